@@ -18,7 +18,8 @@ export function allowedHosts({ host, named }: ListenNames): ReadonlySet<string> 
   return new Set([...LOOPBACK_NAMES, bracketed(host), ...named].map((name) => name.toLowerCase()));
 }
 
-function isLoopback(host: string): boolean {
+/** Whether only programs of this machine reach it. */
+export function isLoopback(host: string): boolean {
   return host.toLowerCase() === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 

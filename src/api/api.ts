@@ -2,17 +2,25 @@
  *  It must never touch Redis itself, nor know how a directive is executed. */
 import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { AccessClient } from '../contract/access.ts';
+import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
+import type { ConsoleFiles } from './console-files.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
 import { validateInput } from './request-input.ts';
+import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { bulkRoutes } from './routes/bulk.ts';
 import { cancellationRoutes } from './routes/cancellations.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { listingRoutes } from './routes/listings.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { metricRoutes } from './routes/metrics.ts';
@@ -20,6 +28,7 @@ import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { inputRoutes } from './routes/inputs.ts';
 import { runRoutes } from './routes/runs.ts';
+import { sessionRoutes } from './routes/session.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
@@ -43,10 +52,16 @@ export interface ApiOptions {
   readonly scrape?: (() => Promise<string>) | null;
   /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
   readonly mcp?: McpHandler | null;
+  /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
+  readonly access?: (Doors & { readonly keys: AccessClient }) | null;
+  /** Reads archived requests. null: nothing is archived. Default: null. */
+  readonly archive?: ArchiveOf | null;
   /** Default: nobody is told. */
   readonly reports?: RequestReports;
   /** Default: nothing is traced. */
   readonly spans?: Spans;
+  /** The files of the console; null: they are not built. Default: null. */
+  readonly console?: ConsoleFiles | null;
   /** The service's version, shown by `/healthz` and the description. */
   readonly version: string;
   readonly limits?: ApiLimits;
@@ -59,6 +74,8 @@ export interface ApiOptions {
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
 const DEFAULT_HEARTBEAT_MS = 15_000;
+/** The largest body within it is 35 KB a second. Answers may take longer. */
+const LONGEST_UPLOAD_MS = 120_000;
 /** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
 const MAX_PARAM_CHARACTERS = 1_024;
 
@@ -71,11 +88,12 @@ export function createApi(options: ApiOptions): App {
   const { spans = NO_SPANS } = options;
   if (spans !== NO_SPANS) traceRequests(app, spans);
   refuseOtherHosts(app, options.allowedHosts ?? null);
+  const sees = checkAccess(app, options.access ?? null);
   acceptJsonOnly(app);
   readBeforeRefusal(app);
   describeApi(app, options.version);
   app.register(async (scope) => {
-    routes(scope as App, options, stop);
+    routes(scope as App, options, { stop, sees });
   });
   app.after(() => refuseOthers());
   return app;
@@ -86,6 +104,7 @@ function createApp({ logger, limits = {} }: ApiOptions): App {
     loggerInstance: withoutChildren(logger),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
+    requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
     clientErrorHandler: handleClientError,
@@ -105,7 +124,12 @@ function withoutChildren(logger: FastifyBaseLogger): FastifyBaseLogger {
   return shared;
 }
 
-function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
+interface Shared {
+  readonly stop: AbortSignal;
+  readonly sees: SeesDetails;
+}
+
+function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
   const requester = createRequesterSignals(stop);
   directiveRoutes(app, { client, requester });
@@ -113,15 +137,23 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   runRoutes(app, client);
   inputRoutes(app, client);
   cancellationRoutes(app, client);
+  bulkRoutes(app, { client, requester });
   payloadRoutes(app, client);
+  archiveRoutes(app, client, options.archive ?? null);
   deadLetterRoutes(app, client);
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
   signalRoutes(app, { client, heartbeatMs, stop, requester, unread });
   listingRoutes(app, client);
   workerRoutes(app, client);
-  healthRoutes(app, options.ready, options.version);
+  if (options.access) {
+    keyRoutes(app, options.access.keys);
+    auditRoutes(app, options.access.keys);
+  }
+  sessionRoutes(app, options.access?.sessions ?? null);
+  healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
+  consoleRoutes(app, options.console ?? null);
   serveDescription(app);
 }
 

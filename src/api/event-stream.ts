@@ -33,25 +33,28 @@ export async function streamSignals(
   options: EventStreamOptions,
 ): Promise<void> {
   const { reader } = options;
-  open(response);
-  const heartbeat = setInterval(() => keepAlive(response), options.heartbeatMs);
+  const frames = open(response);
+  const heartbeat = setInterval(() => keepAlive(response, frames), options.heartbeatMs);
   try {
-    await copy(response, source(reader), reader, options);
+    await copy(response, frames, source(reader), reader, options);
   } catch (error) {
     if (!reader.aborted) throw error;
   } finally {
     clearInterval(heartbeat);
-    close(response, options.stop.aborted);
+    close(response, frames, options.stop.aborted);
   }
 }
 
-function open(response: ServerResponse): void {
+function open(response: ServerResponse): FrameWriter {
   response.writeHead(200, HEADERS);
-  response.write(`retry: ${RETRY_MS}\n\n`);
+  const frames = createFrameWriter(response);
+  frames.write(`retry: ${RETRY_MS}\n\n`);
+  return frames;
 }
 
 async function copy(
   response: ServerResponse,
+  frames: FrameWriter,
   signals: AsyncIterable<Signal>,
   reader: AbortSignal,
   { after, unread }: EventStreamOptions,
@@ -60,9 +63,9 @@ async function copy(
   for await (const signal of signals) {
     if (reader.aborted) return;
     last = signal.sequence;
-    if (!write(response, frame(signal))) await drained(response, reader, unread);
+    if (!frames.write(frame(signal))) await drained(response, reader, unread);
   }
-  if (!reader.aborted) write(response, endFrame(last));
+  if (!reader.aborted) frames.write(endFrame(last));
 }
 
 /** A reader that is cut reconnects with `Last-Event-ID`, so nothing is kept for it. */
@@ -75,24 +78,43 @@ async function drained(response: ServerResponse, reader: AbortSignal, unread: Un
   }
 }
 
-/** Frames of the same tick are sent in one packet. */
-function write(response: ServerResponse, text: string): boolean {
-  if (response.writableCorked === 0) {
-    response.cork();
-    process.nextTick(() => flush(response));
-  }
-  return response.write(text);
+interface FrameWriter {
+  /** False: nothing more may be written before the response has drained. */
+  write(text: string): boolean;
+  flush(): void;
 }
 
-/** Needed before the end, too: node sends the end of a corked response before its content. */
-function flush(response: ServerResponse): void {
-  if (response.writableCorked > 0) response.uncork();
+/** Then frames are written before the tick ends, characters. */
+const MOST_JOINED = 32_768;
+
+/**
+ * Frames of the same tick are one write, and one packet. They are joined here: a corked response is sent in four packets,
+ * and when its socket is corked, too, it may wait for ever, since the one counts bytes and the other characters.
+ */
+function createFrameWriter(response: ServerResponse): FrameWriter {
+  let joined = '';
+
+  function flush(): void {
+    const text = joined;
+    joined = '';
+    if (text !== '') response.write(text);
+  }
+
+  return {
+    write(text) {
+      if (joined === '') process.nextTick(flush);
+      joined += text;
+      if (joined.length >= MOST_JOINED) flush();
+      return !response.writableNeedDrain;
+    },
+    flush,
+  };
 }
 
 /** A stopping service closes kept-alive connections: it would wait for them. */
-function close(response: ServerResponse, stopped: boolean): void {
+function close(response: ServerResponse, frames: FrameWriter, stopped: boolean): void {
   const { socket } = response;
-  flush(response);
+  frames.flush();
   response.end(() => {
     if (stopped) socket?.end();
   });
@@ -111,6 +133,6 @@ function endFrame(lastSequence: number): string {
   return `event: adjutant.end\ndata: {"last_sequence":${lastSequence}}\n\n`;
 }
 
-function keepAlive(response: ServerResponse): void {
-  if (!response.writableNeedDrain) response.write(': still here\n\n');
+function keepAlive(response: ServerResponse, frames: FrameWriter): void {
+  if (!response.writableNeedDrain) frames.write(': still here\n\n');
 }

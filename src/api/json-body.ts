@@ -1,6 +1,7 @@
 /** Reads a request body as JSON: strict UTF-8, parsed exactly once.
  *  It must never check the content: the reader of the submission does, hazards included. */
 import type { FastifyInstance } from 'fastify';
+import { isAscii } from 'node:buffer';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 
@@ -30,7 +31,9 @@ function parseJson(body: Buffer): unknown {
   return parseText(decode(body));
 }
 
-function decode(body: Uint8Array): string {
+function decode(body: Buffer): string {
+  // Most bodies: read for half of what the decoder costs.
+  if (isAscii(body)) return body.toString('latin1');
   try {
     return decoder.decode(body);
   } catch {

@@ -8,6 +8,7 @@ import { agentListingSchema } from '../contract/agent-listing.ts';
 import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
 import { laneListingSchema } from '../contract/lane-listing.ts';
 import { problemSchema } from '../contract/problem.ts';
+import { requestTimelineSchema } from '../contract/request-timeline.ts';
 import { requestTraceSchema } from '../contract/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../contract/request-view.ts';
 import { runViewSchema, startedRunSchema } from '../contract/run.ts';
@@ -18,10 +19,12 @@ import { toolListingSchema } from '../contract/tool-listing.ts';
 import { workerListingSchema } from '../contract/worker-listing.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { App } from './app.ts';
+import type { RouteRule } from './route-rules.ts';
 
 const TITLES = {
   400: 'The request is not valid; `errors` names each place.',
-  403: 'The host or the origin of the request is not allowed.',
+  401: 'Keys are asked for, and the request has none that is valid.',
+  403: 'The key has not the right, or the host or the origin of the request is not allowed.',
   404: 'It does not exist.',
   409: 'It conflicts with existing data.',
   413: 'The body is too large.',
@@ -31,7 +34,7 @@ const TITLES = {
   503: 'The service is unavailable; try again after `Retry-After` seconds.',
 } as const;
 
-const OF_EVERY_ROUTE = [400, 403, 500, 503] as const;
+const OF_EVERY_ROUTE = [400, 401, 403, 500, 503] as const;
 
 /** The problem answers of a route: those of every route, and its own. */
 export function problems(...own: Exclude<keyof typeof TITLES, (typeof OF_EVERY_ROUTE)[number]>[]) {
@@ -48,6 +51,19 @@ const DOCS_POLICY = {
   'style-src': ["'self'", "'unsafe-inline'"],
 };
 
+const KEY_SCHEME = 'key';
+const KEY_SECURITY = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'An API key, where the service asks for one. Each operation names the scope that the key needs.',
+} as const;
+
+/** What an operation asks of a key: its scope; nothing where it is public. */
+export function securityOf(rule: RouteRule): Record<string, string[]>[] {
+  return rule === 'public' ? [] : [{ [KEY_SCHEME]: [rule] }];
+}
+
 /** Call it before the routes are registered. */
 export function describeApi(app: App, version: string): void {
   const options = { schemaRegistry: componentRegistry(), zodToJsonConfig: { override: addNotes } };
@@ -60,7 +76,8 @@ export function describeApi(app: App, version: string): void {
         version,
         description: `Durable directives for AI agents. Contract ${CONTRACT_VERSION}.`,
       },
-      tags: [{ name: 'directives' }, { name: 'runs' }, { name: 'requests' }, { name: 'service' }],
+      tags: ['directives', 'runs', 'requests', 'service', 'access'].map((name) => ({ name })),
+      components: { securitySchemes: { [KEY_SCHEME]: KEY_SECURITY } },
     },
     transform: createJsonSchemaTransform({ ...options, skipList: [] }),
     transformObject: (document) => withoutUnused(addComponents(document) as OpenApi),
@@ -86,6 +103,7 @@ const COMPONENTS = {
   Signal: signalSchema,
   SignalPage: signalPageSchema,
   Request: requestViewSchema,
+  RequestTimeline: requestTimelineSchema,
   RequestTrace: requestTraceSchema,
   Run: runViewSchema,
   StartedRun: startedRunSchema,

@@ -3,21 +3,31 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { problem } from '../contract/problem.ts';
+import { withoutSecrets } from '../access/key-text.ts';
+import { type Problem, problem } from '../contract/problem.ts';
 import { noteRefusal } from './request-report.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
+import { withoutQueryValues } from './shown-address.ts';
 import { ownMember } from '../contract/own-member.ts';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 export function replyWithProblem(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  noteRefusal(reply, refusal.problem);
+  const shown = withoutKeys(refusal.problem);
+  noteRefusal(reply, shown);
   if (refusal.retryAfterSeconds !== null) void reply.header('retry-after', refusal.retryAfterSeconds);
+  if (refusal.problem.status === 401) void reply.header('www-authenticate', 'Bearer');
   return reply
     .code(refusal.problem.status)
     .header('content-type', PROBLEM_TYPE)
     .serializer(JSON.stringify)
-    .send(refusal.problem);
+    .send(shown);
+}
+
+/** A detail names what was asked for, which may be a whole key. */
+function withoutKeys(refused: Problem): Problem {
+  const { detail } = refused;
+  return detail === undefined ? refused : { ...refused, detail: withoutSecrets(detail) };
 }
 
 /** The error handler of every route, and of the router itself. */
@@ -25,7 +35,9 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   const refusal = refusalOf(error);
   if (refusal !== null) return replyWithProblem(reply, refusal);
   if (isCutOff(request)) return replyWithProblem(reply, CUT_OFF);
-  request.log.error({ err: error, method: request.method, url: request.url }, 'A request failed');
+  const { method } = request;
+  const url = withoutSecrets(withoutQueryValues(request.url));
+  request.log.error({ err: error, method, url }, 'A request failed');
   return replyWithProblem(reply, { problem: problem('internal_error'), retryAfterSeconds: null });
 }
 
@@ -40,7 +52,7 @@ function isCutOff({ raw }: FastifyRequest): boolean {
 }
 
 export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const detail = `${request.method} ${request.url.slice(0, 200)} is not a resource of this service.`;
+  const detail = `${request.method} ${withoutSecrets(request.url).slice(0, 200)} is not a resource of this service.`;
   return replyWithProblem(reply, { problem: problem('not_found', { detail }), retryAfterSeconds: null });
 }
 
@@ -92,6 +104,7 @@ function refuseOthers(app: FastifyInstance, url: string, taken: readonly string[
     method: others,
     url,
     schema: { hide: true },
+    config: { rule: 'public' },
     // Before the body is read: its content does not matter.
     onRequest: async (_request, reply) => {
       const refusal = problem('method_not_allowed', { detail: `Use ${allow}.` });

@@ -17,7 +17,7 @@ export const DEFAULT_PAGE = 100;
 export function wholeNumber(min: number, max: number, description: string) {
   return z
     .string()
-    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, {
       message: `must be a whole number from ${min} to ${max}`,
     })
     .transform(Number)
@@ -113,11 +113,29 @@ export const validateInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPa
     if (parsed.success) return { value: parsed.data };
     return { error: refusedAt(ownMember(PART_CODES, httpPart) ?? 'bad_request', fieldErrors(parsed.error)) };
   };
+  if (httpPart === 'querystring') return remembered(validate);
   if (httpPart !== 'headers' || !(schema instanceof z.ZodObject)) return validate;
   const names = Object.keys(schema.shape);
   // Most requests have none of them, and all are optional: nothing to read, and no copy of all the others.
   return (value: unknown) => (names.some((name) => isNamed(value, name)) ? validate(value) : {});
 };
+
+type Validate = (value: unknown) => { value?: unknown; error?: Error };
+
+/** Most queries of a route are the one before again; only those with one value, or none, are compared. */
+function remembered(validate: Validate): Validate {
+  let last: { name: string | undefined; text: unknown; value: object } | null = null;
+  return (query: unknown) => {
+    const [name, other] = Object.keys(query as object);
+    if (other !== undefined) return validate(query);
+    const text = name === undefined ? '' : (query as Record<string, unknown>)[name];
+    if (last !== null && last.name === name && last.text === text) return { value: { ...last.value } };
+    const validated = validate(query);
+    if (typeof text === 'string' && validated.error === undefined)
+      last = { name, text, value: validated.value as object };
+    return validated;
+  };
+}
 
 function isNamed(headers: unknown, name: string): boolean {
   return (headers as Record<string, unknown>)[name] !== undefined;

@@ -1,11 +1,13 @@
 /** Reports each answered request: its time, and the line about a refusal.
  *  It must never delay an answer, nor name a request by anything but its route. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { withoutSecrets } from '../access/key-text.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { FailureLog } from '../telemetry/failure-log.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import { isTraceparent } from '../telemetry/trace-context.ts';
 import type { App } from './app.ts';
+import { withoutQueryValues } from './shown-address.ts';
 
 export interface RequestReports {
   readonly meters: Pick<Meters, 'answered' | 'refused'>;
@@ -42,12 +44,14 @@ function isStream({ headers }: FastifyRequest): boolean {
 function refusedRequest({ method, url, params, headers }: FastifyRequest, { status, code, detail }: Problem) {
   const { request_id: requestId } = Object(params) as { request_id?: unknown };
   const { traceparent } = headers;
+  // A sentence with a question mark is left as it is, unless it may repeat a query.
+  const text = url.includes('?') ? withoutQueryValues(detail ?? '') : (detail ?? '');
   return {
     method,
-    path: url,
+    path: withoutSecrets(withoutQueryValues(url)),
     status,
     code,
-    detail: detail ?? '',
+    detail: text,
     requestId: typeof requestId === 'string' ? requestId : null,
     traceparent: isTraceparent(traceparent) ? traceparent : null,
   };

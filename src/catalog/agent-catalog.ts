@@ -3,7 +3,8 @@
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
+import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
+import { redisClock } from '../redis/clock.ts';
 
 export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
 

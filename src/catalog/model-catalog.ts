@@ -3,7 +3,8 @@
 import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { type Clock, createPresence, FORGOTTEN_AFTER_MS, publishFields, redisClock } from './presence.ts';
+import { type Clock, createPresence, FORGOTTEN_AFTER_MS, publishFields } from './presence.ts';
+import { redisClock } from '../redis/clock.ts';
 
 const PROVIDER = 'provider:';
 const ALIAS = 'alias:';

@@ -33,14 +33,6 @@ export type IsForgotten = (field: string, value: string, served: ReadonlySet<str
 /** Milliseconds since the epoch. */
 export type Clock = () => number | Promise<number>;
 
-/** One clock for all writers and readers: the clocks of processes may differ by more than the limits above. */
-export function redisClock(connection: RedisConnection): Clock {
-  return async () => {
-    const [seconds, microseconds] = await connection.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-  };
-}
-
 /** Writes fields of the hash, which expires a day after the last write. */
 export async function publishFields(
   connection: RedisConnection,

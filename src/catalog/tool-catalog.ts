@@ -6,7 +6,8 @@ import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listi
 import type { KeySpace } from '../journal/keys.ts';
 import { entryText, parseEntry } from './entry-text.ts';
 import { createParsedFields } from './parsed-fields.ts';
-import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
+import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
+import { redisClock } from '../redis/clock.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];

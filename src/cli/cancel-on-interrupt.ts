@@ -1,6 +1,9 @@
 /** Turns an interrupt from the keyboard into a cancellation of what the command has started.
  *  It must never leave the person waiting for a service that does not answer. */
+import { DirectiveRefused } from '../contract/problem.ts';
+import { CliFailure, EXIT } from './failure.ts';
 import type { Invocation } from './invocation.ts';
+import { oneLine } from './terminal.ts';
 
 /** How long to wait for cancelled work to end. */
 const GRACE_MS = 5_000;
@@ -10,6 +13,8 @@ export interface CancelOnInterrupt {
   readonly giveUp: AbortSignal;
   /** From now on an interrupt, even an earlier one, cancels this. Without a directive: the whole request. */
   watch(requestId: string, directiveId?: string): void;
+  /** What is known of the cancellation where the end of the work was not seen. `how`: where to look. */
+  unconfirmed(how: string): CliFailure;
   [Symbol.dispose](): void;
 }
 
@@ -19,11 +24,14 @@ export function cancelOnInterrupt({
 }: Pick<Invocation, 'client' | 'interrupt'>): CancelOnInterrupt {
   const patience = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  let refusal: DirectiveRefused | null = null;
   let cancel = async (): Promise<unknown> => null;
   const interrupted = (): void => {
     timer ??= setTimeout(() => patience.abort(), GRACE_MS);
     // What cannot be cancelled, or has ended, reports its own end.
-    cancel().catch(() => {});
+    cancel().catch((error: unknown) => {
+      if (error instanceof DirectiveRefused) refusal = error;
+    });
   };
   if (interrupt.aborted) interrupted();
   interrupt.addEventListener('abort', interrupted, { once: true });
@@ -32,6 +40,15 @@ export function cancelOnInterrupt({
     watch: (requestId, directiveId) => {
       cancel = async () => client.cancel(requestId, directiveId, { reason: 'interrupted at the terminal' });
       if (interrupt.aborted) interrupted();
+    },
+    unconfirmed: (how) => {
+      const why =
+        refusal === null ? 'has not been confirmed' : `was refused: ${oneLine(refusal.message, 500)}`;
+      return new CliFailure({
+        what: `Interrupted; the cancellation ${why.replace(/\.$/, '')}.`,
+        how,
+        exitCode: EXIT.interrupted,
+      });
     },
     [Symbol.dispose]: () => {
       clearTimeout(timer);

@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import { type AnswerOptions, answerQuestion } from './commands/answer.ts';
 import { call, type CallOptions } from './commands/call.ts';
+import { type ArchiveInvocation, getArchived } from './commands/archived.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { get } from './commands/get.ts';
@@ -13,12 +14,14 @@ import { tail, type TailOptions } from './commands/tail.ts';
 import { trace, type TraceOptions } from './commands/trace.ts';
 import { drainWorker, workers } from './commands/workers.ts';
 import { closeNames } from '../bounds/close-names.ts';
-import { usage } from './failure.ts';
+import { type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
 import { oneLine } from './terminal.ts';
 
-export function addDirectiveVerbs(program: Command, withClient: WithClient): void {
+export type WithArchive = (verb: (invocation: ArchiveInvocation) => Promise<ExitCode>) => Promise<void>;
+
+export function addDirectiveVerbs(program: Command, withClient: WithClient, withArchive: WithArchive): void {
   callCommand(program).action(async (tool: string, json: string | undefined, given: CallOptions) =>
     withClient(async (invocation) => call(invocation, tool, json, given)),
   );
@@ -39,9 +42,14 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
   program
     .command('get <request> [directive]')
     .description('show the state of a request, or of one directive')
-    .action(async (request: string, directive?: string) =>
-      withClient(async (invocation) => get(invocation, request, directive)),
-    );
+    .option('--archive', 'the request as it was archived when it closed, also after it has expired')
+    .action(async (request: string, directive: string | undefined, given: { archive?: boolean }) => {
+      if (given.archive !== true)
+        return withClient(async (invocation) => get(invocation, request, directive));
+      if (directive !== undefined)
+        throw usage('--archive shows a whole request.', 'Leave the directive out.');
+      return withArchive(async (invocation) => getArchived(invocation, request));
+    });
   addTrace(program, withClient);
   program
     .command('cancel <request> [directive]')

@@ -17,12 +17,24 @@ export interface Explanation {
 
 export const START_IT = `Start it with \`${ADJUTANT} up\`, or set its URL with --url or ADJUTANT_URL.`;
 
+/** Where nobody has a key yet. */
+const FIRST_KEY = `Make one that may make others: \`${ADJUTANT} keys create admin --scopes admin submit read cancel decide redrive\`, and set ADJUTANT_API_KEY to it.`;
+
+/** What a person does whose key is refused. */
+export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; whoever has one with the scope admin makes it: \`${ADJUTANT} keys create\`. If nobody has, set ADJUTANT_ADMIN_KEY for the API and start it again: that is a key.`;
+
 const REMEDIES: Readonly<Record<string, string>> = {
+  unauthorized: SET_KEY,
+  forbidden: 'Use a key that has this right.',
+  rate_limited: 'Wait until then, or use a key with a larger budget.',
+  last_admin_key: `Make another one first: \`${ADJUTANT} keys create NAME --scopes admin\`; or set ADJUTANT_ADMIN_KEY for the API. --force revokes it.`,
+  reindex_under_way: 'Wait until the other one has ended, or two minutes after it was broken off.',
+  keys_full: 'Revoke keys that nobody uses.',
   not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
   request_closed: 'It has ended; use another request id.',
-  already_decided: `The first decision holds: \`${ADJUTANT} tail\` shows it.`,
+  already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
   request_full: 'Use another request, or raise limits.request_bytes.',
@@ -44,7 +56,7 @@ export function explain(error: unknown): Explanation | null {
 function remedyOf(error: ServiceUnavailable): string {
   return error.retryAfterMs === null
     ? START_IT
-    : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`.`;
+    : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`. What was being submitted may have been accepted: repeat it with the same ids.`;
 }
 
 /** Prints each explanation and returns the exit code. */
@@ -73,12 +85,17 @@ function errorJson(explanation: Explanation | null, error: unknown): unknown {
   const errors = refusal?.errors === undefined ? {} : { errors: refusal.errors };
   const unavailable = error instanceof ServiceUnavailable;
   const type = refusal?.code ?? (unavailable ? 'unavailable' : typeOf(explanation));
-  return { ok: false, error: { type, message, retryable: unavailable, details: { ...errors, ...fix } } };
+  const ids = error instanceof CliFailure ? error.ids : {};
+  return {
+    ok: false,
+    error: { type, message, retryable: unavailable, details: { ...ids, ...errors, ...fix } },
+  };
 }
 
 function typeOf(explanation: Explanation | null): string {
   if (explanation === null) return 'internal_error';
   if (explanation.exitCode === EXIT.usage) return 'usage';
+  if (explanation.exitCode === EXIT.unread) return 'unread';
   return explanation.exitCode === EXIT.interrupted ? 'interrupted' : 'failed';
 }
 
@@ -98,9 +115,33 @@ function explainRefusal(problem: Problem): Explanation {
   };
 }
 
+/** By what `api/routes/archive.ts` says of a request. */
+const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
+  ['is still open: it is archived', `\`${ADJUTANT} get REQUEST\` shows it as it is now.`],
+  [
+    'is not stored in the archive yet',
+    `Try again in a moment; \`${ADJUTANT} doctor\` says whether the archive can be reached.`,
+  ],
+  ['The archive holds no request', 'Check the id, and the tenant of the key.'],
+  ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],
+];
+
+/** As `full` in `queue/capacity.ts` says it. */
+const TENANT_LIMIT = /^the tenant "([^"]{1,64})" holds its limit/;
+
 /** A named place explains more than the code alone. */
-function remedyFor({ code, errors = [] }: Problem): string {
+function remedyFor({ code, detail = '', errors = [] }: Problem): string {
+  if (code === 'forbidden' && detail.includes('ADJUTANT_ALLOWED_HOSTS'))
+    return 'Add the name to ADJUTANT_ALLOWED_HOSTS of the service, or use another URL.';
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
     return `\`${ADJUTANT} agents\` lists the agents.`;
-  return ownMember(REMEDIES, code) ?? 'Correct it, and submit again.';
+  const stored = code === 'not_found' ? ARCHIVE_REMEDIES.find(([says]) => detail.includes(says)) : undefined;
+  if (stored !== undefined) return stored[1];
+  if (errors.some(({ message }) => message.includes('for the first key'))) return FIRST_KEY;
+  const [, tenant] = code === 'lane_full' ? (TENANT_LIMIT.exec(detail) ?? []) : [];
+  if (tenant !== undefined)
+    return `Wait until one of its directives ends; or the operator raises tenants.${tenant}.max_open.`;
+  if (code === 'lane_full' && detail.startsWith('the service holds'))
+    return 'Wait until directives end; or the operator raises limits.max_open.';
+  return ownMember(REMEDIES, code) ?? 'Correct it, and try again.';
 }

@@ -1,8 +1,8 @@
 /** The failure of a command: what is wrong, how to fix it, and the exit code.
  *  It must never be used for bugs in our own code: those keep their stack. */
 
-/** 0 done · 1 the directive failed · 2 usage · 3 service unreachable · 130 interrupted. */
-export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+/** 0 done · 1 the directive failed · 2 usage · 3 service unreachable · 4 accepted, but the key may not read the answer · 130 interrupted. */
+export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, unread: 4, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -11,17 +11,21 @@ export interface Failure {
   readonly how: string;
   /** Default: 1. */
   readonly exitCode?: ExitCode;
+  /** Of what was accepted, for programs. */
+  readonly ids?: Readonly<Record<string, string>>;
 }
 
 export class CliFailure extends Error {
   override readonly name = 'CliFailure';
   readonly how: string;
   readonly exitCode: ExitCode;
+  readonly ids: Readonly<Record<string, string>>;
 
   constructor(failure: Failure, options?: ErrorOptions) {
     super(failure.what, options);
     this.how = failure.how;
     this.exitCode = failure.exitCode ?? EXIT.failed;
+    this.ids = failure.ids ?? {};
   }
 }
 

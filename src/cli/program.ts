@@ -1,7 +1,7 @@
 /** The command line: its verbs, their options, and the code that each runs.
  *  It must never do the work of a verb. */
 import { Argument, Command, CommanderError, Help } from 'commander';
-import { createHttpClient } from '../client/http-client.ts';
+import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
 import { ADJUTANT } from './command-name.ts';
 import { control, type ControlOptions } from './commands/control.ts';
 import { initDirective } from './commands/directive-folder.ts';
@@ -10,11 +10,13 @@ import { init } from './commands/init.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
 import { completionScript, type Shell, SHELLS } from './completion.ts';
 import { addFolderVerbs } from './directive-folder-verbs.ts';
-import { addDirectiveVerbs } from './directive-verbs.ts';
+import { addDirectiveVerbs, type WithArchive } from './directive-verbs.ts';
 import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
+import { addRequestVerbs } from './request-verbs.ts';
+import { addKeyVerbs, type WithKeys } from './key-verbs.ts';
 import { addMcpVerbs } from './mcp-verbs.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
@@ -111,8 +113,10 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     });
   addRoles(program, options, finish);
   const withClient = clientOf(program, options, finish);
-  addDirectiveVerbs(program, withClient);
+  addDirectiveVerbs(program, withClient, archiveOf(program, options, finish));
+  addRequestVerbs(program, withClient);
   addModelVerbs(program, withClient);
+  addKeyVerbs(program, keysOf(program, options, finish));
   addSetupVerbs(program, options, finish);
   addFolderVerbs(program, options, finish);
   addMcpVerbs(program, withClient, options, finish);
@@ -166,6 +170,7 @@ function addRoles(
     if (fixed.roles.api === true) {
       command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber);
       command.option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1');
+      command.option('--insecure', 'listen beyond this machine though nobody needs a key');
     } else {
       command.option(
         '--metrics-port <port>',
@@ -202,6 +207,7 @@ function clientOf(
     const { url, json } = await globalOptions(program, environment);
     const client = createHttpClient({
       baseUrl: url,
+      ...keyOf(environment),
       ...(json ? {} : { onReach: createReachLines(terminal) }),
     });
     try {
@@ -209,6 +215,37 @@ function clientOf(
     } finally {
       await client.close();
     }
+  };
+}
+
+/** The key that verbs send. Throws a usage error that does not show it. */
+function keyOf({ ADJUTANT_API_KEY: apiKey = '' }: Environment): { apiKey?: string } {
+  if (apiKey === '') return {};
+  if (/^[\x21-\x7E]+$/.test(apiKey)) return { apiKey };
+  throw usage('ADJUTANT_API_KEY holds a character that no key has.', 'Copy the key again, without spaces.');
+}
+
+function keysOf(
+  program: Command,
+  { terminal, environment }: ProgramOptions,
+  finish: (code: ExitCode) => void,
+): WithKeys {
+  return async (verb) => {
+    const { url, json } = await globalOptions(program, environment);
+    const keys = createAccessClient({ baseUrl: url, ...keyOf(environment) });
+    finish(await verb({ keys, json, terminal }));
+  };
+}
+
+function archiveOf(
+  program: Command,
+  { terminal, environment }: ProgramOptions,
+  finish: (code: ExitCode) => void,
+): WithArchive {
+  return async (verb) => {
+    const { url, json } = await globalOptions(program, environment);
+    const archive = createArchiveClient({ baseUrl: url, ...keyOf(environment) });
+    finish(await verb({ archive, json, terminal }));
   };
 }
 
@@ -222,7 +259,13 @@ function addSetupVerbs(
     .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
-      finish(await doctor(terminal, interrupt, { ...given, ...(await globalOptions(program, environment)) })),
+      finish(
+        await doctor(terminal, interrupt, {
+          ...given,
+          ...(await globalOptions(program, environment)),
+          ...keyOf(environment),
+        }),
+      ),
     );
   program
     .command('init')

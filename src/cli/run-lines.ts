@@ -21,15 +21,18 @@ export function runLine(view: RunView): string {
   ].join(' · ');
 }
 
-/** Everything about the run. */
-export function runLines(view: RunView, paint: Paint): string[] {
+/** Directive → how it ended. */
+export type EndedDirectives = ReadonlyMap<string, string>;
+
+/** Everything about the run. `over`: it waits no longer for these, and has not read their ends. */
+export function runLines(view: RunView, paint: Paint, over: EndedDirectives = new Map()): string[] {
   const status = paint(ownMember(STYLES, view.status) ?? 'dim', view.status);
   const reason = view.termination_reason === null ? '' : ` (${view.termination_reason})`;
   const conversation = view.conversation_id === null ? '' : ` · conversation ${view.conversation_id}`;
   const ending = endingLine(view, paint);
   return [
     `${paint('bold', 'run')} ${status}${reason} · ${runLine(view)}${conversation}`,
-    ...section('waits for', table(view.waiting_for.map(waitRow)), paint),
+    ...section('waits for', table(view.waiting_for.map((wait) => waitRow(wait, over.get(wait.id)))), paint),
     ...section(
       'children',
       table(view.children.map((child) => [child.tag, child.request_id, child.status])),
@@ -60,8 +63,9 @@ function endingLine({ status, result, error }: RunView, paint: Paint): string | 
     : `${paint('red', 'error')} ${oneLine(anyErrorText(error), 1_000)}`;
 }
 
-function waitRow({ kind, id, name, until }: RunWait): string[] {
-  return [kind, id, name ?? '-', until === undefined ? '' : `until ${until}`];
+function waitRow({ kind, id, name, until }: RunWait, end: string | undefined): string[] {
+  const read = end === undefined ? '' : `${end}, and not read yet`;
+  return [kind, id, name ?? '-', until === undefined ? read : `until ${until}`];
 }
 
 type Message = RunView['messages'][number];

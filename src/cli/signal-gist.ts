@@ -149,7 +149,8 @@ export function whyText({ message, reason, until }: Wait): string {
 }
 
 export function waitText(wait: Wait): string {
-  return `waits: ${whyText(wait)}`;
+  const text = whyText(wait);
+  return wait.reason === 'worker_lost' ? text : `waits: ${text}`;
 }
 
 /** A question is read whole in `get`. */

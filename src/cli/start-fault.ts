@@ -48,6 +48,7 @@ type Fault = Error & {
 
 function findingOf(error: Fault): Finding | null {
   if (error.name === 'RedisAway') return fault('redis', error.message, error.fix ?? RUN_DOCTOR);
+  if (error.name === 'NoKeys') return fault('access', error.message, error.fix ?? RUN_DOCTOR);
   if (error.name === 'UnfitRedis') return fault('redis', error.message, `Run \`${ADJUTANT} doctor\`.`);
   if (error.name === ('ServiceUnavailable' satisfies ServiceUnavailable['name']))
     return fault('redis', error.message, `Check Redis with \`${ADJUTANT} doctor\`.`);

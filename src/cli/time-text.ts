@@ -1,4 +1,4 @@
-/** A length of time in a few words.
+/** A length of time in a few words, and an instant without what nobody reads.
  *  It must never show more digits than a person reads. */
 
 const MINUTE_MS = 60_000;
@@ -9,4 +9,9 @@ export function timeText(ms: number): string {
   if (ms < MINUTE_MS) return `${(ms / 1_000).toFixed(1)} s`;
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ${Math.floor((ms % MINUTE_MS) / 1_000)} s`;
   return `${Math.floor(ms / HOUR_MS)} h ${Math.floor((ms % HOUR_MS) / MINUTE_MS)} min`;
+}
+
+/** RFC 3339, UTC, as `2027-01-31 12:00:00`; `to` minutes without the seconds. */
+export function instantText(instant: string, to: 'seconds' | 'minutes' = 'seconds'): string {
+  return instant.slice(0, to === 'seconds' ? 19 : 16).replace('T', ' ');
 }

@@ -18,16 +18,27 @@ export function directiveNode(directive: TracedDirective): TraceNode {
   const { id, type, name, attempts, events, accepted_at: from, ended_at: to } = directive;
   const [only] = attempts;
   const taken = attempts.find((attempt) => !isUnreached(attempt));
-  const isPlain = attempts.length === 1 && events.length === 0 && directive.attempts_left_out === 0;
+  const lostAt = lostSince(directive);
+  const isPlain =
+    attempts.length === 1 && events.length === 0 && directive.attempts_left_out === 0 && lostAt === null;
   return {
     label: named(name ?? type),
-    state: directiveState(directive),
+    state: lostAt === null ? directiveState(directive) : ['yellow', LOST],
     notes: [...(isPlain && only ? attemptNotes(only, name) : []), id],
     startAt: Date.parse(from),
     takenAt: instantOf(taken?.claimed_at ?? null),
+    lostAt,
     endAt: instantOf(to),
     below: isPlain ? [] : attemptsAndEvents(directive),
   };
+}
+
+const LOST = 'worker lost; waits for a worker';
+
+/** When its last worker was lost; null: it was not, or another has come. */
+function lostSince({ status, attempts }: TracedDirective): number | null {
+  const last = attempts.at(-1);
+  return status === 'running' && last?.outcome === 'worker_lost' ? instantOf(last.ended_at) : null;
 }
 
 function directiveState({ status, error }: TracedDirective): TraceNode['state'] {

@@ -90,14 +90,15 @@ function statePainted({ state }: TraceNode, paint: Paint): string {
 }
 
 /** The whole width is the life of the request. */
-function barOf({ startAt, takenAt, endAt, isInstant }: TraceNode, range: Range): string {
+function barOf({ startAt, takenAt, lostAt = null, endAt, isInstant }: TraceNode, range: Range): string {
   const first = cellOf(startAt ?? range.from, range);
   const last = cellOf(endAt ?? range.to, range);
   const taken = takenAt === null ? last + 1 : cellOf(takenAt, range);
+  const lost = lostAt === null ? last : cellOf(lostAt, range);
   const cells = Array.from({ length: BAR_CELLS }, (_, cell) => {
     if (cell < first || cell > last) return ' ';
     if (isInstant) return POINT;
-    return cell < taken ? WAITED : RAN;
+    return cell < taken || cell > lost ? WAITED : RAN;
   });
   return `│${cells.join('')}│`;
 }

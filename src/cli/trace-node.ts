@@ -14,6 +14,8 @@ export interface TraceNode {
   readonly startAt: number | null;
   /** When somebody took it; until then it waited. null: nobody has. */
   readonly takenAt: number | null;
+  /** Since when nobody has it any longer: it waits again. Default: somebody has it to its end. */
+  readonly lostAt?: number | null;
   /** null: it goes on. */
   readonly endAt: number | null;
   readonly below: readonly TraceNode[];

@@ -34,10 +34,15 @@ const FAMILY = { directives: 50, requests: 10 };
 
 type Reader = Pick<DirectiveClient, 'trace' | 'close'>;
 
+/** `apiKey`: where the service asks for one. */
+export function openReader(apiKey: string | null): (url: string) => Reader {
+  return (baseUrl) => createHttpClient({ baseUrl, ...(apiKey === null ? {} : { apiKey }) });
+}
+
 export function createTracePrinter(
   terminal: Terminal,
   limits: PrinterLimits = LIMITS,
-  open: (url: string) => Reader = (baseUrl) => createHttpClient({ baseUrl }),
+  open: (url: string) => Reader = openReader(null),
 ): TracePrinter {
   const due = new Set<string>();
   let client: Reader | null = null;

@@ -7,11 +7,13 @@ import {
   problemSchema,
   ServiceUnavailable,
 } from '../contract/problem.ts';
+import { type Answer, type AskedRequest, isJson } from './answer.ts';
+import { connectsByDefault, isNodeFetch, nodeAsk } from './node-http.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
 export interface Exchange {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Relative to the base URL, with its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,23 +29,46 @@ export interface Exchanger {
   json<T>(exchange: Exchange): Promise<T>;
 }
 
-export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
+/** `given` undefined: the global one; JSON then goes without it where Node's own HTTP does the same for less. `apiKey` goes with each request. */
+export function createExchanger(baseUrl: string, given: Fetch | undefined, apiKey?: string): Exchanger {
   const base = baseUrl.replace(/\/+$/, '');
+  const fetch = given ?? globalThis.fetch;
+  const ask = createAsk(base, fetch, given === undefined);
+  const fixed = fixedHeaders(apiKey);
   const open = async (exchange: Exchange): Promise<Response> => {
-    const response = await send(fetch, base, exchange);
-    if (!response.ok) throw await errorOf(response, base);
+    const request = requestOf(exchange, fixed);
+    const response = await reached(async () => send(fetch, base, request), base, exchange.signal);
+    if (!response.ok) throw errorOf(await answerOf(response), base);
     return response;
   };
   return {
     open,
     json: async <T>(exchange: Exchange): Promise<T> => {
-      const response = await open(exchange);
-      const type = response.headers.get('content-type') ?? '';
-      if (!/\bjson\b/i.test(type))
-        throw notAdjutant(base, /^[\w.+/-]{1,80}/.exec(type)?.[0] ?? 'without a type');
-      const broken = 'The answer of the service is incomplete.';
-      return orUnavailable(async () => response.json() as Promise<T>, broken, exchange.signal);
+      const { signal } = exchange;
+      const request = requestOf(exchange, fixed);
+      const answer = await reached(async () => ask(request), base, signal);
+      if (answer.status < 200 || answer.status > 299) throw errorOf(answer, base);
+      const { contentType, text } = answer;
+      if (!isJson(contentType))
+        throw notAdjutant(base, /^[\w.+/-]{1,80}/.exec(contentType)?.[0] ?? 'without a type');
+      if (text === null) signal?.throwIfAborted();
+      const value = jsonOf(text);
+      if (value === undefined) throw new ServiceUnavailable('The answer of the service is incomplete.');
+      return value as T;
     },
+  };
+}
+
+function createAsk(base: string, fetch: Fetch, isDefault: boolean) {
+  let inNode = isDefault && isNodeFetch(fetch) ? nodeAsk(base) : null;
+  return async (request: AskedRequest): Promise<Answer> => {
+    if (inNode !== null && connectsByDefault()) {
+      const answer = await inNode(request);
+      if (answer !== null) return answer;
+      // What stands before the service redirects or packs its answers: it is asked in one way from here on.
+      inNode = null;
+    }
+    return answerOf(await send(fetch, base, request));
   };
 }
 
@@ -51,47 +76,90 @@ export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
 const STEP = /\/\.{1,2}(?=[/?]|$)/;
 const NO_ADDRESS = 'An id that is "." or ".." cannot be part of a URL.';
 
-async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Response> {
-  const { method = 'GET', path, body, signal } = exchange;
+/** What each request has, without a body and with one. */
+interface FixedHeaders {
+  readonly gets: Record<string, string>;
+  readonly posts: Record<string, string>;
+}
+
+/** Throws a `TypeError` where the key cannot be in a header, without showing it. */
+function fixedHeaders(apiKey: string | undefined): FixedHeaders {
+  if (apiKey !== undefined && !/^[\x21-\x7E]+$/.test(apiKey))
+    throw new TypeError('The API key holds a character that no key has.');
+  const gets = {
+    accept: 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  return { gets, posts: { ...gets, 'content-type': 'application/json' } };
+}
+
+function requestOf(
+  { method = 'GET', path, headers, body, signal }: Exchange,
+  { gets, posts }: FixedHeaders,
+): AskedRequest {
   if (STEP.test(path)) throw new DirectiveRefused(problem('bad_request', { detail: NO_ADDRESS }));
-  const headers = new Headers({ accept: 'application/json', ...exchange.headers });
+  const fixed = body === undefined ? gets : posts;
+  return {
+    path,
+    method,
+    // Its constructor refuses what no header may hold.
+    headers: isEmpty(headers) ? fixed : Object.fromEntries(new Headers({ ...fixed, ...headers })),
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  };
+}
+
+function isEmpty(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).length === 0;
+}
+
+async function send(fetch: Fetch, base: string, request: AskedRequest): Promise<Response> {
+  const { path, method, headers, body, signal } = request;
   const init: RequestInit = { method, headers };
-  if (body !== undefined) {
-    headers.set('content-type', 'application/json');
-    init.body = JSON.stringify(body);
-  }
+  if (body !== undefined) init.body = body;
   if (signal !== undefined) init.signal = signal;
-  return orUnavailable(async () => fetch(`${base}${path}`, init), `No service answers at ${base}.`, signal);
+  return fetch(`${base}${path}`, init);
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const { status, headers } = response;
+  const contentType = headers.get('content-type') ?? '';
+  const isRead = isJson(contentType) || !response.ok;
+  const text = isRead ? await response.text().catch(() => null) : '';
+  return { status, contentType, retryAfter: headers.get('retry-after'), text };
+}
+
+/** undefined: it is no JSON. */
+function jsonOf(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? '') as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 /** An abort throws its reason; every other error becomes `ServiceUnavailable`. */
-async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?: AbortSignal): Promise<T> {
+async function reached<T>(step: () => Promise<T>, base: string, signal?: AbortSignal): Promise<T> {
   try {
     return await step();
   } catch (error) {
     signal?.throwIfAborted();
-    throw new ServiceUnavailable(message, { cause: error });
+    throw new ServiceUnavailable(`No service answers at ${base}.`, { cause: error });
   }
 }
 
-async function errorOf(response: Response, base: string): Promise<Error> {
-  const refusal = await readProblem(response);
-  if (refusal === null) {
-    return notAdjutant(base, `HTTP ${response.status}`);
-  }
-  if (response.status !== 503) return new DirectiveRefused(refusal);
-  const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
-  return new ServiceUnavailable(refusal.detail ?? refusal.title, { retryAfterMs });
+function errorOf({ status, retryAfter, text }: Answer, base: string): Error {
+  const parsed = problemSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return notAdjutant(base, `HTTP ${status}`);
+  const refusal: Problem = parsed.data;
+  if (status !== 503) return new DirectiveRefused(refusal);
+  return new ServiceUnavailable(refusal.detail ?? refusal.title, {
+    retryAfterMs: readRetryAfter(retryAfter),
+  });
 }
 
 function notAdjutant(base: string, why: string): ServiceUnavailable {
   return new ServiceUnavailable(`The server at ${base} is not Adjutant (${why}).`);
-}
-
-async function readProblem(response: Response): Promise<Problem | null> {
-  const body: unknown = await response.json().catch(() => null);
-  const parsed = problemSchema.safeParse(body);
-  return parsed.success ? parsed.data : null;
 }
 
 function readRetryAfter(header: string | null): number | null {

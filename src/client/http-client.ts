@@ -1,14 +1,16 @@
 /** The service over HTTP: the transport of programs without access to Redis.
- *  It must never use anything but web standards: it runs wherever there is a fetch. */
-import { v7 as uuidv7 } from 'uuid';
+ *  It must never need anything but web standards: it runs wherever there is a fetch. */
 import type { AgentListing } from '../contract/agent-listing.ts';
+import type { ApprovalListing } from '../contract/approval-listing.ts';
+import type { BulkCancellation, BulkRedrive, ReindexStep } from '../contract/bulk.ts';
 import { directivePath, inputPath, requestPath, tracePath } from '../contract/api-path.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
-import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
+import type { DeadLetterGroups, DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import type { RequestListing } from '../contract/request-listing.ts';
 import type { RequestTrace } from '../contract/request-trace.ts';
 import type { DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
@@ -19,16 +21,24 @@ import type { RecordedAnswer } from '../contract/tool-question.ts';
 import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
+import { newIdentifier } from './identifier.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
 export * from '../contract/client-names.ts';
+export { createAccessClient } from './access-client.ts';
+export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
 
 export interface HttpClientOptions {
   /** For example `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
-  /** Default: the global one, which keeps connections alive. */
+  /** Sent with each request, where the service asks for keys. Default: none. */
+  readonly apiKey?: string;
+  /**
+   * Default: the global one, which keeps connections alive; in Node, JSON goes over `node:http` instead, for a third of the cost, unless
+   * the global `fetch`, its dispatcher or the proxy of the environment was set.
+   */
   readonly fetch?: Fetch;
   /** 0..1, for the jitter of reconnections. Default: Math.random. */
   readonly random?: () => number;
@@ -44,7 +54,7 @@ const PAGE_LIMIT = 1_000;
 
 export function createHttpClient(options: HttpClientOptions): DirectiveClient {
   const { random = Math.random, idleTimeoutMs = 45_000, onReach } = options;
-  const exchanger = createExchanger(options.baseUrl, options.fetch ?? globalThis.fetch);
+  const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   const closed = new AbortController();
   const waiting: Waiting = { exchanger, random };
   return {
@@ -77,14 +87,25 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
       }),
     answer: async (requestId, inputId, answer) =>
       exchanger.json<RecordedAnswer>({ method: 'POST', path: inputPath(requestId, inputId), body: answer }),
-    deadLetters: async (query = {}) => {
-      const search = new URLSearchParams();
-      for (const [name, value] of Object.entries(query))
-        if (value !== undefined) search.set(name, String(value));
-      return exchanger.json<DeadLetterPage>({ path: `/v1/dead-letters?${search.toString()}` });
-    },
+    requests: async (query = {}) =>
+      exchanger.json<RequestListing>({ path: `/v1/requests${queryText(query)}` }),
+    approvals: async (query = {}) =>
+      exchanger.json<ApprovalListing>({ path: `/v1/approvals${queryText(query)}` }),
+    deadLetters: async (query = {}) =>
+      exchanger.json<DeadLetterPage>({ path: `/v1/dead-letters${queryText(query)}` }),
+    deadLetterGroups: async () => exchanger.json<DeadLetterGroups>({ path: '/v1/dead-letters/groups' }),
     redrive: async (which) =>
       exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which }),
+    cancelAll: async (body, { signal } = {}) =>
+      exchanger.json<BulkCancellation>({ method: 'POST', path: '/v1/requests/cancel', body, signal }),
+    redriveAll: async (body, { signal } = {}) =>
+      exchanger.json<BulkRedrive>({ method: 'POST', path: '/v1/requests/redrive', body, signal }),
+    reindex: async ({ cursor } = {}) =>
+      exchanger.json<ReindexStep>({
+        method: 'POST',
+        path: '/v1/reindex',
+        body: cursor === undefined ? {} : { cursor },
+      }),
     runs: createHttpRuns(exchanger),
     agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
     tools: async ({ remembered = false } = {}) =>
@@ -98,6 +119,12 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
       }),
     close: async () => closed.abort(),
   };
+}
+
+function queryText(query: object): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
 interface Waiting {
@@ -143,7 +170,7 @@ async function execute(
   const endsAt = Date.now() + timeoutMs;
   const named =
     idempotencyKey === undefined
-      ? { request_id: uuidv7(), id: uuidv7(), ...withoutAbsent(directive) }
+      ? { request_id: newIdentifier(), id: newIdentifier(), ...withoutAbsent(directive) }
       : directive;
   const waitMs = Math.min(timeoutMs, LONG_POLL_MS);
   const submission = await onceMore(async () => submit(waiting.exchanger, named, options, waitMs), signal);

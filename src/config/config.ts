@@ -6,11 +6,11 @@ import type * as z from 'zod';
 import { environmentSchema } from './environment.ts';
 import { ConfigError } from './error.ts';
 import { type FilePlace, readConfigFile } from './file.ts';
-import { fileSchema } from './file-schema.ts';
+import { fileSchema, wholeSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
-import { type ServerConfig, transportOf } from './servers.ts';
+import { type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
 import { ownMember } from '../contract/own-member.ts';
@@ -35,6 +35,10 @@ export interface Config extends PlainSections, ModelConfig {
   /** Host names that clients may use for the service, besides its own. */
   allowedHosts: readonly string[];
   port: number;
+  /** A key that may do everything; null: there is none. */
+  adminKey: string | null;
+  /** Whether the API may listen beyond loopback without keys. */
+  insecure: boolean;
   logLevel: string;
   logFormat: LogFormat;
   metrics: MetricsConfig;
@@ -100,6 +104,8 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     host: variables.ADJUTANT_HOST,
     allowedHosts: variables.ADJUTANT_ALLOWED_HOSTS,
     port: variables.ADJUTANT_PORT,
+    adminKey: variables.ADJUTANT_ADMIN_KEY ?? null,
+    insecure: variables.ADJUTANT_INSECURE,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
     logFormat: variables.ADJUTANT_LOG_FORMAT,
     metrics: metricsOf(
@@ -115,7 +121,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
 function parseAll(raw: unknown, environment: Environment, source: string) {
   const filled = fillIn(raw, environment);
   const unset = new Set(filled.errors.map(({ path }) => path));
-  const sections = attempted(() => parseOrThrow(fileSchema, filled.value, source));
+  const sections = attempted(() => parseOrThrow(wholeSchema, filled.value, source));
   const servers = attempted(() => parseServers(filled.value, source));
   const variables = attempted(() => parseVariables(environment));
   // What stands where a variable is not set is not yet the value.
@@ -204,6 +210,11 @@ function parseServer(
   raw: unknown,
   { source, known }: { source: string; known: Sections | null },
 ): ServerConfig {
+  const ways = transportKeysOf(raw);
+  if (ways.length > 1) {
+    const message = `has ${ways.join(' and ')}: a server is reached in one way, so keep one of them`;
+    throw new ConfigError(source, [{ path: `mcpServers.${name}`, message }]);
+  }
   const { kind, schema } = transportOf(raw);
   const server = { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
   const model = 'sampling' in server ? server.sampling?.model : undefined;

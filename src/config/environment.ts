@@ -9,6 +9,9 @@ import { telemetryVariables } from './telemetry.ts';
 /** As in a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
+/** Printable ASCII: what a header can carry. */
+const ADMIN_KEY = /^[\x21-\x7E]{32,256}$/;
+
 const PORT = 'must be a whole number from 0 to 65535; 0 = any free port';
 
 export const environmentSchema = z.object({
@@ -78,6 +81,23 @@ export const environmentSchema = z.object({
       description: 'Seals the logins at MCP servers that Redis keeps; the same for every process.',
       special: 'several, separated by commas = the first seals, each opens',
       fallback: 'none: a server with `auth` cannot be called',
+    }),
+  ADJUTANT_ADMIN_KEY: z
+    .string()
+    .regex(ADMIN_KEY, 'must be 32 to 256 characters without spaces, as `openssl rand -hex 32` prints them')
+    .optional()
+    .register(notes, {
+      description: 'A key that may do everything: the first one, with which others are made.',
+      fallback: 'none',
+    }),
+  ADJUTANT_INSECURE: z
+    .enum(['0', '1'])
+    .default('0')
+    .transform((value) => value === '1')
+    .register(notes, {
+      description:
+        'Whether an API may listen beyond loopback while nobody needs a key. Keys that there are count all the same.',
+      special: '`1` = it may',
     }),
   ...metricsVariables,
   ...telemetryVariables,

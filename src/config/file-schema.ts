@@ -1,11 +1,14 @@
 // The sections of adjutant.json.
 // Must never accept a key that no section knows.
 import * as z from 'zod';
+import { accessSections } from './access.ts';
+import { archiveSections, lateArchive } from './archive.ts';
 import { modelSections } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
 import { runSections } from './runs.ts';
 import { serviceSections } from './service.ts';
+import { tenantSections } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
 
 export const fileSchema = z.strictObject({
@@ -18,4 +21,13 @@ export const fileSchema = z.strictObject({
   ...modelSections,
   ...runSections,
   ...serviceSections,
+  ...accessSections,
+  ...archiveSections,
+  ...tenantSections,
+});
+
+/** With what one section asks of another. */
+export const wholeSchema = fileSchema.superRefine((sections, context) => {
+  for (const message of lateArchive(sections))
+    context.addIssue({ code: 'custom', path: ['archive', 'after_ms'], message });
 });

@@ -49,7 +49,9 @@ function visit(
     return;
   }
   const shapes = alternatives.flatMap((each) => (each instanceof z.ZodObject ? [each.shape] : []));
-  const records = alternatives.flatMap((each) => (each instanceof z.ZodRecord ? [each.valueType] : []));
+  const records = alternatives.flatMap((each) =>
+    each instanceof z.ZodRecord || each instanceof z.ZodMap ? [each.valueType] : [],
+  );
   for (const [key, member] of Object.entries(value)) {
     const known = shapes.flatMap((shape) => (Object.hasOwn(shape, key) ? [shape[key]] : []));
     if (known.length > 0 || records.length > 0)
@@ -77,6 +79,8 @@ function alternativesOf(schema: z.core.$ZodType): z.core.$ZodType[] {
     schema instanceof z.ZodPrefault
   )
     return alternativesOf(schema.def.innerType);
-  if (schema instanceof z.ZodPipe) return alternativesOf(schema.def.in);
+  // Of a preparation, as of names, only what it leads to has a shape.
+  if (schema instanceof z.ZodPipe)
+    return alternativesOf(schema.def.in instanceof z.ZodTransform ? schema.def.out : schema.def.in);
   return [schema];
 }

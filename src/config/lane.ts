@@ -4,7 +4,10 @@ import * as z from 'zod';
 import { notes } from './notes.ts';
 
 /** A wait that a timer can hold, milliseconds. */
-export const durationMs = z.int().min(1).max(2_147_483_647);
+export const durationMs = z
+  .int('must be a whole number of milliseconds, as 86400000 for a day')
+  .min(1)
+  .max(2_147_483_647);
 
 const rateSchema = z.strictObject({
   max: z.int().min(1).register(notes, { description: 'Calls that begin within `per_ms`.', unit: 'calls' }),

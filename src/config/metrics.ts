@@ -1,9 +1,9 @@
 // The variables about metrics: whether they are measured, where they are served, where they are sent.
 // Must never send anything by itself: without an endpoint metrics are only served.
 import * as z from 'zod';
+import { httpUrl } from './http-url.ts';
 import { notes } from './notes.ts';
 
-const address = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const PORT = 'must be a whole number from 0 to 65535; 0 = any free port';
 const INTERVAL = 'must be a whole number of milliseconds from 1000 to 3600000';
 
@@ -27,7 +27,7 @@ export const metricsVariables = {
     description: 'Whether metrics are sent to the collector.',
     special: '`none` = they are only served',
   }),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: address.optional().register(notes, {
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: httpUrl().optional().register(notes, {
     description: 'The whole address that metrics are posted to (OTLP, HTTP, protobuf).',
     fallback: 'the endpoint with `/v1/metrics`',
   }),

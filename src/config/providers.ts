@@ -1,6 +1,7 @@
 // The configuration of a model provider: how it is reached, its limits, the prices of its models.
 // Must never hold a key: the environment does.
 import * as z from 'zod';
+import { httpUrl } from './http-url.ts';
 import { modelLaneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
@@ -52,8 +53,6 @@ const modelSchema = z.strictObject({
   }),
 });
 
-const httpUrl = z.url({ protocol: /^https?$/ });
-
 const shared = {
   lane: modelLaneSchema.prefault({}).register(notes, { description: 'The queue of this provider.' }),
   ...rateLimits,
@@ -88,7 +87,7 @@ const BASE_URL = {
   description: 'Address of the provider, with the version in its path.',
   fallback: 'the provider’s own; required for `openai-compatible`',
 };
-const baseUrl = { base_url: httpUrl.optional().register(notes, BASE_URL) };
+const baseUrl = { base_url: httpUrl().optional().register(notes, BASE_URL) };
 
 const TYPE = {
   description: 'The API that the provider offers.',
@@ -118,7 +117,7 @@ const googleSchema = z.strictObject({
 const compatibleSchema = z.strictObject({
   type: z.literal('openai-compatible').register(notes, TYPE),
   ...remote,
-  base_url: z.url({ protocol: /^https?$/ }).register(notes, BASE_URL),
+  base_url: httpUrl().register(notes, BASE_URL),
 });
 const scriptedSchema = z.strictObject({
   type: z.literal('scripted').register(notes, TYPE),

@@ -5,6 +5,7 @@ import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { isObject } from '../contract/json-object.ts';
 import { repeatPolicySchema } from '../contract/work-directive.ts';
+import { httpUrl } from './http-url.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
@@ -129,7 +130,7 @@ const httpServerSchema = z
       .enum(['http', 'streamable-http', 'sse'])
       .optional()
       .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
-    url: z.url({ protocol: /^https?$/ }).register(notes, {
+    url: httpUrl().register(notes, {
       description: 'URL of a server that is already running.',
       fallback: '`command` or `url` is required',
     }),
@@ -209,6 +210,12 @@ export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.i
   const kinds = Object.keys(TRANSPORTS) as Kind[];
   const kind = kinds.find((each) => isObject(entry) && Object.hasOwn(entry, TRANSPORTS[each].key)) ?? 'stdio';
   return { kind, schema: TRANSPORTS[kind].schema };
+}
+
+/** The keys of an entry that say how its server is reached: it has one of them. */
+export function transportKeysOf(entry: unknown): readonly string[] {
+  const keys = Object.values(TRANSPORTS).map(({ key }) => key);
+  return keys.filter((key) => isObject(entry) && Object.hasOwn(entry, key));
 }
 
 /** Any entry of `mcpServers`. */

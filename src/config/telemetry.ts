@@ -1,14 +1,14 @@
 // The section of adjutant.json about traces, and the variables of OpenTelemetry that stand above it.
 // Must never turn tracing on by itself: without an endpoint nothing is recorded.
 import * as z from 'zod';
+import { httpUrl } from './http-url.ts';
 import { notes } from './notes.ts';
 
-const address = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const SHARE = 'must be a number from 0 to 1';
 const share = z.number(SHARE).min(0, SHARE).max(1, SHARE);
 
 export const telemetrySchema = z.strictObject({
-  endpoint: address.optional().register(notes, {
+  endpoint: httpUrl().optional().register(notes, {
     description: 'Address of an OTLP/HTTP collector or Jaeger, without `/v1/traces`.',
     fallback: 'no traces',
   }),
@@ -37,7 +37,7 @@ export const telemetrySchema = z.strictObject({
 });
 
 /** An address of a variable; a text that is none is refused. */
-const variableAddress = address.optional();
+const variableAddress = httpUrl().optional();
 
 export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: variableAddress.register(notes, {

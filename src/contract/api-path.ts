@@ -9,8 +9,17 @@ export function signalsPath(requestId: string): string {
   return `${requestPath(requestId)}/signals`;
 }
 
+/** The request as it was archived. */
+export function archivePath(requestId: string): string {
+  return `${requestPath(requestId)}/archive`;
+}
+
 export function tracePath(requestId: string): string {
   return `${requestPath(requestId)}/trace`;
+}
+
+export function timelinePath(requestId: string): string {
+  return `${requestPath(requestId)}/timeline`;
 }
 
 export function directivePath(requestId: string, directiveId: string): string {

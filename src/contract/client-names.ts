@@ -1,6 +1,8 @@
 // What a program imports with a client of either transport: the errors it catches, the types it names.
 // Must never define anything: it only re-exports.
 export type { AgentListing, ListedAgent } from './agent-listing.ts';
+export type { ApprovalListing, ApprovalQuery, OpenApproval } from './approval-listing.ts';
+export type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
 export type { Cancellation, CancelledDirective } from './cancellation.ts';
 export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
 export type { TextEvent } from './delta-fold.ts';
@@ -18,6 +20,14 @@ export {
   ServiceUnavailable,
 } from './problem.ts';
 export type { DirectiveStatus, DirectiveSummary, DirectiveView, RequestView } from './request-view.ts';
+export type { ListedRequest, RequestListing, RequestQuery, RequestStatus } from './request-listing.ts';
+export type {
+  RequestTimeline,
+  TimelineAttempt,
+  TimelineCall,
+  TimelineDirective,
+  TimelineWait,
+} from './request-timeline.ts';
 export type {
   RequestTrace,
   TracedAttempt,

@@ -25,7 +25,26 @@ export const deadLetterPageSchema = z.object({
   next: z.string().nullable(),
 });
 
+/** Of one lane and type of error. Counted by when they were listed, which is when they ended or soon after. */
+export const deadLetterGroupSchema = z.object({
+  lane: z.string().nullable(),
+  error_type: z.string(),
+  count: z.int().min(1),
+  first_at: instantSchema,
+  last_at: instantSchema,
+  /** The hours of UTC in which there are some, newest first; at most a week of them. */
+  hours: z.array(z.object({ from: instantSchema, count: z.int().min(1) })),
+});
+
+/** The largest groups first; `groups_left_out` counts the others. */
+export const deadLetterGroupsSchema = z.object({
+  total: z.int().min(0),
+  groups: z.array(deadLetterGroupSchema),
+  groups_left_out: z.int().min(0),
+});
+
 const MOST_REDRIVEN = 1_000;
+export const DEFAULT_REDRIVEN = 100;
 
 /** What to redrive: named ones, or those that match the filter, or all; oldest first, up to `limit`. */
 export const redriveBodySchema = z
@@ -37,18 +56,25 @@ export const redriveBodySchema = z
       .optional(),
     lane: z.string().max(128).optional(),
     error_type: z.string().max(128).optional(),
+    /** Only those that were listed from then on, and before then. */
+    since: instantSchema.optional(),
+    until: instantSchema.optional(),
     /** Every dead letter, whatever its error. Never the default: it may repeat work that no operator has looked at. */
     all: z.literal(true).optional(),
-    limit: z.int().min(1).max(MOST_REDRIVEN).default(100),
+    limit: z.int().min(1).max(MOST_REDRIVEN).default(DEFAULT_REDRIVEN),
   })
-  .refine((body) => body.all || body.directives || body.lane !== undefined || body.error_type !== undefined, {
+  .refine((body) => body.all || body.directives || hasFilter(body), {
     path: ['directives'],
     message: 'name directives, give a filter, or set `all`: true',
   })
-  .refine((body) => !body.directives || (body.lane === undefined && body.error_type === undefined), {
+  .refine((body) => !body.directives || !hasFilter(body), {
     path: ['directives'],
     message: 'name directives, or give a filter, not both',
   });
+
+function hasFilter({ lane, error_type, since, until }: DeadLetterFilter): boolean {
+  return [lane, error_type, since, until].some((part) => part !== undefined);
+}
 
 /** Each redriven dead letter with its new directive; `left` counts those that still match, the `refused` ones included. */
 export const redriveSchema = z.object({
@@ -68,10 +94,15 @@ export const redriveSchema = z.object({
 
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
 export type DeadLetterPage = z.infer<typeof deadLetterPageSchema>;
+export type DeadLetterGroup = z.infer<typeof deadLetterGroupSchema>;
+export type DeadLetterGroups = z.infer<typeof deadLetterGroupsSchema>;
 export type RedriveBody = z.input<typeof redriveBodySchema>;
 export type Redrive = z.infer<typeof redriveSchema>;
 
 export interface DeadLetterFilter {
   lane?: string | undefined;
   error_type?: string | undefined;
+  /** Listed from then on, and before then: RFC 3339, UTC. */
+  since?: string | undefined;
+  until?: string | undefined;
 }

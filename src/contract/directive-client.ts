@@ -1,10 +1,19 @@
 // The one interface through which programs use the service, over any transport.
 // Must never gain a method that only one transport can offer.
 import type { AgentListing } from './agent-listing.ts';
+import type { ApprovalListing, ApprovalQuery } from './approval-listing.ts';
+import type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
 import type { Cancellation } from './cancellation.ts';
-import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
+import type {
+  DeadLetterFilter,
+  DeadLetterGroups,
+  DeadLetterPage,
+  Redrive,
+  RedriveBody,
+} from './dead-letter.ts';
 import type { SubmittedDirective } from './directive.ts';
 import type { LaneListing } from './lane-listing.ts';
+import type { RequestListing, RequestQuery } from './request-listing.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { DirectiveView, RequestView } from './request-view.ts';
 import type {
@@ -71,6 +80,10 @@ export interface DirectiveClient {
 
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   request(requestId: string): Promise<RequestView | null>;
+  /** Requests that fit all filters, newest first; what changed within the last second may not be there yet. */
+  requests(query?: RequestQuery): Promise<RequestListing>;
+  /** What people are asked at present: approvals of calls and budgets, questions of tools. */
+  approvals(query?: ApprovalQuery): Promise<ApprovalListing>;
   /** What the request did and when; `limit`: the most directives. Refuses (`not_found`) what does not exist. */
   trace(requestId: string, options?: { limit?: number | undefined }): Promise<RequestTrace>;
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
@@ -88,8 +101,17 @@ export interface DirectiveClient {
 
   /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
   deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;
+  /** How many dead letters there are of each lane, type of error and hour. */
+  deadLetterGroups(): Promise<DeadLetterGroups>;
   /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. */
   redrive(which: RedriveBody): Promise<Redrive>;
+
+  /** Cancels the requests that a filter chooses; with `dry_run` it only names them. */
+  cancelAll(body: BulkCancelBody, options?: { signal?: AbortSignal }): Promise<BulkCancellation>;
+  /** Redrives the dead letters of the requests that a filter chooses; with `dry_run` it only names them. */
+  redriveAll(body: BulkRedriveBody, options?: { signal?: AbortSignal }): Promise<BulkRedrive>;
+  /** One step of building the list of requests anew; `cursor` is the `next` of the step before. */
+  reindex(options?: { cursor?: string | undefined }): Promise<ReindexStep>;
 
   readonly runs: RunClient;
 

@@ -1,6 +1,7 @@
 // The fields every directive has: its identity and the caller's metadata.
 // Must never gain a field that only some directives have.
 import { identifierSchema, jsonObjectSchema } from './identifiers.ts';
+import { submittedMetadataSchema } from './tags.ts';
 
 const metadata = jsonObjectSchema.default({});
 
@@ -11,5 +12,5 @@ export const directiveFields = { id: identifierSchema, request_id: identifierSch
 export const submittedFields = {
   id: identifierSchema.optional(),
   request_id: identifierSchema.optional(),
-  metadata,
+  metadata: submittedMetadataSchema,
 };

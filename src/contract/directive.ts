@@ -120,11 +120,16 @@ export function parseSubmission(raw: unknown, options: ParseOptions = {}): Parse
   return parseList(raw['directives'], maxDirectives, customTypes);
 }
 
+/** What is wrong with a submission of more directives than one may hold. */
+export function tooManyDirectives(count: number, most: number): FieldError {
+  return { path: 'directives', message: `must hold at most ${most} directives, not ${count}` };
+}
+
 function parseList(list: unknown, maxDirectives: number, customTypes: CustomTypes): ParsedSubmission {
   if (!Array.isArray(list)) return refused('directives', 'must be an array of directives');
   if (list.length === 0) return refused('directives', 'must hold at least one directive');
   if (list.length > maxDirectives) {
-    return refused('directives', `must hold at most ${maxDirectives} directives, not ${list.length}`);
+    return { ok: false, errors: [tooManyDirectives(list.length, maxDirectives)] };
   }
   return parseBatch(list, (index) => `directives[${index}]`, customTypes);
 }

@@ -87,16 +87,21 @@ function within(hazard: Hazard, key: PropertyKey): Hazard {
 
 /** Whether `value` nests containers deeper than `levels`; a cycle does. Never recurses, never throws. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level = new Set(isContainer(value) ? [value] : []);
+  if (!isContainer(value)) return false;
+  let level = new Set([value]);
   for (let depth = 1; level.size > 0; depth += 1) {
     if (depth > levels) return true;
-    level = new Set([...level].flatMap(containersIn));
+    level = containersIn(level);
   }
   return false;
 }
 
-function containersIn(container: object): object[] {
-  return Object.values(container).filter(isContainer);
+/** Each once, or shared ones would be twice as many with each level. */
+function containersIn(level: ReadonlySet<object>): Set<object> {
+  const inner = new Set<object>();
+  for (const container of level)
+    for (const member of Object.values(container)) if (isContainer(member)) inner.add(member);
+  return inner;
 }
 
 function isContainer(value: unknown): value is object {

@@ -41,6 +41,10 @@ export const tracedEventSchema = z.object({
   message: z.string(),
   /** Until when it waits; null: nobody knows, or it does not wait. */
   until: instantOrNull,
+  /** The call that an approval is about; absent: it is about no call. */
+  call_id: z.string().optional(),
+  /** Why it waits; absent: it does not wait, or nobody knows. */
+  reason: z.string().optional(),
 });
 
 export const tracedDirectiveSchema = z.object({

@@ -11,6 +11,7 @@ import {
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 import { messageSchema } from './message.ts';
 import { answeredBySchema } from './tool-question.ts';
+import { submittedMetadataSchema } from './tags.ts';
 import { usageSchema } from './usage.ts';
 
 const count = z.int().min(0);
@@ -45,7 +46,7 @@ export const startRunBodySchema = z
     /** Runs of one conversation follow each other and share its history. */
     conversation_id: identifierSchema.optional(),
     overrides: runOverridesSchema.prefault({}),
-    metadata: jsonObjectSchema.default({}),
+    metadata: submittedMetadataSchema,
   })
   .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
     path: ['query'],
@@ -100,7 +101,7 @@ export const approvalDecisionBodySchema = z.strictObject({
   reason: z.string().max(4_096).optional(),
   /** Approves the call with these arguments instead. */
   arguments: jsonObjectSchema.optional(),
-  /** Who decides, as the caller says. */
+  /** Who decides, as the caller says. Default: the name of the caller's key, if one is asked for. */
   by: answeredBySchema.optional(),
 });
 
@@ -108,6 +109,10 @@ export const recordedDecisionSchema = z.object({
   request_id: identifierSchema,
   call_id: z.string(),
   decision: z.enum(['approve', 'deny']),
+  /** Who made the decision first, as that caller said, or the name of its key; absent: nobody said. */
+  by: z.string().optional(),
+  /** When it was made first; absent: the log has it no more. */
+  decided_at: instantSchema.optional(),
 });
 
 /** What a waiting run waits for. */
@@ -140,6 +145,8 @@ export const runViewSchema = z.object({
   termination_reason: z.string().nullable(),
   /** Accepted inputs that the run did not read or answer before its end; absent = none. */
   unread_inputs: z.array(identifierSchema).optional(),
+  /** Somebody asked for its end, and it has not ended yet; absent: nobody did. */
+  cancel_requested: z.literal(true).optional(),
   waiting_for: z.array(waitSchema),
   messages: z.array(historyMessageSchema),
   children: z.array(runChildSchema),

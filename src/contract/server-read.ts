@@ -1,5 +1,6 @@
 // What may be read of an MCP server besides its tools: each is a `tool_exec` of a name that means the same on every server.
 // Must never hold a method that changes something at a server: a read is repeated after a failure.
+import { ownId } from './tenant.ts';
 import * as z from 'zod';
 import { jsonObjectSchema } from './identifiers.ts';
 
@@ -58,5 +59,5 @@ export function passingRequestId(unique: string): string {
 }
 
 export function isPassing(requestId: string): boolean {
-  return requestId.startsWith(PASSING);
+  return ownId(requestId).startsWith(PASSING);
 }

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'd69ba9d8a7544a2cfad33376700876af96f2553da630b6a266585f9b25f36082';
+export const CONTRACT_SHA256 = '2e561378c352d169a98d5a6c14d81e1e4425706fd4ab4cc3202b69f5cf61168a';

@@ -7,7 +7,8 @@ import { plainText } from './plain-text.ts';
 /**
  * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
  * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
- * directives of the lane run as may. `input_required`: its tool asks a person.
+ * directives of the lane run as may. `input_required`: its tool asks a person. `worker_lost`: its worker died, and no other has
+ * taken it yet.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -16,6 +17,7 @@ export const WAIT_REASONS = [
   'limit_reached',
   'concurrency',
   'input_required',
+  'worker_lost',
 ] as const;
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -48,6 +50,17 @@ export function waitOf(lane: string, { reason, untilAt, detail }: WaitFacts): Wa
   return { reason, until, message: `${waitMessage(lane, reason)}${more}` };
 }
 
+/** `leaseUntil`: until when the worker that is lost had it. `present`: why its lane waits now; null: a worker may take it. */
+export function lostWait(
+  lane: string,
+  leaseUntil: number,
+  present: WaitFacts | null,
+): WaitFacts & { reason: WaitReason } {
+  const since = `since ${new Date(leaseUntil).toISOString()}`;
+  const why = present === null ? '' : `, ${waitOf(lane, present).message}`;
+  return { reason: 'worker_lost', untilAt: null, detail: `${since}${why}` };
+}
+
 const KINDS: Readonly<Record<string, string>> = { tool: 'MCP server', llm: 'model provider' };
 
 function waitMessage(lane: string, reason: string): string {
@@ -64,6 +77,8 @@ function waitMessage(lane: string, reason: string): string {
       return `as many directives of the lane ${lane} run as may`;
     case 'input_required':
       return 'the tool asks a question';
+    case 'worker_lost':
+      return 'worker lost; waits for a worker';
     default:
       return `the lane ${lane} waits (${reason})`;
   }

@@ -4,10 +4,24 @@ import * as z from 'zod';
 import { agentDefinitionSchema } from './agent-definition.ts';
 import { agentDirectiveSchema } from './agent-directive.ts';
 import { agentListingSchema } from './agent-listing.ts';
+import { approvalListingSchema } from './approval-listing.ts';
+import {
+  bulkCancelBodySchema,
+  bulkCancellationSchema,
+  bulkRedriveBodySchema,
+  bulkRedriveSchema,
+  reindexBodySchema,
+  reindexStepSchema,
+} from './bulk.ts';
 import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { customDirectiveSchema } from './custom-directive.ts';
-import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
+import {
+  deadLetterGroupsSchema,
+  deadLetterPageSchema,
+  redriveBodySchema,
+  redriveSchema,
+} from './dead-letter.ts';
 import {
   anyDirectiveSchema,
   directiveSchema,
@@ -20,6 +34,8 @@ import { laneListingSchema } from './lane-listing.ts';
 import { messageSchema } from './message.ts';
 import { modelTurnSchema } from './model-turn.ts';
 import { problemSchema } from './problem.ts';
+import { requestListingSchema } from './request-listing.ts';
+import { requestTimelineSchema } from './request-timeline.ts';
 import { requestTraceSchema } from './request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from './request-view.ts';
 import { resultSchema } from './result.ts';
@@ -46,7 +62,10 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'agent-definition': agentDefinitionSchema,
   'approval-decision-body': approvalDecisionBodySchema,
   'input-answer-body': inputAnswerBodySchema,
+  'bulk-cancel-body': bulkCancelBodySchema,
+  'bulk-redrive-body': bulkRedriveBodySchema,
   'cancel-body': cancelBodySchema,
+  'reindex-body': reindexBodySchema,
   message: messageSchema,
   'run-input-body': runInputBodySchema,
   'start-run-body': startRunBodySchema,
@@ -72,6 +91,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'run-view': runViewSchema,
   'started-run': startedRunSchema,
   'dead-letter-page': deadLetterPageSchema,
+  'dead-letter-groups': deadLetterGroupsSchema,
   redrive: redriveSchema,
   'directive-view': directiveViewSchema,
   embeddings: embeddingsSchema,
@@ -79,6 +99,12 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'lane-listing': laneListingSchema,
   'model-turn': modelTurnSchema,
   problem: problemSchema,
+  'approval-listing': approvalListingSchema,
+  'bulk-cancellation': bulkCancellationSchema,
+  'bulk-redrive': bulkRedriveSchema,
+  'reindex-step': reindexStepSchema,
+  'request-listing': requestListingSchema,
+  'request-timeline': requestTimelineSchema,
   'request-trace': requestTraceSchema,
   'request-view': requestViewSchema,
   result: resultSchema,

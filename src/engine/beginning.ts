@@ -1,5 +1,6 @@
 // The first turn of a run: its agent, its tools, its place in the conversation; or why it cannot begin.
 // Must never begin a run while an earlier run of its conversation is under way.
+import { ownId, scopedAs } from '../contract/tenant.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
@@ -69,21 +70,25 @@ async function inTurn(
 ): Promise<Beginning> {
   const { spec, requestId, now } = run;
   const policy = spec.overrides.busy ?? agent.policies.busy;
-  const entry = await parts.conversations.enter(conversationId, requestId, policy !== 'reject');
+  const entry = await parts.conversations.enter(
+    scopedAs(requestId, conversationId),
+    requestId,
+    policy !== 'reject',
+  );
   if (entry.kind === 'active') {
     if (!isHistory(entry.messages)) return withoutHistory(parts, run, conversationId);
     return begun(parts, run, agent, { ...spec, messages: [...entry.messages, ...spec.messages] });
   }
   if (await isGone(parts, entry.active)) {
-    await parts.conversations.leave(conversationId, entry.active, null);
+    await parts.conversations.leave(scopedAs(requestId, conversationId), entry.active, null);
     return inTurn(parts, run, agent, conversationId);
   }
-  if (entry.kind === 'busy') return refused(parts, run, busy(conversationId, entry.active));
+  if (entry.kind === 'busy') return refused(parts, run, busy(conversationId, ownId(entry.active)));
   const until = spec.started_at + limitsOf(agent, spec.overrides).deadline_ms;
   if (until <= now)
     return refused(parts, run, { reason: 'deadline', message: 'the conversation was not free in time' });
   if (policy === 'interrupt')
-    await parts.interrupt(entry.active, `interrupted by the request "${requestId}"`);
+    await parts.interrupt(entry.active, `interrupted by the request "${ownId(requestId)}"`);
   return { kind: 'waiting', until };
 }
 

@@ -1,5 +1,6 @@
 // How a broken run ends: through the core where possible, else from its identity alone.
 // Must never end a run twice, nor keep its conversation waiting for it.
+import { requestField } from '../contract/tenant.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { EngineCore, JsonObject, RunSpec, Transition } from './transition.ts';
 import type { StoredRun } from './run-store.ts';
@@ -21,7 +22,7 @@ export function guarded<T>(
   try {
     return work();
   } catch (error) {
-    parts.logger.error({ request_id: run.requestId, error }, 'a turn failed unexpectedly; its run ends');
+    parts.logger.error({ ...requestField(run.requestId), error }, 'a turn failed unexpectedly; its run ends');
     return ended(endOf(parts, run, { reason: 'internal_error', message: messageOf(error) }));
   }
 }
@@ -33,7 +34,7 @@ export function endOf(parts: BrokenRunParts, run: StoredRun, failure: RunFailure
   try {
     return parts.core.fail(spec, document, failure, now);
   } catch (error) {
-    parts.logger.error({ request_id: run.requestId, error }, 'a run could not be failed by the core');
+    parts.logger.error({ ...requestField(run.requestId), error }, 'a run could not be failed by the core');
     return freed(spec, refusalOf(parts, run, spec, failure));
   }
 }
@@ -48,7 +49,7 @@ export function refusalOf(
   try {
     return core.refuse(spec, failure, now);
   } catch (error) {
-    logger.error({ request_id: requestId, error }, 'a run could not be refused by the core');
+    logger.error({ ...requestField(requestId), error }, 'a run could not be refused by the core');
     return core.refuse({ ...spec, messages: [], overrides: {} }, failure, now);
   }
 }
@@ -59,7 +60,7 @@ export function refusalOf(
  */
 export function endOfUnreadable(parts: BrokenRunParts, run: StoredRun, fault: string): Transition {
   const { requestId, status, endedAt } = run;
-  parts.logger.error({ request_id: requestId, fault }, 'a run cannot be read; it ends');
+  parts.logger.error({ ...requestField(requestId), fault }, 'a run cannot be read; it ends');
   const failure = { reason: 'internal_error', message: `the run cannot be read: ${fault}` };
   const end = endOf(parts, run, failure);
   return endedAt === null ? end : { ...end, document: { ...end.document, status }, signals: [] };

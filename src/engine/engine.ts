@@ -2,7 +2,7 @@
 // Must never keep state that a run needs after its turn: any engine may take the next one.
 import { createSemaphore } from '../bounds/semaphore.ts';
 import type { RunNews } from '../journal/journal.ts';
-import { settledWithin } from '../lifecycle.ts';
+import { asError, settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
 import { takeTurns, type TurnParts } from './turn.ts';
@@ -31,6 +31,8 @@ interface KnownVersion {
 interface Current {
   /** It was woken during a turn that may have read too early. */
   again: boolean;
+  /** All that the next turn has to read, where that is known. */
+  news: KnownVersion | undefined;
   done: Promise<void>;
 }
 
@@ -48,14 +50,14 @@ export function createEngine(options: EngineOptions) {
   let draining = false;
 
   /** Rejects with the error of the last turn. */
-  async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
+  async function turnsOf(requestId: string, run: Current): Promise<void> {
     await places.take();
     try {
-      let known = news ? turn.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
-        run.again = false;
+        const { news } = run;
+        Object.assign(run, { again: false, news: undefined });
+        const known = news ? turn.store.withNews(requestId, news.version, news.news) : null;
         await takeTurns(turn, requestId, known);
-        known = null;
       }
       // A stop leaves no run behind that nobody would wake.
       if (run.again) await turn.waker.wake(requestId, 0);
@@ -70,12 +72,14 @@ export function createEngine(options: EngineOptions) {
   function attend(requestId: string, news?: KnownVersion): Promise<void> {
     const known = current.get(requestId);
     if (known) {
+      // Two of them together are not all of it.
+      known.news = known.again ? undefined : news;
       known.again = true;
       return known.done;
     }
-    const run: Current = { again: true, done: Promise.resolve() };
+    const run: Current = { again: true, news, done: Promise.resolve() };
     current.set(requestId, run);
-    run.done = turnsOf(requestId, run, news);
+    run.done = turnsOf(requestId, run);
     return run.done;
   }
 
@@ -88,7 +92,7 @@ export function createEngine(options: EngineOptions) {
   }
 
   function report(error: unknown): void {
-    onError(error instanceof Error ? error : new Error(String(error)));
+    onError(asError(error));
   }
 
   async function handle(requestId: string): Promise<JobOutcome> {

@@ -1,5 +1,6 @@
 // What a run asks for outside its request: children, other runs, cancellations, the end of a conversation.
 // Must never do an entry so that a repeat does it again.
+import { ownId, scopedAs } from '../contract/tenant.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { Canceller } from '../queue/cancel.ts';
 import type { Acknowledgement } from './fold.ts';
@@ -22,7 +23,7 @@ export interface OutboxParts {
 
 type Entry<K extends OutboxEntry['kind']> = Extract<OutboxEntry, { kind: K }>;
 
-/** Does every entry of the run's outbox, in order. Rejects when Redis does not answer; a repeat is safe. */
+/** The ids of entries are as the run's tenant knows them: an agent reaches nothing of another's. Does every entry of the run's outbox, in order. Rejects when Redis does not answer; a repeat is safe. */
 export async function performOutbox(parts: OutboxParts, run: StoredRun): Promise<Acknowledgement[]> {
   const done: Acknowledgement[] = [];
   for (const entry of run.document?.outbox ?? [])
@@ -44,12 +45,20 @@ async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): 
       await parts.canceller.withdraw(run.requestId, entry.directive_ids, entry.reason);
       return null;
     case 'cancel_request':
-      await parts.notifier.cancel(entry.request_id, entry.reason);
-      await parts.canceller.cancel(entry.request_id, undefined, entry.reason, entry.asked_at);
-      return null;
+      return cancelRequest(parts, scopedAs(run.requestId, entry.request_id), entry);
     case 'end_conversation':
       return endConversation(parts, run, entry);
   }
+}
+
+async function cancelRequest(
+  { notifier, canceller }: OutboxParts,
+  target: string,
+  { reason, asked_at }: Entry<'cancel_request'>,
+): Promise<null> {
+  await notifier.cancel(target, reason);
+  await canceller.cancel(target, undefined, reason, asked_at);
+  return null;
 }
 
 async function startChild(
@@ -58,8 +67,14 @@ async function startChild(
   { child_request_id, agent, input, tag, depth, overrides }: Entry<'start_child'>,
 ): Promise<string | null> {
   const query = typeof input === 'string' ? input : JSON.stringify(input ?? null);
-  const child = { request_id: child_request_id, agent, query, overrides, metadata: {} };
-  const parent = { request_id: run.requestId, tag, depth };
+  const child = {
+    request_id: scopedAs(run.requestId, child_request_id),
+    agent,
+    query,
+    overrides,
+    metadata: {},
+  };
+  const parent = { request_id: ownId(run.requestId), tag, depth };
   // Of the turn that asked for it, which is written; another engine may have written it.
   const context = turnContext(spans, run, run.version);
   const started = await starter.start(child, context, parent);
@@ -72,9 +87,13 @@ async function signalRun(
   { requestId, traceparent }: StoredRun,
   { id, request_id: target, signal }: Entry<'signal_run'>,
 ): Promise<string | null> {
-  const name = `signal:${requestId}/${id}`;
-  const origin = { cause: signal.cause ?? requestId, traceparent };
-  const verdict = await notifier.notify(target, { name, digest: '', limit: null, signal }, origin);
+  const name = `signal:${ownId(requestId)}/${id}`;
+  const origin = { cause: signal.cause ?? ownId(requestId), traceparent };
+  const verdict = await notifier.notify(
+    scopedAs(requestId, target),
+    { name, digest: '', limit: null, signal },
+    origin,
+  );
   return verdict.kind === 'sent' || verdict.kind === 'existing'
     ? null
     : `the run "${target}" is ${verdict.kind}`;
@@ -85,7 +104,7 @@ async function endConversation(
   { requestId }: StoredRun,
   { conversation_id, messages }: Entry<'end_conversation'>,
 ): Promise<null> {
-  const following = await conversations.leave(conversation_id, requestId, messages);
+  const following = await conversations.leave(scopedAs(requestId, conversation_id), requestId, messages);
   if (following !== null) wakeRun(following);
   return null;
 }

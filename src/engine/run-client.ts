@@ -1,10 +1,12 @@
 // What programs do with runs, directly on the journal: start, send input, decide, read.
 // Must never take a turn: an engine does.
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { DEFAULT_TENANT, ownId, scopedId } from '../contract/tenant.ts';
 import type * as z from 'zod';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { AgentListing } from '../contract/agent-listing.ts';
-import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
+import { readInput } from '../contract/read-input.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
@@ -17,6 +19,7 @@ import {
 } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal, SendVerdict } from '../journal/run-journal.ts';
+import type { SignalLog } from '../journal/signal-log.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { requestFull } from '../queue/request-full.ts';
@@ -25,13 +28,16 @@ import { newIdentifier } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from '../catalog/known-agents.ts';
+import { createDecide } from './run-decisions.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
-import type { RunNotifier } from './run-notifier.ts';
+import { CANCEL, type RunNotifier } from './run-notifier.ts';
 import type { EngineCore } from './transition.ts';
 
 export interface RunClientParts {
   runs: RunJournal;
+  /** Says who decided what was decided. */
+  log: Pick<SignalLog, 'at'>;
   store: RunStore;
   starter: RunStarter;
   notifier: RunNotifier;
@@ -42,6 +48,8 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** As in `RunJournalOptions`. */
   requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   /** Default: nothing is traced. */
   spans?: Spans;
 }
@@ -50,10 +58,15 @@ const MOST_INPUTS = 64;
 
 export function createRunClient(parts: RunClientParts): ClientRuns {
   const { runs, store, starter, notifier, agents, spans = NO_SPANS } = parts;
+  const decide = createDecide(parts);
 
-  async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
+  async function start(
+    body: unknown,
+    { traceparent }: { traceparent?: string } = {},
+    tenant: string = DEFAULT_TENANT,
+  ): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
-    const run = { ...parsed, request_id: parsed.request_id ?? newIdentifier() };
+    const run = { ...parsed, request_id: scopedId(tenant, parsed.request_id ?? newIdentifier()) };
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const started = await whileAvailable(() => starter.start(run, trace));
     if (!started.ok) throw new DirectiveRefused(started.refusal);
@@ -65,7 +78,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     if (content.trim() === '')
       throw refusedAt('invalid_body', [{ path: 'content', message: 'must not be empty' }]);
     const input_source = source === undefined ? {} : { input_source: source };
-    const data = { request_id: requestId, input_id, content, ...input_source };
+    const data = { request_id: ownId(requestId), input_id, content, ...input_source };
     const signal = { type: 'ai.request.input', data };
     const notification = {
       name: `input:${input_id}`,
@@ -73,51 +86,27 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       limit: MOST_INPUTS,
       signal,
     };
+    const requestBytes = requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
     await parts.requireMemory();
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
-      request_id: requestId,
+      request_id: ownId(requestId),
       input_id,
-      queued: queuedInputs(verdict, { requestId, inputId: input_id, requestBytes: parts.requestBytes }),
+      queued: queuedInputs(verdict, { requestId, inputId: input_id, requestBytes }),
     };
-  }
-
-  async function decide(requestId: string, callId: string, body: unknown) {
-    const { decision, by, ...rest } = read(approvalDecisionBodySchema, body);
-    await whileAvailable(() => requireWaiting(requestId, callId));
-    const data = { call_id: callId, decision, ...rest };
-    const signal = {
-      type: 'ai.tool.approval_decided',
-      data: { ...data, ...(by === undefined ? {} : { by }) },
-    };
-    // The same decision of two people is one.
-    const notification = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
-    const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: callId }));
-    if (verdict.kind === 'conflict')
-      throw refusal('already_decided', `the call "${callId}" has another decision already`);
-    if (verdict.kind === 'ended')
-      throw refusal('request_closed', `the run of request "${requestId}" has ended`);
-    if (verdict.kind !== 'sent' && verdict.kind !== 'existing') throw noRun(requestId);
-    return { request_id: requestId, call_id: callId, decision };
-  }
-
-  /** A decision is accepted only for a call that waits for one, or already has one. */
-  async function requireWaiting(requestId: string, callId: string): Promise<void> {
-    const run = await store.read(requestId, NO_SIGNALS);
-    if (!run) throw noRun(requestId);
-    const waits = run.document ? parts.view(run.spec, run.document).waiting_for : [];
-    const asked = waits.some(({ kind, id }) => (kind === 'approval' || kind === 'budget') && id === callId);
-    if (asked || (await runs.isSent(requestId, decisionName(callId)))) return;
-    throw refusal('not_found', `nothing named "${callId}" waits for a decision in request "${requestId}"`);
   }
 
   return {
     start,
     input,
-    decide,
+    async decide(requestId, callId, body) {
+      return decide(requestId, callId, read(approvalDecisionBodySchema, body));
+    },
     async view(requestId) {
       const run = await store.read(requestId, NO_SIGNALS);
-      return run && viewOf(parts.view, run);
+      if (!run) return null;
+      const asked = run.endedAt === null && (await runs.sentSequence(requestId, CANCEL)) !== null;
+      return { ...viewOf(parts.view, run), ...(asked ? { cancel_requested: true as const } : {}) };
     },
     async family(requestId) {
       const run = await store.read(requestId, NO_SIGNALS);
@@ -161,17 +150,14 @@ function queuedInputs(
     case 'full':
       throw refusal('input_queue_full', `${MOST_INPUTS} inputs are waiting already`);
     case 'ended':
-      throw refusal('request_closed', `the run of request "${requestId}" has ended`);
+      throw refusal('request_closed', `the run of request "${ownId(requestId)}" has ended`);
     case 'unknown':
       throw noRun(requestId);
   }
 }
 
-function decisionName(callId: string): string {
-  return `decision:${callId}`;
-}
-
-function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
+/** Also of a run that has no document yet. */
+export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
   const ended_at = run.endedAt === null ? null : new Date(run.endedAt).toISOString();
   if (run.document) return { ...view(run.spec, run.document), ended_at };
   const { spec, agent, status } = run;
@@ -201,9 +187,7 @@ function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
 function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const hazard = findJsonHazard(body);
   if (hazard) throw refusedAt('invalid_body', [hazard]);
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw refusedAt('invalid_body', fieldErrors(parsed.error));
+  return readInput(schema, body, 'invalid_body');
 }
 
 function refusal(code: ProblemCode, detail: string): DirectiveRefused {
@@ -211,5 +195,5 @@ function refusal(code: ProblemCode, detail: string): DirectiveRefused {
 }
 
 function noRun(requestId: string): DirectiveRefused {
-  return refusal('not_found', `there is no run in a request "${requestId}"`);
+  return refusal('not_found', `there is no run in a request "${ownId(requestId)}"`);
 }

@@ -1,9 +1,13 @@
 // Notifies a run: writes a signal to its log and its unread list, then wakes it.
 // Must never wake a run before the signal is written.
+import { ownId } from '../contract/tenant.ts';
 import type { SendVerdict, RunJournal } from '../journal/run-journal.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
 import { runSignal } from './run-signal.ts';
 import type { EmittedSignal } from './transition.ts';
+
+/** The name of a request to end the run. */
+export const CANCEL = 'cancel';
 
 export interface Notification {
   /** The same at every repeat. */
@@ -40,10 +44,10 @@ export function createRunNotifier(runs: RunJournal, wake: WakeRun) {
   async function cancel(requestId: string, reason: string | null): Promise<boolean> {
     const signal: EmittedSignal = {
       type: 'ai.request.cancel_requested',
-      data: { request_id: requestId, reason },
+      data: { request_id: ownId(requestId), reason },
     };
-    const notification = { name: 'cancel', digest: '', limit: null, signal };
-    const verdict = await notify(requestId, notification, { cause: requestId });
+    const notification = { name: CANCEL, digest: '', limit: null, signal };
+    const verdict = await notify(requestId, notification, { cause: ownId(requestId) });
     return verdict.kind === 'sent' || verdict.kind === 'existing';
   }
 

@@ -1,5 +1,6 @@
 // Completes the signals that a run writes or receives: identity, time, trace and cause.
 // Must never pass on a type of the service's own families that the contract does not know.
+import { ownId } from '../contract/tenant.ts';
 import { ownTypeFault } from '../contract/own-signal.ts';
 import { SIGNAL_SOURCES } from '../contract/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -31,7 +32,7 @@ export function runSignal(
     id: newIdentifier(),
     source: own ?? source ?? DEFAULT_SOURCE,
     type,
-    subject: (own === undefined ? subject : null) ?? requestId,
+    subject: (own === undefined ? subject : null) ?? ownId(requestId),
     time: new Date(now).toISOString(),
     datacontenttype: 'application/json',
     traceparent: childTraceparent(traceparent),

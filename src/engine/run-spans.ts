@@ -1,5 +1,6 @@
 // The spans of a turn that was written: `turn {agent}`, and with the last one the run's own, `invoke_agent {agent}`.
 // Must never be made of a turn that another engine wrote first.
+import { ownId, tenantField } from '../contract/tenant.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import { ATTRIBUTE, EVENT } from '../telemetry/semantic-names.ts';
@@ -28,7 +29,8 @@ export function turnSpan(parent: SpanParent, { run, folded, startedAt, endedAt }
     startedAt,
     endedAt,
     attributes: {
-      [ATTRIBUTE.request]: requestId,
+      [ATTRIBUTE.request]: ownId(requestId),
+      ...tenantField(requestId, ATTRIBUTE.tenant),
       [ATTRIBUTE.agentName]: agent,
       [ATTRIBUTE.turn]: version + 1,
       [ATTRIBUTE.signalsRead]: signals.length,
@@ -88,7 +90,8 @@ export function runSpan(parent: SpanParent, { run, view, endedAt }: EndedRun): S
     [ATTRIBUTE.operation]: 'invoke_agent',
     [ATTRIBUTE.agentName]: agent,
     [ATTRIBUTE.conversation]: spec.conversation_id ?? undefined,
-    [ATTRIBUTE.request]: requestId,
+    [ATTRIBUTE.request]: ownId(requestId),
+    ...tenantField(requestId, ATTRIBUTE.tenant),
     [ATTRIBUTE.runStatus]: status,
     [ATTRIBUTE.runReason]: reason ?? undefined,
     [ATTRIBUTE.runTurns]: version + 1,

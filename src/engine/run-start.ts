@@ -1,5 +1,7 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { ownId } from '../contract/tenant.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
@@ -24,10 +26,13 @@ export interface RunStarterParts {
   capacity: Capacity | null;
   /** As in `RunJournalOptions`. */
   requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   /** Default: the span of a POST whose process dies is lost. */
   notes?: SpanNotes;
 }
 
+/** `request_id` is scoped; every other id is as its tenant knows it. */
 export type NamedRun = ParsedRun & { request_id: string };
 
 export type Start = { ok: true; run: StartedRun } | { ok: false; refusal: Problem };
@@ -37,7 +42,7 @@ export type RunStarter = ReturnType<typeof createRunStarter>;
 const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
-  const { runs, agents, entrance, capacity, notes = NO_NOTES } = parts;
+  const { runs, agents, entrance, capacity, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = parts;
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
@@ -48,11 +53,15 @@ export function createRunStarter(parts: RunStarterParts) {
     // A child is not refused: it gets its agent's limits, even if its parent asked for more.
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
-    await capacity?.reserve(new Map([[RUN_LANE, 1]]));
+    const entries = { requestId: run.request_id, ids: [RUN_ENTRY] };
+    const leave = await capacity?.reserve(new Map([[RUN_LANE, 1]]), entries);
     const note = notes.noteOf(run.request_id, { under: traceparent, prepared: [] });
     const verdict = await entrance.enter(entryOf(run, traceparent, parent, note)).finally(note.release);
-    if (verdict.kind === 'no_room')
-      return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, parts.requestBytes) };
+    if (verdict.kind !== 'started') await leave?.(entries.ids);
+    if (verdict.kind === 'no_room') {
+      const limit = requestBytesOf(limitsOf, run.request_id, parts.requestBytes);
+      return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, limit) };
+    }
     if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
     return { ok: true, run: startedRun(run, verdict) };
   }
@@ -69,8 +78,9 @@ export function createRunStarter(parts: RunStarterParts) {
     return {
       requestId,
       announcements: [{ id: RUN_ENTRY, afterMs: FIRST_LOOK_MS }, ...note.announcements],
-      accept: () => runs.start({ requestId, digest, agent, spec, traceparent }),
+      accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent }, together),
       jobsOf: (verdict) => firstTurn(requestId, verdict),
+      onlyLane: RUN_LANE,
     };
   }
 
@@ -100,18 +110,19 @@ function tooLoose(errors: FieldError[]): Problem {
 function conflict(requestId: string): Problem {
   const message = 'this id was accepted with other content';
   return problem('id_conflict', {
-    detail: `request "${requestId}" holds another run; nothing was started`,
+    detail: `request "${ownId(requestId)}" holds another run; nothing was started`,
     errors: [{ path: 'request_id', message }],
   });
 }
 
 function digestOf(run: NamedRun, parent: RunSpec['parent']): string {
-  return contentDigest({ ...run, parent });
+  return contentDigest({ ...run, request_id: ownId(run.request_id), parent });
 }
 
 /** The journal adds the time of the start. */
 function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'started_at'> {
-  const { request_id, agent, overrides, metadata, conversation_id = null } = run;
+  const { agent, overrides, metadata, conversation_id = null } = run;
+  const request_id = ownId(run.request_id);
   const messages: readonly JsonObject[] = run.messages ?? [{ role: 'user', content: run.query ?? '' }];
   const query = run.query ?? lastQuestion(messages);
   return {
@@ -136,7 +147,8 @@ function lastQuestion(messages: readonly JsonObject[]): string {
   return texts.map(({ text }) => String(text)).join('\n');
 }
 
-function startedRun({ request_id, agent }: NamedRun, verdict: StartVerdict): StartedRun {
+function startedRun({ request_id: requestId, agent }: NamedRun, verdict: StartVerdict): StartedRun {
+  const request_id = ownId(requestId);
   const status = verdict.kind === 'existing' ? verdict.status : 'pending';
   return {
     request_id,

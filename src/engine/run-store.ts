@@ -2,11 +2,11 @@
 // Must never return a document of another version.
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
-import type { RunNews } from '../journal/journal.ts';
+import type { RunNews, WithAcceptance } from '../journal/journal.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
-import { readTexts } from './stored-text.ts';
+import { readOwn, readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 /** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -21,6 +21,8 @@ export interface StoredRun {
   spec: RunSpec;
   /** The stored spec, JSON. */
   specText: string;
+  /** It holds the agent and its tools. */
+  hasSetup: boolean;
   /** null before the first turn. */
   document: RunDocument | null;
   /** Why the run cannot be read (null: it can): then `document` is null, `signals` empty, `spec` the readable rest. */
@@ -64,7 +66,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes: unreadBytes } = reading;
     const { spec: specText, document: text } = known?.version === version ? known : reading;
     const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
-    const { spec, document, signals, fault, later } = readTexts(texts);
+    const { spec, document, signals, fault, later, hasSetup } = readTexts(texts);
     return {
       requestId,
       version,
@@ -75,6 +77,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       agent,
       spec: { ...spec, started_at: createdAt },
       specText,
+      hasSetup,
       document,
       fault,
       later,
@@ -88,14 +91,14 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     const known = held.get(requestId);
     if (known?.version !== version || truncatedBytes(signal) !== null) return null;
     const { status, traceparent, agent, startedAt } = known;
-    const spec = { ...(JSON.parse(known.spec) as RunSpec), started_at: startedAt };
-    const document = JSON.parse(known.document) as RunDocument;
+    const { spec, document } = readOwn(known);
     const unreadBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
     return {
       ...facts,
-      spec,
+      spec: { ...spec, started_at: startedAt },
       specText: known.spec,
+      hasSetup: true,
       document,
       fault: null,
       later: false,
@@ -105,8 +108,8 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
   }
 
   /** Keeps what was written in memory until the run ends. */
-  async function commit(run: StoredRun, turn: RunCommit): Promise<CommitVerdict> {
-    const verdict = await runs.commit(turn);
+  async function commit(run: StoredRun, turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
+    const verdict = await runs.commit(turn, together);
     const { requestId, traceparent, agent, spec } = run;
     if (verdict.kind === 'committed' && !turn.final)
       hold(requestId, {

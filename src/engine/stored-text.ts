@@ -1,11 +1,16 @@
 // Parses what the journal holds of a run as text: its spec, its document, its unread signals.
 // Must never throw, nor pass on a document that no turn could begin from.
+import { ownId } from '../contract/tenant.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { Signal } from '../contract/signal.ts';
 import { isLater } from '../journal/format.ts';
-import type { RunDocument, RunSpec } from './transition.ts';
+import type { RunDocument, RunSetup, RunSpec } from './transition.ts';
+import { readSignal } from '../journal/stored-signal.ts';
 
 export type StoredSpec = Omit<RunSpec, 'started_at'>;
+
+/** As the first turn writes it: what no later turn changes is written once. An older version kept it in each document. */
+type WrittenSpec = StoredSpec & { setup?: RunSetup };
 
 export interface RunTexts {
   requestId: string;
@@ -25,18 +30,49 @@ export interface ReadTexts {
   fault: string | null;
   /** It is of a later version: nothing of it is judged, and `document` is null. */
   later: boolean;
+  /** The spec has the setup. */
+  hasSetup: boolean;
 }
 
 export function readTexts(texts: RunTexts): ReadTexts {
-  const spec = json(texts.spec);
-  const document = texts.document === '' ? null : json(texts.document);
-  const signals = texts.signals.map((text) => (text === null ? null : json(text)));
+  const { spec, setup } = partsOf(json(texts.spec));
+  const document = withSetup(texts.document === '' ? null : json(texts.document), setup);
+  const hasSetup = setup !== undefined;
+  const signals = texts.signals.map((text) => (text === null ? null : signal(texts.requestId, text)));
   const later = isLater(spec) || isLater(document);
   const fault = later ? null : faultOf(texts, spec, document, signals);
   if (later || fault !== null)
-    return { spec: isSpec(spec) ? spec : identity(texts), document: null, signals: [], fault, later };
+    return {
+      spec: isSpec(spec) ? spec : identity(texts),
+      document: null,
+      signals: [],
+      fault,
+      later,
+      hasSetup,
+    };
   const left = signals.filter((signal) => signal !== null) as Signal[];
-  return { spec: spec as StoredSpec, document: document as RunDocument | null, signals: left, fault, later };
+  const read = { spec: spec as StoredSpec, document: document as RunDocument | null, hasSetup };
+  return { ...read, signals: left, fault, later };
+}
+
+/** Of texts that were written by this process. */
+export function readOwn(texts: Pick<RunTexts, 'spec' | 'document'>): {
+  spec: StoredSpec;
+  document: RunDocument;
+} {
+  const { spec, setup } = partsOf(JSON.parse(texts.spec));
+  const document = withSetup(JSON.parse(texts.document), setup);
+  return { spec: spec as StoredSpec, document: document as RunDocument };
+}
+
+function partsOf(written: unknown): { spec: unknown; setup?: RunSetup | undefined } {
+  if (!isObject(written)) return { spec: written };
+  const { setup, ...spec } = written as unknown as WrittenSpec;
+  return { spec, setup };
+}
+
+function withSetup(document: unknown, setup: RunSetup | undefined): unknown {
+  return isObject(document) && setup !== undefined ? { ...document, setup } : document;
 }
 
 function faultOf(
@@ -55,6 +91,15 @@ function faultOf(
 function json(text: string): unknown {
   try {
     return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** undefined: it is damaged. */
+function signal(requestId: string, text: string): unknown {
+  try {
+    return readSignal(requestId, text);
   } catch {
     return undefined;
   }
@@ -92,8 +137,8 @@ function isOutbox(value: unknown): boolean {
 /** What is known of a run whose spec is lost: no parent, no conversation. */
 function identity({ requestId, agent }: RunTexts): StoredSpec {
   return {
-    request_id: requestId,
-    run_id: requestId,
+    request_id: ownId(requestId),
+    run_id: ownId(requestId),
     agent,
     query: '',
     messages: [],

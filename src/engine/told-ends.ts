@@ -5,6 +5,7 @@ import type { RunNews } from '../journal/journal.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
 import { settledWithin, type Startable } from '../lifecycle.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
+import { readAnnounced } from '../journal/stored-signal.ts';
 
 export interface ToldEnds extends Startable {
   /** The channel, while it is heard; else ''. */
@@ -17,7 +18,7 @@ export interface ToldEndsOptions {
   channel: string;
   /** Whether this engine may take a turn of the run without a job now. */
   mayTake(requestId: string): boolean;
-  /** Whether nobody has paused or limited the lane of runs. */
+  /** Whether nobody has paused or limited the lane of runs. Never rejects. */
   laneIsFree(): Promise<boolean>;
   /** Takes the turn; where it may not, `enqueue` leaves it to any engine. Neither rejects. */
   take: WakeRun;
@@ -25,22 +26,13 @@ export interface ToldEndsOptions {
   onError(error: Error): void;
 }
 
-/** As old as what is known of the lane may be. */
-const LOOK_MS = 1_000;
 /** How long a stop waits until Redis tells nothing more. */
 const LEAVE_MS = 1_000;
 
 export function createToldEnds(options: ToldEndsOptions): ToldEnds {
-  const { subscription, channel, mayTake, take, enqueue, onError } = options;
-  const subscriptions = createSubscriptions(subscription);
+  const { subscription, channel, mayTake, laneIsFree, take, enqueue, onError } = options;
+  const subscriptions = createSubscriptions({ ...subscription, onError });
   let isOpen = false;
-  let look = { at: -Infinity, isFree: Promise.resolve(false) };
-
-  function laneIsFree(): Promise<boolean> {
-    const now = performance.now();
-    if (now - look.at > LOOK_MS) look = { at: now, isFree: options.laneIsFree().catch(() => false) };
-    return look.isFree;
-  }
 
   async function goOn({ requestId, version, news }: End): Promise<void> {
     const isFree = await laneIsFree();
@@ -48,7 +40,11 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
     else await enqueue(requestId, version);
   }
 
-  const hear = (message: string): void => void goOn(readEnd(message));
+  const hear = (message: string): void => void goOn(readEnd(message)).catch(onError);
+  const unreadable = (message: string): void => {
+    const end = readHead(message);
+    if (end !== null) goOn(end).catch(onError);
+  };
   // What was missed the sweeper finds.
   const missed = (): void => {};
   return {
@@ -56,7 +52,7 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
     hearsOn: () => (isOpen && subscriptions.hearing().ok ? channel : ''),
     async start() {
       // Without Redis it goes on trying, and the engine is woken meanwhile.
-      await subscriptions.open('plain', channel, { hear, missed }).catch(onError);
+      await subscriptions.open('plain', channel, { hear, missed, unreadable }).catch(onError);
       isOpen = true;
     },
     // First in a stop: what ends from now on is for other engines; what this one is told until then it still sees to.
@@ -71,7 +67,7 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
   };
 }
 
-const END = /^(\S+) (\d+) (\d+) ([01]) /;
+const END = /^([A-Za-z0-9._:~-]{1,161}) (\d{1,15}) (\d{1,15}) ([01]) /;
 
 interface End {
   requestId: string;
@@ -79,11 +75,21 @@ interface End {
   news?: RunNews;
 }
 
-/** As include-record.lua writes it: `<request> <version> <now> <1 = the run has nothing else to read> <announcement>`. */
+/**
+ * As include-record.lua writes it: `<request> <version> <now> <1 = the run has nothing else to read> <announcement>`.
+ * Throws when it cannot be read.
+ */
 function readEnd(message: string): End {
-  const [head = '', requestId = '', version, now, alone] = END.exec(message) ?? [];
-  const { json } = readAnnouncement(message, head.length);
+  const [head = '', requestId, version, now, alone] = END.exec(message) ?? [];
+  if (requestId === undefined) throw new Error('no end of a run');
+  const announcement = readAnnouncement(message, head.length);
   const read = { requestId, version: Number(version) };
-  if (alone !== '1' || json === '') return read;
-  return { ...read, news: { signal: JSON.parse(json), now: Number(now) } };
+  if (alone !== '1' || announcement.text === '') return read;
+  return { ...read, news: { signal: readAnnounced(requestId, announcement), now: Number(now) } };
+}
+
+/** The run that it is about, whatever the rest says: its turn reads the log. */
+function readHead(message: string): End | null {
+  const [, requestId, version] = END.exec(message) ?? [];
+  return requestId === undefined ? null : { requestId, version: Number(version) };
 }

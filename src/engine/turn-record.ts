@@ -1,6 +1,7 @@
 // A computed turn as the journal writes it.
 // Must never hold what the journal cannot write: a turn that is not JSON is replaced by the end of its run.
 import type { Prepared } from '../queue/prepare.ts';
+import { APART_FROM_SETUP } from '../journal/format.ts';
 import type { RunCommit } from '../journal/run-journal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { type BrokenRunParts, guarded } from './broken-run.ts';
@@ -37,7 +38,7 @@ export function textsOf(parts: BrokenRunParts, run: StoredRun, turn: Turn): Turn
 function written({ requestId, traceparent, now }: StoredRun, { document, signals }: Folded): TurnTexts {
   const origin = { requestId, traceparent, now };
   return {
-    document: JSON.stringify(document),
+    document: JSON.stringify({ format: APART_FROM_SETUP, ...document, setup: undefined }),
     signals: signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause })),
   };
 }
@@ -59,7 +60,8 @@ export function commitOf(
     readAt,
     hearsOn: version % TURNS_IN_A_ROW === TURNS_IN_A_ROW - 1 ? '' : hearsOn,
     ...texts,
-    spec: spec ? JSON.stringify(spec) : '',
+    spec:
+      spec === null && run.hasSetup ? '' : JSON.stringify({ ...(spec ?? run.spec), setup: document.setup }),
     status: document.status,
     wakeAt: document.wake_at,
     final: isOver(document),

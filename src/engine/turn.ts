@@ -1,5 +1,6 @@
 // One turn of a run: read → fold → write → enqueue, until nothing is left to read. The whole sequence in one file.
 // Must never act outside the run before the turn that asks for it is written.
+import { DEFAULT_TENANT, requestField, tenantOf } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import { LEFT_ALONE_MS } from '../journal/format.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
@@ -10,6 +11,7 @@ import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
   jobsOf,
+  onlyLaneOf,
   type Prepared,
   type Preparer,
   reportSent,
@@ -157,16 +159,18 @@ async function commit(
   const texts = textsOf(parts, run, turn);
   const { folded } = turn;
   const context = turnContext(parts.spans, run, run.version + 1);
-  const prepared = await parts.preparer.prepare(folded.directives as Directive[], context);
+  const prepared = await parts.preparer.prepare(scoped(run, folded.directives as Directive[]), context);
   const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);
   const jobs = jobsOf(open);
   const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
     announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded), ...note.announcements],
-    accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn())),
+    accept: (together) =>
+      parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
+    onlyLane: onlyLaneOf(open),
     // Another engine has written the same turn: then the job is right.
     isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
@@ -175,6 +179,13 @@ async function commit(
   if (verdict.kind === 'committed') reportImmediate(parts.reports, prepared);
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
+}
+
+/** The core knows the ids of its tenant; what it sends is journalled under the request's own. */
+function scoped({ requestId }: StoredRun, directives: readonly Directive[]): readonly Directive[] {
+  return tenantOf(requestId) === DEFAULT_TENANT
+    ? directives
+    : directives.map((directive) => ({ ...directive, request_id: requestId }));
 }
 
 interface ReportedTurn {
@@ -210,7 +221,7 @@ function ownAnnouncement({ document: before, now }: StoredRun, { document }: Fol
 async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: Folded): Promise<void> {
   const { requestId } = run;
   for (const { level, message, details } of log)
-    parts.logger[level]({ request_id: requestId, ...details }, message);
+    parts.logger[level]({ ...requestField(requestId), ...details }, message);
   await enqueueWake(parts, run, document.wake_at).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
   parts.index.forget({ requestId, id: RUN_ENTRY });

@@ -35,6 +35,8 @@ const OPTIONS: Options = {
   validateFormats: true,
   // A server's schema need not follow its own meta-schema; compiling finds what matters.
   validateSchema: false,
+  // Else `toString` counts as there in every object, and a property of this name in a schema meets Object.prototype.
+  ownProperties: true,
   logger: false,
 };
 

@@ -5,12 +5,15 @@ import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { type DirectPieces, directPieces } from './direct-stream.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 
 type Fetch = typeof globalThis.fetch;
 
 /** Shorter texts are not treated as secrets: they would match everywhere. */
 const SHORTEST_SECRET = 6;
+
+const NOTHING = Buffer.alloc(0);
 
 export interface GuardedFetchOptions {
   /** Texts that no error may show. */
@@ -26,7 +29,7 @@ export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
     if (!response.ok) return refusal(response, hidden);
     if (response.body === null) return response;
     return asksForStream(input, init)
-      ? withBody(response, boundedStream(response.body, limits))
+      ? withBody(response, boundedStream(response.body, limits, directPieces(init?.signal)))
       : whole(response, limits);
   };
 }
@@ -66,6 +69,7 @@ async function whole(response: Response, limits: AnswerLimits): Promise<Response
 function boundedStream(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   limits: AnswerLimits,
+  direct: DirectPieces | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
@@ -75,7 +79,10 @@ function boundedStream(
     bytes += chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
-  return boundedEvents(body, { limits, onRefused, onChunk });
+  const rewrite = (event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> =>
+    direct?.take(event) ? NOTHING : event;
+  const room = (): Promise<void> | undefined => direct?.room();
+  return boundedEvents(body, { limits, onRefused, onChunk, rewrite, room });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

@@ -8,6 +8,8 @@ import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
+import { withDirectText } from './direct-stream.ts';
+import { anthropicText, compatibleText } from './direct-text.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
@@ -114,8 +116,13 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
   const language = settings(LANGUAGE_LIMITS);
   const embedding = settings(EMBEDDING_LIMITS);
   switch (options.type) {
-    case 'anthropic':
-      return { language: createAnthropic({ ...language, apiKey: key }).languageModel, embedding: null };
+    case 'anthropic': {
+      const anthropic = createAnthropic({ ...language, apiKey: key });
+      return {
+        language: (model) => withDirectText(anthropic.languageModel(model), anthropicText),
+        embedding: null,
+      };
+    }
     case 'google':
       return {
         language: createGoogle({ ...language, apiKey: key }).languageModel,
@@ -131,7 +138,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
     case 'openai-compatible': {
       const answering = compatible(name, key, language);
       return {
-        language: kept((model) => answering.languageModel(model)),
+        language: kept((model) => withDirectText(answering.languageModel(model), compatibleText)),
         embedding: compatible(name, key, embedding).embeddingModel,
       };
     }

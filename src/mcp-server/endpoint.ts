@@ -29,6 +29,7 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   const modern = createMcpHandler(servers.create, { legacy: 'reject', bus: listBus(servers.list) });
   const sessions = createSessions({
     createServer: async () => announceChanges(await servers.create({ era: 'legacy' }), servers),
+    callerOf: options.callerOf,
     most: MOST_SESSIONS,
     idleMs: IDLE_SESSION_MS,
   });

@@ -9,6 +9,8 @@ import {
 
 export interface SessionsOptions {
   readonly createServer: () => Promise<Server>;
+  /** Who calls now. Default: everybody is the same. */
+  readonly callerOf?: (() => string | null) | undefined;
   /** Sessions at once; a further one takes the place of the one that has been asked nothing for longest. */
   readonly most: number;
   /** A session without a request for so long is closed, milliseconds. */
@@ -21,6 +23,8 @@ export interface Sessions {
 }
 
 interface Session {
+  /** Who began it: for everybody else it does not exist. */
+  readonly owner: string | null;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
   /** Requests that are being answered. */
@@ -29,7 +33,12 @@ interface Session {
   listening: number;
 }
 
-export function createSessions({ createServer, most, idleMs }: SessionsOptions): Sessions {
+export function createSessions({
+  createServer,
+  callerOf = () => null,
+  most,
+  idleMs,
+}: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
   const sweep = setInterval(() => void closeIdle(), Math.min(idleMs, 60_000)).unref();
 
@@ -51,7 +60,8 @@ export function createSessions({ createServer, most, idleMs }: SessionsOptions):
     if (sessions.size >= most) void longest?.transport.close();
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
-    const session: Session = { transport, usedAt: performance.now(), answering: 1, listening: 0 };
+    const owner = callerOf();
+    const session: Session = { owner, transport, usedAt: performance.now(), answering: 1, listening: 0 };
     // Counted at once, as the answer to its first request is: many may begin at the same time.
     sessions.set(id, session);
     const server = await createServer();
@@ -66,7 +76,8 @@ export function createSessions({ createServer, most, idleMs }: SessionsOptions):
 
   async function sessionFor(request: Request, parsedBody: unknown): Promise<Session | Response> {
     const id = request.headers.get('mcp-session-id');
-    if (id !== null) return sessions.get(id) ?? refusal(404, -32_001, 'Session not found');
+    const known = id === null ? undefined : sessions.get(id);
+    if (id !== null) return known?.owner === callerOf() ? known : refusal(404, -32_001, 'Session not found');
     if (!isInitializeRequest(parsedBody)) return refusal(400, -32_000, 'Bad Request: no session');
     return (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy');
   }

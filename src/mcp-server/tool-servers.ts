@@ -15,6 +15,10 @@ import { createToolSource, type ToolSource } from './tool-source.ts';
 
 export interface ToolServersOptions {
   readonly client: DirectiveClient;
+  /** On whose behalf the lists are read that are kept for all callers: the service itself. Default: the client. */
+  readonly own?: DirectiveClient;
+  /** Who calls now; a session is used by who began it only. Default: everybody is the same. */
+  readonly callerOf?: () => string | null;
   /** Where the lists of tools and agents are read. Default: the client. */
   readonly listing?: Pick<DirectiveClient, 'tools' | 'agents'>;
   readonly version: string;
@@ -68,7 +72,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   const shared = {
     ...parts,
     read,
-    lists: createServerLists(read),
+    lists: createServerLists(createServerReads({ ...parts, client: options.own ?? client })),
     scope,
     tools,
     list,

@@ -6,6 +6,7 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  SseError,
 } from '@modelcontextprotocol/client';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
@@ -30,6 +31,8 @@ const UNREACHED_CODES: ReadonlySet<string> = new Set([
 ]);
 /** A login is used this soon after somebody has logged in. */
 const LOGIN_SEEN_MS = 3_000;
+/** What the SDK and fetch say before the reason. */
+const NO_NEWS = /^(?:Version negotiation (?:probe )?failed: )?(?:fetch failed: )?(?=.)/;
 const MAX_SCOPE_CHARACTERS = 300;
 const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);
 
@@ -106,13 +109,14 @@ export function systemCode(error: unknown): string | null {
 /** The innermost cause is the useful one: fetch only reports that it failed. */
 export function describe(error: unknown): string {
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
+  if (error instanceof SseError && error.code !== undefined) return `HTTP ${error.code}`;
   const scope = lackingScope(error);
   if (scope !== null) return `HTTP 403: the token lacks ${scope.text}`;
   let text = error instanceof Error ? error.message : String(error);
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause.message !== '' && !text.includes(cause.message)) text = `${text}: ${cause.message}`;
   }
-  text = withoutHeaderValue(text);
+  text = withoutHeaderValue(text).replace(NO_NEWS, '');
   const code = systemCode(error);
   return (code === null || text.includes(code) ? text : `${text} (${code})`).slice(0, 300);
 }

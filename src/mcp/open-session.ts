@@ -45,7 +45,24 @@ const CONNECT_MS = 90_000;
 
 export async function openSession(options: OpenOptions): Promise<Opened> {
   const { transport } = options.server;
-  return transport.kind === 'stdio' ? openStdio(options, transport) : openHttp(options, transport);
+  if (transport.kind === 'stdio') return openStdio(options, transport);
+  return withAddress(await openHttp(options, transport), transport);
+}
+
+/** A status alone does not show that the address is wrong. */
+function withAddress(opened: Opened, { url }: HttpTransportOptions): Opened {
+  if (opened.ok || !/^HTTP \d{3}$/.test(opened.fault.message)) return opened;
+  const message = `${opened.fault.message} at ${addressText(url)}`;
+  return { ...opened, fault: { ...opened.fault, message } };
+}
+
+/** A longer part of a path may be a key. */
+const LONGEST_SHOWN_PART = 24;
+
+function addressText(url: string): string {
+  const { origin, pathname } = new URL(url);
+  const parts = pathname.split('/').map((part) => (part.length > LONGEST_SHOWN_PART ? '…' : part));
+  return `${origin}${parts.join('/')}`.slice(0, 200);
 }
 
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {

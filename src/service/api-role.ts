@@ -1,10 +1,16 @@
 // The API of a process, joined from its store: the direct client behind HTTP routes.
 // Must never know how a directive is executed.
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { chargeCaller, currentCaller, guardClient } from '../access/caller.ts';
+import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
 import { allowedHosts } from '../api/allowed-host.ts';
 import { createApi } from '../api/api.ts';
+import { readConsole } from '../api/console-files.ts';
+import type { McpHandler } from '../api/routes/mcp.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
@@ -21,7 +27,10 @@ import { version } from '../version.ts';
 import { type ClientOptions, createClient } from './client.ts';
 import type { Observation } from './observation.ts';
 import { readiness } from './readiness.ts';
+import { createAccess } from './access.ts';
+import { archiveOf } from './archive.ts';
 import type { Store } from './store.ts';
+import { createTenantParts } from './tenant-parts.ts';
 
 export interface ApiRoleOptions {
   config: Config;
@@ -37,30 +46,45 @@ export interface ApiRoleOptions {
 export interface ApiRole extends Startable {
   /** null until it listens. */
   url(): string | null;
+  /** Starts before everything that works: an API that may not listen ends the start. */
+  readonly access: Startable;
 }
+
+/** The same place seen from the sources and from the package. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url));
 
 /** `listening`: a connection for subscriptions only. */
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
   const { config, cancellations, logger, observation } = options;
-  const { client, listen, hearing } = createClient(store, listening, clientOptions(options));
+  const access = createAccess(store, listening, options);
+  const { audit, spend } = access;
+  const charge = chargeCaller(spend);
+  const { clientOf, listen, hearing } = createClient(store, listening, { ...clientOptions(options), charge });
+  const guard = (open: DirectiveClient): DirectiveClient =>
+    guardClient(open, { audit, spend, maxDirectives: config.limits.batch });
+  const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const api = createApi({
     client,
+    access,
     ready: () => readiness(connection, { announcements: hearing, cancellations }, catalog.workers),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
-    mcp: mcpOf(client, store, changes, options),
+    mcp: mcpOf({ clientOf, guard }, store, changes, options),
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
+    console: readConsole(CONSOLE_FOLDER),
+    archive: archiveOf(config, () => currentCaller()?.tenant ?? DEFAULT_TENANT),
   });
   let url: string | null = null;
   return {
     name: 'api',
     url: () => url,
+    access,
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -74,22 +98,40 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   };
 }
 
+interface McpClients {
+  readonly clientOf: ClientOf;
+  /** The client with the rights of whoever calls. */
+  readonly guard: (open: DirectiveClient) => DirectiveClient;
+}
+
+/** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  client: DirectiveClient,
+  { clientOf, guard }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
-) {
+): McpHandler {
   const sealingKey = async (): Promise<string> => sharedSecret(connection, keys.seal);
   const holdMs = config.limits.mcp_hold_ms;
   const keysFrom = config.mcp.keys_from;
   const hints = changes.listen;
-  const waits = createCallWaits(connection, keys);
-  const shared = { sealingKey, hints, waits };
-  return createMcpEndpoints({ client, version, onError, holdMs, keysFrom, ...shared });
+  const callerOf = (): string | null => currentCaller()?.id ?? null;
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom };
+  const endpoints = createTenantParts(
+    (tenant) => {
+      const own = clientOf(tenant);
+      const waits = createCallWaits(connection, keys, tenant);
+      return createMcpEndpoints({ ...shared, client: guard(own), own, waits });
+    },
+    (made) => void made.close().catch(onError),
+  );
+  return {
+    handle: (server, request, body) => endpoints.of(currentTenant()).handle(server, request, body),
+    close: async () => void (await Promise.all(endpoints.all().map(async (made) => made.close()))),
+  };
 }
 
-function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {
+function clientOptions({ config, modules, preparer, onError }: ApiRoleOptions): ClientOptions {
   const { limits, mcpServers, providers, telemetry } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
@@ -105,5 +147,6 @@ function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOpt
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,
     traceUrl: telemetry.traceUrl,
+    onError,
   };
 }

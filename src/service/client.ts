@@ -8,6 +8,7 @@ import { runView } from '../engine/core/run-view.ts';
 import type { CustomTypes } from '../contract/custom-directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { createFollower, RECHECK_MS } from '../journal/follower.ts';
+import { createTenantRoom } from '../journal/tenant-room.ts';
 import { createSubscriber } from '../journal/subscriber.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { type Capacity, createCapacity } from '../queue/capacity.ts';
@@ -15,13 +16,16 @@ import { createDeadLetters } from '../queue/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createMemoryRoom } from '../queue/memory-room.ts';
 import type { Preparer } from '../queue/prepare.ts';
-import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { type ClientRuns, createQueueClient, type QueueClientParts } from '../queue/queue-client.ts';
 import { createSubmitter } from '../queue/submit.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { TracePage } from '../queue/views.ts';
 import { answerChecks } from './answer-checks.ts';
+import { requestListsOf } from './search.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
+import { createTenantParts } from './tenant-parts.ts';
 
 export interface ClientOptions {
   preparer: Preparer;
@@ -37,15 +41,21 @@ export interface ClientOptions {
   maxOpen: number | null;
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
+  /** As in `RedriveParts`. Default: nobody is asked. */
+  charge?: ((count: number) => Promise<void>) | undefined;
   /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
   verifyMs?: number;
+  /** As in `SubscriptionsOptions`. */
+  onError?: (error: Error) => void;
 }
 
 export interface OpenClient {
-  /** `close` leaves the connections and the store open. */
+  /** Of the default tenant. `close` leaves the connections and the store open. */
   client: DirectiveClient;
+  /** The same for another tenant; it is closed with the first. */
+  clientOf(tenant: string): DirectiveClient;
   /** Opens the channel on which the ends of what waits are announced, before anything waits. */
   listen(): Promise<void>;
   hearing(): Hearing;
@@ -54,20 +64,19 @@ export interface OpenClient {
 /** `listening`: a connection for subscriptions only. */
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
   const { connection, keys, records, queue, catalog } = store;
-  const { journal, index, payloads, dead } = records;
+  const { journal, payloads, dead } = records;
   const schemas = createSchemaChecks();
-  const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
+  const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer, onError } = options;
   const subscriber = createSubscriber(
-    { listening, publishing: connection, ...(verifyMs === undefined ? {} : { verifyMs }) },
+    { listening, publishing: connection, onError, ...(verifyMs === undefined ? {} : { verifyMs }) },
     keys,
   );
-  const memory = createMemoryRoom(connection, options.totalBytes);
-  const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
+  const capacity = capacityOf(store, options);
   const { canceller, lanes } = queue;
   const { argumentsBytes } = options;
   const shared = { ...store, ...queue, journal, preparer, capacity };
   const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
-  const client = createQueueClient({
+  const parts: QueueClientParts = {
     journal,
     follower: createFollower(journal, subscriber, recheckMs),
     subscriber,
@@ -75,8 +84,9 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     submitter,
     canceller,
     payloads,
+    lists: requestListsOf(store),
     answer: answererOf(store, schemas, requestBytes),
-    deadLetters: createDeadLetters({ journal, dead, submitter }),
+    deadLetters: createDeadLetters({ journal, dead, submitter, charge: options.charge }),
     catalog,
     lanes,
     waits: createLaneWaits({ catalog, lanes }),
@@ -87,14 +97,35 @@ export function createClient(store: Store, listening: RedisConnection, options: 
       subscriber.close();
       await schemas.stop();
     },
-  });
+  };
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
-  return { client, listen, hearing: subscriber.hearing };
+  return { ...clientsOf(parts), listen, hearing: subscriber.hearing };
 }
 
-function answererOf({ records, queue, spans }: Store, schemas: SchemaChecks, requestBytes: number) {
+function clientsOf(parts: QueueClientParts): Pick<OpenClient, 'client' | 'clientOf'> {
+  const client = createQueueClient(parts);
+  const others = createTenantParts((tenant) => createQueueClient(parts, tenant));
+  return { client, clientOf: (tenant) => (tenant === DEFAULT_TENANT ? client : others.of(tenant)) };
+}
+
+function capacityOf({ connection, keys, records, queue, limitsOf }: Store, options: ClientOptions): Capacity {
+  const { index } = records;
   const { lanes } = queue;
-  return createAnswerer({ ...records, lanes, requestBytes, spans, checkContent: answerChecks(schemas) });
+  const enterTenant = createTenantRoom(connection, keys, limitsOf);
+  const memory = createMemoryRoom(connection, options.totalBytes);
+  return createCapacity({ ...options, lanes, index, memory, enterTenant });
+}
+
+function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaChecks, requestBytes: number) {
+  const { lanes } = queue;
+  return createAnswerer({
+    ...records,
+    lanes,
+    requestBytes,
+    limitsOf,
+    spans,
+    checkContent: answerChecks(schemas),
+  });
 }
 
 function tracePageOf(template: string | null): TracePage {
@@ -102,10 +133,11 @@ function tracePageOf(template: string | null): TracePage {
 }
 
 function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientRuns {
-  const { spans } = store;
-  const { runs } = store.records;
+  const { spans, limitsOf } = store;
+  const { runs, journal } = store.records;
   return createRunClient({
     runs,
+    log: journal.log,
     store: createRunStore(runs),
     ...runAccess(store, { capacity, requestBytes }),
     agents: store.catalog.agents,
@@ -113,5 +145,6 @@ function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientR
     spans,
     requireMemory: capacity.requireMemory,
     requestBytes,
+    limitsOf,
   });
 }

@@ -1,5 +1,6 @@
 // `adjutant/queue`: the direct client of a program that submits and follows, but executes nothing.
 // Must never keep the process alive after `close`.
+import { DEFAULT_TENANT, TENANT_FORM, tenantSchema } from '../contract/tenant.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../engine/core/directive-exec.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
@@ -28,6 +29,8 @@ export interface DirectClientOptions {
   redisUrl: string;
   /** The installation's key prefix. Default: `adjutant`. */
   prefix?: string;
+  /** Whose the requests are: those of others do not exist for this client. Default: `default`. */
+  tenant?: string;
   /** Servers that are known before a worker has published them. Default: none. */
   knownServers?: readonly string[];
   /** How long a closed request stays readable, milliseconds. Default: 86 400 000 (one day). */
@@ -61,16 +64,19 @@ const DEFAULT_MAX_OPEN = 100_000;
 const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
 const DEFAULT_BATCH = 1_000;
 
-/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` has not the form of one. */
+/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` or `tenant` has not the form of one. */
 export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
   const wrong = redisUrlFault(options.redisUrl);
   if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);
+  const { tenant = DEFAULT_TENANT } = options;
+  if (!tenantSchema.safeParse(tenant).success) throw new TypeError(`tenant: ${TENANT_FORM}`);
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
   const telemetry = createTraces(tracingOf(options), SILENT);
   await telemetry.start();
   const store = createStore(connection, storeOptions(options, telemetry.spans));
-  const { client } = createClient(store, listening, clientOptions(options, store));
+  const { clientOf } = createClient(store, listening, clientOptions(options, store));
+  const client = clientOf(tenant);
   return {
     ...client,
     async close() {

@@ -44,12 +44,12 @@ export function createEngineRole(
   options: EngineRoleOptions,
 ): EngineRole {
   const { connection, keys } = store;
-  const { lanes, waker } = store.queue;
+  const { isFree, waker } = store.queue;
   const told = createToldEnds({
     subscription: { listening, publishing: connection },
     channel: `${keys.prefix}:inbox:${randomUUID()}`,
     mayTake: (requestId) => engine.hasPlaceFor(requestId),
-    laneIsFree: async () => lanes.isFree(RUN_LANE),
+    laneIsFree: () => isFree(RUN_LANE),
     take: async (...end) => engine.wake(...end),
     // The sweeper does what fails.
     enqueue: async (requestId, version) => waker.wake(requestId, version).catch(() => {}),

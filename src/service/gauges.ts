@@ -37,6 +37,16 @@ export function laneGauges(survey: () => Promise<Survey>): GaugeSource {
   return remembered(async () => readingsOf(await survey()), LANES_FRESH_MS);
 }
 
+/** How far the list of requests is behind. */
+export function searchGauges(lagMs: () => Promise<number>): GaugeSource {
+  return remembered(async () => [{ metric: 'searchLag', value: (await lagMs()) / 1_000 }], PING_FRESH_MS);
+}
+
+/** What waits for the archive. */
+export function archiveGauges(size: () => Promise<number>): GaugeSource {
+  return remembered(async () => [{ metric: 'archiveDue', value: await size() }], LANES_FRESH_MS);
+}
+
 function readingsOf({ lanes, open, deadLetters, runs }: Survey): Reading[] {
   return [
     { metric: 'open', value: open },

@@ -8,6 +8,7 @@ import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { LocalRoles } from '../queue/local-roles.ts';
+import { redisClock } from '../redis/clock.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
 import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
@@ -15,7 +16,7 @@ import { createReports, type Reports } from '../telemetry/reports.ts';
 import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
 import { version } from '../version.ts';
 import type { Adapters } from './adapters.ts';
-import { laneGauges, redisGauges } from './gauges.ts';
+import { archiveGauges, laneGauges, redisGauges, searchGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './server-metrics.ts';
 import type { Store } from './store.ts';
@@ -95,7 +96,9 @@ export function createProbes(
 ): ProbeListener | null {
   const [store] = stores;
   if (store === undefined) return null;
-  addStoreGauges(observation, stores.at(-1) ?? store, hasApi);
+  const surveyed = stores.at(-1) ?? store;
+  addStoreGauges(observation, surveyed, hasApi);
+  if (hasApi && config.archive) observation.metrics.add(archiveGauges(surveyed.records.archive.size));
   if (adapters) addWorkerMetrics(observation, adapters.servers, local);
   const { host } = config;
   const { port } = config.metrics;
@@ -108,7 +111,10 @@ export function createProbes(
 function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean): void {
   const { connection, keys, records } = store;
   metrics.add(redisGauges(connection));
-  if (hasApi) metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+  if (!hasApi) return;
+  metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+  const now = redisClock(connection);
+  metrics.add(searchGauges(async () => records.changes.lagMs(await now())));
 }
 
 /** Of a process that executes. */

@@ -2,7 +2,7 @@
 // Must never fail a start or a stop, nor keep the process alive.
 import { hostname } from 'node:os';
 import { BEAT_MS, type WorkerEntry, type Workers } from '../catalog/workers.ts';
-import { settledWithin, type Startable } from '../lifecycle.ts';
+import { asError, settledWithin, type Startable } from '../lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { roleNames, type Roles } from './roles.ts';
 import { version } from '../version.ts';
@@ -65,7 +65,7 @@ export function createPresence(options: PresenceOptions): Presence {
   /** One at a time: an outage of Redis must not pile them up. */
   function beatOnce(): Promise<void> {
     beating ??= beat()
-      .catch((error: unknown) => onError(error instanceof Error ? error : new Error(String(error))))
+      .catch((error: unknown) => onError(asError(error)))
       .finally(() => (beating = undefined));
     return beating;
   }

@@ -12,11 +12,18 @@ export interface RunAccessOptions {
   requestBytes: number;
 }
 
-export function runAccess({ records, queue, catalog }: Store, options: RunAccessOptions) {
+export function runAccess({ records, queue, catalog, limitsOf }: Store, options: RunAccessOptions) {
   const { runs } = records;
   const { agents } = catalog;
   return {
-    starter: createRunStarter({ runs, agents, entrance: queue.entrance, notes: queue.notes, ...options }),
+    starter: createRunStarter({
+      runs,
+      agents,
+      entrance: queue.entrance,
+      notes: queue.notes,
+      limitsOf,
+      ...options,
+    }),
     notifier: createRunNotifier(runs, queue.wakeRun),
   };
 }

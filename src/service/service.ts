@@ -1,5 +1,7 @@
 // The composition of a process: its connections, one store on each, and the roles that work on them.
 // Must never hold behaviour of its own.
+import { tenantLimits } from '../config/tenants.ts';
+import { requestField } from '../contract/tenant.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -22,6 +24,7 @@ import { createRedisOutage } from '../redis/outage.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
 import { createAdapters } from './adapters.ts';
+import { archiverOn } from './archive.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -32,6 +35,7 @@ import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
+import { indexerOf } from './search.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
 
@@ -77,6 +81,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     observation.metrics,
     fitness(redisUrl, config),
     redis,
+    ...(api ? [api.access] : []),
     ...storeParts(stores, shared, presence?.leaving ?? null),
     createAnnouncer(announced, onError),
     ...(running?.parts ?? []),
@@ -155,6 +160,7 @@ function storeOn(
     prefix: config.prefix,
     retentionMs: config.retention.closed_ms,
     requestBytes: config.limits.request_bytes,
+    limitsOf: tenantLimits(config.tenants),
     durability: config.durability,
     configured: {
       servers: [...config.mcpServers.keys()],
@@ -165,6 +171,7 @@ function storeOn(
     takes: local.runs,
     reports: observation.reports,
     onEnd,
+    archiveAfterMs: config.archive?.after_ms,
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,
@@ -249,9 +256,11 @@ function sweeperOn(
     waits,
     sayRunWait,
     retentionMs,
+    limitsOf: store.limitsOf,
     onError,
+    changed: store.records.changes.note,
     onTaskGivenUp: ({ requestId, id, lane }) =>
-      logger.warn({ request_id: requestId, id, lane }, TASK_GIVEN_UP),
+      logger.warn({ ...requestField(requestId), id, lane }, TASK_GIVEN_UP),
   });
 }
 
@@ -263,8 +272,10 @@ function storeParts(
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
-  const sweeping = first ? [sweeperOn(first, config, shared)] : [];
-  return [...stores.map(closing), ...(leaving ? [leaving] : []), traces, ...sweeping];
+  const sweeping = first ? [sweeperOn(first, config, shared), indexerOf(first, shared)] : [];
+  const archiver = first ? archiverOn(first, config, shared) : null;
+  const archiving = archiver ? [archiver] : [];
+  return [...stores.map(closing), ...(leaving ? [leaving] : []), traces, ...sweeping, ...archiving];
 }
 
 function presenceOn(

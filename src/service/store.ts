@@ -1,6 +1,9 @@
 // What a process keeps in Redis on one connection: records, lanes, and who serves what. Roles on the connection share it.
 // Must never open a connection, nor know which roles use it.
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
 import { type Configured, createCatalog } from '../catalog/catalog.ts';
+import { createChangedRequests } from '../journal/changed-requests.ts';
+import { createArchiveQueue } from '../journal/archive-queue.ts';
 import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
@@ -14,6 +17,7 @@ import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
 import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
+import { createLaneFreedom } from '../queue/lane-freedom.ts';
 import { createLanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
@@ -28,6 +32,8 @@ export interface StoreOptions {
   retentionMs: number;
   /** The most bytes that a request holds. */
   requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant | undefined;
   durability: Durability;
   configured: Configured;
   local: LocalRoles;
@@ -41,6 +47,8 @@ export interface StoreOptions {
   reports?: Reports;
   /** As in `JournalOptions`. */
   onEnd?: ((requestId: string) => void) | undefined;
+  /** How long after its end a request is to be archived, milliseconds. Default: nothing is archived. */
+  archiveAfterMs?: number | undefined;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -49,13 +57,15 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const keys = keySpace(options.prefix);
   const lanes = createLanes(connection, keys);
   const waker = createRunWaker(lanes);
-  const wakeRun = wakeRuns(waker, options.local.engine, options.waitsForTurns);
+  const isFree = createLaneFreedom(lanes.isFree);
+  const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
   const records = recordsOn(connection, keys, options, wakeRun);
   const { index } = records;
   const { reports = NO_REPORTS } = options;
   const confirm = confirmations(connection, options.durability);
   const ordered = !connection.isCluster;
-  const { journal } = records;
+  const { journal, changes } = records;
+  const { note: changed } = changes;
   const { spans = NO_SPANS } = options;
   const notes = createSpanNotes(spans, index);
   return {
@@ -64,19 +74,22 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     spans,
     records,
     reports,
+    limitsOf: options.limitsOf ?? NO_TENANT_LIMITS,
     queue: {
       lanes,
       waker,
       wakeRun,
       notes,
       confirm,
-      entrance: createEntrance({ index, lanes, local: options.takes, confirm, ordered }),
+      isFree,
+      entrance: createEntrance({ index, lanes, local: options.takes, isFree, confirm, ordered, changed }),
       canceller: createCanceller({ connection, keys, journal, index, lanes, spans, reports }),
     },
     catalog: createCatalog(connection, keys, options.configured),
     /** Leaves the connection open. */
     async close(): Promise<void> {
       index.flush();
+      void changes.flush().catch(() => {});
       await lanes.close();
     },
   };
@@ -86,28 +99,28 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
 function recordsOn(
   connection: RedisConnection,
   keys: KeySpace,
-  { retentionMs, requestBytes, onEnd, local }: StoreOptions,
+  { retentionMs, requestBytes, limitsOf = NO_TENANT_LIMITS, onEnd, local, archiveAfterMs }: StoreOptions,
   wakeRun: WakeRun,
 ) {
-  const index = createSweepIndex(connection, keys);
+  const archive = createArchiveQueue(connection, keys, { afterMs: archiveAfterMs, retentionMs });
+  const noteEnded = archiveAfterMs === undefined ? undefined : archive.note;
+  const isLimited = (tenant: string): boolean => limitsOf(tenant).maxOpen !== undefined;
+  const index = createSweepIndex(connection, keys, { noteEnded, isLimited });
   const mayTellEngine = (): boolean => local.engine() === null;
-  const journal = createJournal({
-    connection,
-    keys,
-    retentionMs,
-    requestBytes,
-    wakeRun,
-    mayTellEngine,
-    onEnd,
-  });
+  const changes = createChangedRequests(connection, keys);
+  const kept = { retentionMs, requestBytes, limitsOf };
+  const told = { wakeRun, mayTellEngine, onEnd, onChange: changes.note, noteEnded };
+  const journal = createJournal({ connection, keys, ...kept, ...told });
   const dead = createDeadLetterIndex(connection, keys);
   return {
     journal,
-    runs: createRunJournal({ connection, keys, retentionMs, requestBytes, onEnd }),
-    conversations: createConversationJournal({ connection, keys, retentionMs }),
-    payloads: createPayloadStore({ connection, keys, requestBytes }),
+    runs: createRunJournal({ connection, keys, ...kept, onEnd }),
+    conversations: createConversationJournal({ connection, keys, ...kept }),
+    payloads: createPayloadStore({ connection, keys, ...kept }),
     serial: createSerialLanes(connection, keys, journal),
     index,
+    changes,
+    archive,
     dead,
     activity: createRunActivityIndex(connection, keys),
     ends: createEndRecorder(index, dead),

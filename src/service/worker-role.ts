@@ -41,7 +41,6 @@ export function createWorkerRole(
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
   const { journal, serial, ends, payloads } = records;
-  const { lanes, confirm } = queue;
   const running = createRunningAttempts();
   const reach = createReachLog(settings.logger);
   const breaker = createCircuitBreaker({
@@ -61,9 +60,9 @@ export function createWorkerRole(
       records: { journal, serial, ends, payloads },
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
-      lanes,
+      lanes: queue.lanes,
       spans: store.spans,
-      confirm,
+      confirm: queue.confirm,
       running,
       breaker,
       limits: attemptLimits(settings),
@@ -72,7 +71,8 @@ export function createWorkerRole(
     },
   });
   executes.watchReach(breaker);
-  const cancels = createCancelListener({ listening, publishing: connection }, keys, running);
+  const subscription = { listening, publishing: connection, onError: settings.onError };
+  const cancels = createCancelListener(subscription, keys, running);
   return { worker, hearing: cancels.hearing, parts: [cancels, worker] };
 }
 

@@ -1,5 +1,6 @@
 // One line for each directive that failed and each request that was refused, with the ids by which it is found.
 // Must never flood the log, nor hide how many lines it left out.
+import { requestField } from '../contract/tenant.ts';
 import type { Startable } from '../lifecycle.ts';
 import { createLineLimit, type LineLimit } from './line-limit.ts';
 import type { Logger } from './logger.ts';
@@ -87,7 +88,7 @@ export function createFailureLog(logger: Logger, now?: () => number): FailureLog
 }
 
 function idsOf({ requestId, id, traceparent }: Omit<FailedDirective, 'error'>) {
-  return { request_id: requestId, directive_id: id, trace_id: traceIdOf(traceparent) };
+  return { ...requestField(requestId), directive_id: id, trace_id: traceIdOf(traceparent) };
 }
 
 function textOf({ type, message }: FailedDirective['error']): { type: string; message: string } {

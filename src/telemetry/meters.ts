@@ -67,6 +67,7 @@ export interface Meters {
   ended(facts: EndFacts): void;
   modelCalled(facts: ModelCallFacts): void;
   swept(what: 'enqueued' | 'ended'): void;
+  archived(outcome: 'stored' | 'failed' | 'lost', count: number): void;
   reconnected(server: string): void;
   runStarted(agent: string): void;
   runEnded(facts: RunEndFacts): void;
@@ -121,6 +122,7 @@ export function createMeters(measure: Measure, known: Omit<KnownNames, 'types'>)
         [LABEL.httpStatus]: String(status),
       });
     },
+    archived: (outcome, count) => measure('archived', count, { [LABEL.outcome]: outcome }),
     refused: (code) => measure('refusals', 1, { [LABEL.code]: code }),
     exportFailed: (signal) => measure('exportFailures', 1, { [LABEL.signal]: signal }),
     spansLost: (reason, count) => measure('lostSpans', count, { [LABEL.reason]: reason }),

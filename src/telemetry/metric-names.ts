@@ -44,6 +44,20 @@ const API = reportedBy('api', {
     labels: [],
     says: 'Dead letters that are listed.',
   },
+  searchLag: {
+    kind: 'gauge',
+    name: 'adjutant.search.lag',
+    unit: 's',
+    labels: [],
+    says: 'How long the oldest change waits that the list of requests does not show yet; 0 = it shows all.',
+  },
+  archiveDue: {
+    kind: 'gauge',
+    name: 'adjutant.archive.due',
+    unit: '{request}',
+    labels: [],
+    says: 'Requests that are still to be looked at for the archive, with those that wait for `archive.after_ms` or for their next try. Only where `archive` is configured.',
+  },
   runs: {
     kind: 'gauge',
     name: 'adjutant.runs',
@@ -199,6 +213,13 @@ const EVERY_ROLE = reportedBy('every role', {
     unit: '{directive}',
     labels: [],
     says: 'Directives that the sweeper ended at their deadline.',
+  },
+  archived: {
+    kind: 'counter',
+    name: 'adjutant.archived',
+    unit: '{request}',
+    labels: [LABEL.outcome],
+    says: 'Closed requests: `stored` in the archive, `failed` for now and tried again, or `lost` because they expired before.',
   },
   redisUp: {
     kind: 'gauge',

@@ -7,7 +7,7 @@ const POOL_BYTES = 8_192;
 const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** Where `count` fresh bytes begin, at most 256; they are there until the caller's next turn of the event loop. */
+/** Where `count` fresh bytes begin, at most 256. */
 function draw(count: number): number {
   if (used + count > POOL_BYTES) {
     randomFillSync(pool);
@@ -17,10 +17,8 @@ function draw(count: number): number {
   return used - count;
 }
 
-/** A view of `count` fresh bytes, at most 256; valid until the caller's next turn of the event loop. */
-export function randomBytesFromPool(count: number): Uint8Array {
-  const start = draw(count);
-  return pool.subarray(start, start + count);
+export function randomByteFromPool(): number {
+  return pool[draw(1)] ?? 0;
 }
 
 /** `count` fresh bytes in hexadecimal. */

@@ -56,6 +56,7 @@ export const ATTRIBUTE = {
   mcpSession: 'mcp.session.id',
 
   request: 'adjutant.request.id',
+  tenant: 'adjutant.tenant',
   directive: 'adjutant.directive.id',
   directiveType: 'adjutant.directive.type',
   attempt: 'adjutant.attempt',

@@ -2,11 +2,10 @@
  *  It must never answer "cancelled" for a directive whose attempt still runs. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { type Cancellation, cancelBodySchema, cancellationSchema } from '../../contract/cancellation.ts';
-import { fieldErrors } from '../../contract/field-error.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { directiveParams, noQuery, requestParams } from '../request-input.ts';
-import { refusedAt } from '../../contract/field-sentence.ts';
+import { readInput } from '../../contract/read-input.ts';
 
 const description =
   '`cancelled`: ended by this call; no further attempt starts. `requested`: an attempt runs and is being aborted; ' +
@@ -58,9 +57,8 @@ export function cancellationRoutes(app: App, client: DirectiveClient): void {
 
 /** An absent body is a cancellation without a reason. */
 function readBody(body: unknown): { reason?: string } {
-  const parsed = cancelBodySchema.safeParse(body ?? {});
-  if (!parsed.success) throw refusedAt('invalid_body', fieldErrors(parsed.error));
-  return parsed.data.reason === undefined ? {} : { reason: parsed.data.reason };
+  const { reason } = readInput(cancelBodySchema, body ?? {}, 'invalid_body');
+  return reason === undefined ? {} : { reason };
 }
 
 function statusOf({ directives }: Cancellation): 200 | 202 {

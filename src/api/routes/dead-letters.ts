@@ -1,13 +1,15 @@
-/** GET /v1/dead-letters and POST /v1/dead-letters/redrive: lists directives that ended in an error, and redrives them.
+/** /v1/dead-letters: lists and counts directives that ended in an error, and redrives them.
  *  It must never redrive what was not asked for. */
 import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import {
+  deadLetterGroupsSchema,
   deadLetterPageSchema,
   type RedriveBody,
   redriveBodySchema,
   redriveSchema,
 } from '../../contract/dead-letter.ts';
+import { instantSchema } from '../../contract/identifiers.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { noQuery, wholeNumber } from '../request-input.ts';
@@ -17,6 +19,8 @@ const LARGEST_PAGE = 1_000;
 const listQuery = z.strictObject({
   lane: z.string().max(128).optional().describe('Only of this lane.'),
   error_type: z.string().max(128).optional().describe('Only with this type of error.'),
+  since: instantSchema.optional().describe('Only those that were listed from then on.'),
+  until: instantSchema.optional().describe('Only those that were listed before then.'),
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the `next` of a page')
@@ -33,6 +37,14 @@ const listSchema = {
   response: { 200: deadLetterPageSchema, ...problems() },
 };
 
+const groupsSchema = {
+  operationId: 'countDeadLetters',
+  summary: 'Dead letters by lane, type of error and hour',
+  tags: ['dead letters'],
+  querystring: noQuery,
+  response: { 200: deadLetterGroupsSchema, ...problems() },
+};
+
 const redriveRouteSchema = {
   operationId: 'redriveDeadLetters',
   summary: 'Make new directives from dead letters',
@@ -47,14 +59,18 @@ const redriveRouteSchema = {
 
 export function deadLetterRoutes(app: App, client: DirectiveClient): void {
   app.get('/v1/dead-letters', { schema: listSchema }, async ({ query }) => {
-    const { lane, error_type, after, limit } = query;
+    const { lane, error_type, since, until, after, limit } = query;
     return client.deadLetters({
       ...(lane === undefined ? {} : { lane }),
       ...(error_type === undefined ? {} : { error_type }),
+      ...(since === undefined ? {} : { since }),
+      ...(until === undefined ? {} : { until }),
       ...(after === undefined ? {} : { after }),
       ...(limit === undefined ? {} : { limit }),
     });
   });
+
+  app.get('/v1/dead-letters/groups', { schema: groupsSchema }, async () => client.deadLetterGroups());
 
   // The client validates the body and names its faults.
   app.post('/v1/dead-letters/redrive', { schema: redriveRouteSchema }, async ({ body }) =>

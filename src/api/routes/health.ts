@@ -1,6 +1,7 @@
 /** GET /healthz and /readyz: whether the process is alive, and whether it can work.
  *  It must never report what only an operator may know: addresses, credentials. */
 import * as z from 'zod';
+import type { SeesDetails } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { replyWithProblem } from '../problem-reply.ts';
@@ -15,7 +16,7 @@ const healthSchema = {
   operationId: 'health',
   summary: 'The process is alive',
   tags: ['service'],
-  response: { 200: z.object({ status: z.literal('ok'), version: z.string() }) },
+  response: { 200: z.object({ status: z.literal('ok'), version: z.string().optional() }) },
 };
 
 const readySchema = {
@@ -28,11 +29,22 @@ const readySchema = {
   },
 };
 
-export function healthRoutes(app: App, ready: () => Promise<Readiness>, version: string): void {
-  app.get('/healthz', { schema: healthSchema }, async () => ({ status: 'ok' as const, version }));
+export interface HealthOptions {
+  readonly ready: () => Promise<Readiness>;
+  readonly version: string;
+  /** Who does not only gets the status. */
+  readonly sees: SeesDetails;
+}
 
-  app.get('/readyz', { schema: readySchema }, async (_request, reply) => {
-    const { ok, checks } = await ready();
+export function healthRoutes(app: App, { ready, version, sees }: HealthOptions): void {
+  app.get('/healthz', { schema: healthSchema }, async (request) => ({
+    status: 'ok' as const,
+    ...(sees(request) ? { version } : {}),
+  }));
+
+  app.get('/readyz', { schema: readySchema }, async (request, reply) => {
+    const { ok, checks: all } = await ready();
+    const checks = sees(request) ? all : {};
     if (ok) return { ok: true as const, checks };
     const refusal = unavailable('A part of the service is not ready.');
     return replyWithProblem(reply, { ...refusal, problem: { ...refusal.problem, checks } });

@@ -7,15 +7,16 @@ import type { Signal } from '../../contract/signal.ts';
 import type { AnswerMode } from '../answer-printer.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
-import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { payloadText } from '../payload-text.ts';
 import { promptOf } from '../prompt.ts';
 import { createRunPrinter, type RunPrinter } from '../run-printer.ts';
 import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
+import { orUnread } from '../unread-answer.ts';
 
 export interface AskOptions {
   /** Default: `default`. */
@@ -39,9 +40,10 @@ export async function ask(invocation: Invocation, query: string, options: AskOpt
   const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
   const printer = createRunPrinter(terminal, mode);
   const signals = client.signals(requestId, { signal: cancellation.giveUp });
-  const ending = await follow(signals, invocation, requestId, printer);
-  const view = (await client.request(requestId))?.run ?? null;
-  return printEnding(ending ?? unended(requestId, invocation.interrupt), view, invocation, {
+  const read = <T>(reading: () => Promise<T>): Promise<T> => orUnread(reading, { requestId });
+  const ending = await read(async () => follow(signals, invocation, requestId, printer));
+  const view = (await read(async () => client.request(requestId)))?.run ?? null;
+  return printEnding(ending ?? unended(requestId, invocation.interrupt, cancellation), view, invocation, {
     requestId,
     printer,
   });
@@ -114,11 +116,7 @@ function printError(error: unknown, terminal: Invocation['terminal'], requestId:
   printPlace(terminal, { requestId });
 }
 
-function unended(requestId: string, interrupt: AbortSignal): never {
+function unended(requestId: string, interrupt: AbortSignal, cancellation: CancelOnInterrupt): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
-  throw new CliFailure({
-    what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: ${ADJUTANT} get ${requestId}`,
-    exitCode: EXIT.interrupted,
-  });
+  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId}`);
 }

@@ -3,7 +3,7 @@
 import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
@@ -12,6 +12,7 @@ import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { callIdOf } from '../signal-line.ts';
+import { orUnread } from '../unread-answer.ts';
 import { printPayload } from './payload.ts';
 
 export interface CallOptions {
@@ -32,7 +33,7 @@ export async function call(
   argumentText: string | undefined,
   options: CallOptions,
 ): Promise<ExitCode> {
-  const { client, terminal, json, interrupt } = invocation;
+  const { client, interrupt } = invocation;
   const directive = directiveOf(
     tool,
     argumentText === undefined ? {} : objectArgument(argumentText),
@@ -43,25 +44,42 @@ export async function call(
   const { request_id: requestId } = submission;
   const id = submission.directives[0]?.id ?? '';
   cancellation.watch(requestId, id);
+  const code = await orUnread(async () => follow(invocation, tool, { requestId, id }, cancellation.giveUp), {
+    requestId,
+    id,
+  });
+  if (code !== null) return code;
+  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
+  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId} ${id}`);
+}
+
+interface Place {
+  readonly requestId: string;
+  readonly id: string;
+}
+
+/** Shows the call until it ends; null when its end did not arrive. */
+async function follow(
+  invocation: Invocation,
+  tool: string,
+  place: Place,
+  giveUp: AbortSignal,
+): Promise<ExitCode | null> {
+  const { client, terminal, json } = invocation;
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
   const prompts = createPrompts(invocation, (asking) => line?.quiet(asking));
   try {
-    for await (const signal of client.signals(requestId, { signal: cancellation.giveUp })) {
-      if (callIdOf(signal) !== id) continue;
-      promptFor(signal, invocation, requestId, prompts);
+    for await (const signal of client.signals(place.requestId, { signal: giveUp })) {
+      if (callIdOf(signal) !== place.id) continue;
+      promptFor(signal, invocation, place.requestId, prompts);
       if (!isTerminalSignal(signal)) line?.show(signal);
-      else return await answer(signal, invocation, { requestId, id }, () => line?.end());
+      else return await answer(signal, invocation, place, () => line?.end());
     }
+    return null;
   } finally {
     prompts.close();
     line?.end();
   }
-  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
-  throw new CliFailure({
-    what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: ${ADJUTANT} get ${requestId} ${id}`,
-    exitCode: EXIT.interrupted,
-  });
 }
 
 function directiveOf(tool: string, args: Record<string, unknown>, options: CallOptions): SubmittedDirective {
@@ -83,7 +101,7 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
 async function answer(
   signal: TerminalSignal,
   { client, terminal, json, interrupt }: Invocation,
-  { requestId, id }: { readonly requestId: string; readonly id: string },
+  { requestId, id }: Place,
   endLine: () => void,
 ): Promise<ExitCode> {
   if (signal.type === 'ai.request.error') throw new Error(signal.data.message);

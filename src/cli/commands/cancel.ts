@@ -1,6 +1,9 @@
 /** `adjutant cancel`: cancels a directive, or all of a request, and prints the effect.
  *  It must never call a directive cancelled that may still be executed. */
 import type { CancelledDirective } from '../../contract/cancellation.ts';
+import { engineAbsence } from '../engine-absence.ts';
+import { DirectiveRefused } from '../../contract/problem.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
@@ -24,7 +27,24 @@ export async function cancel(
 ): Promise<ExitCode> {
   const cancellation = await client.cancel(requestId, directiveId, options);
   const rows = cancellation.directives.map(({ id, status }) => [id, ownMember(MEANING, status) ?? status]);
-  const lines = json ? [JSON.stringify(cancellation)] : table(rows);
+  const run = json || directiveId !== undefined ? [] : await runRows(client, requestId);
+  const lines = json ? [JSON.stringify(cancellation)] : table([...rows, ...run]);
   for (const line of lines) terminal.out(line);
   return EXIT.done;
+}
+
+/** Of a request with a run, which its engine ends. A key may cancel and not read: then nothing is known of it. */
+async function runRows(client: DirectiveClient, requestId: string): Promise<string[][]> {
+  try {
+    const run = (await client.request(requestId))?.run;
+    if (run === undefined) return [];
+    if (run.cancel_requested !== true) return [['run', run.status]];
+    const absence = await engineAbsence(run, client);
+    return [
+      ['run', absence === null ? 'requested; its engine ends it' : 'requested; it ends when an engine works'],
+    ];
+  } catch (error) {
+    if (error instanceof DirectiveRefused) return [];
+    throw error;
+  }
 }

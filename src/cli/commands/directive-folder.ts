@@ -8,6 +8,9 @@ type Starter = typeof import('../../directive-server/starter.ts');
 type FileChange = Awaited<ReturnType<Starter['writeStarter']>>[number];
 type Template = Parameters<typeof import('../../directive-server/bundle.ts').bundleOf>[1];
 
+/** A command of the upstream project, which tools repeat to the letter; here it does not exist. */
+const UPSTREAM_FIX = / Run 'directive init' to create it\.$/;
+
 export async function initDirective(terminal: Terminal, place: string): Promise<ExitCode> {
   const { writeStarter } = await import('../../directive-server/starter.ts');
   const changes = await writing(place, async () => writeStarter(place));
@@ -51,7 +54,8 @@ export async function bundle(terminal: Terminal, place: string, template: Templa
   const { message, data } = built.refusal;
   const available = data?.availableTemplates;
   if (available !== undefined) terminal.err(['Available templates:', ...available].join('\n - '));
-  const what = data?.details === undefined ? message : `${message}: ${data.details}.`;
+  const said = message.replace(UPSTREAM_FIX, '');
+  const what = data?.details === undefined ? said : `${said}: ${data.details}.`;
   throw new CliFailure({ what, how: data?.suggestion ?? 'Look at the files in directive/reference.' });
 }
 

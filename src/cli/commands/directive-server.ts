@@ -1,8 +1,9 @@
 /** `adjutant directive-server`: serves the `directive/*` tools over a folder, without Redis or configuration.
  *  It must never print to stdout while a client reads there. */
 import { once } from 'node:events';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import type { Terminal } from '../terminal.ts';
+import { existsSync } from 'node:fs';
+import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface DirectiveServerOptions {
   /** The folder that holds directive/, or a folder of that name. Default: this folder. */
@@ -25,6 +26,10 @@ export async function directiveServer(
   stop: AbortSignal,
   { root, names, log, http, version, environment }: DirectiveServerOptions,
 ): Promise<ExitCode> {
+  if (!existsSync(root)) {
+    const how = 'Name the folder that holds directive/, or leave --root out in that folder.';
+    throw usage(`--root names a folder that does not exist: ${oneLine(root, 200)}`, how);
+  }
   const [{ createDirectiveFolder }, { reportLine }] = await Promise.all([
     import('../../directive-server/directive-folder.ts'),
     import('../../directive-server/call-report.ts'),

@@ -9,7 +9,7 @@ import type { ListedLane } from '../../contract/lane-listing.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../contract/problem.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
 import type { ListedWorker } from '../../contract/worker-listing.ts';
-import { START_IT } from '../explanation.ts';
+import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { configurationFindings } from '../start-fault.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
@@ -20,6 +20,8 @@ export interface DoctorOptions {
   /** Default: adjutant.json here. */
   readonly config?: string;
   readonly url: string;
+  /** Default: none. */
+  readonly apiKey?: string;
   readonly json: boolean;
 }
 
@@ -29,6 +31,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const HEALTH_LIMIT_MS = 10_000;
 
 const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when Redis is back. See its log.';
+const LOOK_AT_WARNINGS = 'The service answers, but not all of it works: the warnings in its log say why.';
 const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
 
 export async function doctor(
@@ -55,9 +58,10 @@ export async function doctor(
 /** Examines all places in parallel, and prints them in this order. */
 async function examine(
   interrupt: AbortSignal,
-  { config: file, url }: DoctorOptions,
+  { config: file, ...at }: DoctorOptions,
   environment: Environment,
 ) {
+  const { examineArchive } = await import('../../doctor/archive.ts');
   const { examineCollector } = await import('../../doctor/collector.ts');
   const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
     await import('../../doctor/diagnosis.ts');
@@ -73,7 +77,8 @@ async function examine(
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),
     config === null ? [] : examineCollector(config),
-    examineService(url, names),
+    config === null ? [] : examineArchive(config),
+    examineService(at, names),
   ];
 }
 
@@ -130,14 +135,19 @@ function nodeFinding(version: string): Finding {
 }
 
 /** The service, and the state of the MCP servers as its workers report it. */
-async function examineService(url: string, configured: readonly string[]): Promise<Finding[]> {
+async function examineService(
+  { url, apiKey }: Pick<DoctorOptions, 'url' | 'apiKey'>,
+  configured: readonly string[],
+): Promise<Finding[]> {
   const startedAt = performance.now();
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
+    const key = apiKey === undefined ? {} : { apiKey };
+    const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${url}/readyz`, { headers, signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
     const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     const reasons = unreadyChecks(await response.text());
     if (!response.ok) return [fault('service', [says, ...reasons].join('; '), FIX_FAULTS)];
-    const client = createHttpClient({ baseUrl: url });
+    const client = createHttpClient({ baseUrl: url, ...key });
     const [{ servers }, { lanes }, present] = await Promise.all([
       client.tools(),
       client.lanes(),
@@ -149,8 +159,12 @@ async function examineService(url: string, configured: readonly string[]): Promi
       ...(present?.some(hasWorker) === false ? [] : workerFindings(servers, configured)),
     ];
   } catch (error) {
+    if (error instanceof DirectiveRefused) return [fault('service', `at ${url}: ${error.message}`, SET_KEY)];
     // Another program answers: the client says so.
-    if (error instanceof ServiceUnavailable) return [fault('service', error.message, START_IT)];
+    if (error instanceof ServiceUnavailable) {
+      const answers = error.retryAfterMs !== null;
+      return [fault('service', error.message, answers ? LOOK_AT_WARNINGS : START_IT)];
+    }
     return error instanceof Error && error.name === 'TimeoutError'
       ? [fault('service', `at ${url} did not answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
       : [fault('service', `does not answer at ${url}`, START_IT)];

@@ -9,9 +9,10 @@ import type {
   DirectiveView,
   RequestView,
 } from '../../contract/request-view.ts';
+import { engineAbsence } from '../engine-absence.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
+import { durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
 import { commandLines, questionLines } from '../questions.ts';
 import { signalLine } from '../signal-line.ts';
@@ -20,6 +21,7 @@ import type { Style, Terminal } from '../terminal.ts';
 import { ownMember } from '../../contract/own-member.ts';
 
 const MOST_ERRORS = 20;
+const CANCEL_ASKED = 'a cancellation is asked for';
 
 export async function get(
   { client, terminal, json }: Invocation,
@@ -67,7 +69,17 @@ function requestLines(view: RequestView, terminal: Terminal, urgent: readonly st
   const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
   const asked = section('questions', view.directives.flatMap(inputLines), paint);
   if (view.run === undefined) return [...top, ...directives, ...asked];
-  return [...top, ...section('directives', directives, paint), ...asked, ...runLines(view.run, paint)];
+  return [
+    ...top,
+    ...section('directives', directives, paint),
+    ...asked,
+    ...runLines(view.run, paint, endedOf(view)),
+  ];
+}
+
+function endedOf({ directives }: RequestView): EndedDirectives {
+  const ended = directives.filter(({ ended_at: at }) => at !== null);
+  return new Map(ended.map(({ id, status }) => [id, status]));
 }
 
 /** What a tool asks, whole, and the commands that answer. */
@@ -98,16 +110,18 @@ async function errorLines(
   ];
 }
 
-/** Why a run has not begun, where no engine takes it. */
+/** Why a run does not go on, where no engine works, and that it shall end. */
 async function engineLines(
   { run }: RequestView,
   client: DirectiveClient,
   { paint }: Terminal,
 ): Promise<string[]> {
-  if (run?.status !== 'pending') return [];
-  const { lanes } = await client.lanes();
-  const waits = lanes.find(({ name }) => name === 'run')?.waits;
-  return waits?.reason === 'no_worker' ? [paint('yellow', waitText(waits))] : [];
+  const absence = await engineAbsence(run, client);
+  const asked = absence === null ? CANCEL_ASKED : `${CANCEL_ASKED}; the run ends when an engine works`;
+  return [
+    ...(run?.cancel_requested === true ? [paint('yellow', asked)] : []),
+    ...(absence === null ? [] : [paint('yellow', waitText(absence))]),
+  ];
 }
 
 function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {

@@ -28,7 +28,7 @@ export async function tools(
     for (const { name, sampling } of listing.servers)
       if (sampling !== undefined)
         terminal.err(
-          `${terminal.paintErr('dim', `tools of ${name} may ask a model:`)} ${oneLine(sampling, 256)}`,
+          `${terminal.paintErr('dim', `tools of ${name} may ask the model`)} ${oneLine(sampling, 256)}`,
         );
     for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
     if (listing.servers.length === 0) {

@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal.ts';
 import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
-import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';
-import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
 import { promptOf } from '../prompt.ts';
@@ -43,6 +43,7 @@ interface Call {
   readonly requestId: string;
   readonly id: string;
   readonly mode: AnswerMode;
+  readonly cancellation: CancelOnInterrupt;
 }
 
 export async function llm(invocation: Invocation, prompt: string, options: LlmOptions): Promise<ExitCode> {
@@ -51,7 +52,12 @@ export async function llm(invocation: Invocation, prompt: string, options: LlmOp
   using cancellation = cancelOnInterrupt(invocation);
   const submission = await client.submit(directive, { signal: cancellation.giveUp });
   const [entry] = submission.directives;
-  const call = { requestId: submission.request_id, id: entry?.id ?? '', mode: modeOf(terminal, options) };
+  const call = {
+    requestId: submission.request_id,
+    id: entry?.id ?? '',
+    mode: modeOf(terminal, options),
+    cancellation,
+  };
   cancellation.watch(call.requestId, call.id);
   const signals = client.signals(call.requestId, { signal: cancellation.giveUp });
   if (invocation.json) return printJson(await endOf(signals, call.id), invocation, call);
@@ -142,11 +148,7 @@ function printJson(response: Response | null, { terminal, interrupt }: Invocatio
   return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
 }
 
-function unanswered({ requestId, id }: Call, interrupt: AbortSignal): never {
+function unanswered({ requestId, id, cancellation }: Call, interrupt: AbortSignal): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
-  throw new CliFailure({
-    what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: ${ADJUTANT} get ${requestId} ${id}`,
-    exitCode: EXIT.interrupted,
-  });
+  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId} ${id}`);
 }

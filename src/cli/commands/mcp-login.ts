@@ -108,16 +108,21 @@ function requireServer({ mcpServers }: Config, name: string): void {
   const shown = oneLine(name, 80);
   if (server === undefined) {
     const close = closeNames(name, [...mcpServers.keys()]);
-    const how =
-      close.length === 0
-        ? `There are ${[...mcpServers.keys()].join(', ') || 'none'}.`
-        : `Did you mean ${close.join(' or ')}?`;
-    throw usage(`The configuration has no MCP server "${shown}".`, how);
+    throw usage(
+      `The configuration has no MCP server "${shown}".`,
+      otherServer(close, [...mcpServers.keys()]),
+    );
   }
   if (server.kind !== 'http')
     throw usage(`${shown} is a program on this machine.`, 'Only servers with a url have a login.');
   if (server.auth === undefined)
     throw usage(`${shown} has no login in the configuration.`, `Add "auth": {} to mcpServers.${name}.`);
+}
+
+function otherServer(close: readonly string[], all: readonly string[]): string {
+  if (close.length > 0) return `Did you mean ${close.join(' or ')}?`;
+  if (all.length > 0) return `There are ${all.join(', ')}.`;
+  return 'It has none: run this in the folder of your adjutant.json, or name the file with --config.';
 }
 
 function requirePersonalLogin({ mcpServers, tokenKeys }: Config, name: string): void {

@@ -9,7 +9,7 @@ import { type PrivateRedis, startPrivateRedis } from '../../redis/private-redis.
 import type { RedisNews } from '../../redis/redis-keeper.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { createTracePrinter, type TracePrinter } from '../trace-printer.ts';
+import { createTracePrinter, openReader, type TracePrinter } from '../trace-printer.ts';
 
 export interface ServeOptions {
   readonly roles: { readonly api?: boolean; readonly engine?: boolean; readonly worker?: boolean };
@@ -19,6 +19,8 @@ export interface ServeOptions {
   readonly port?: number;
   /** Default: ADJUTANT_HOST, or 127.0.0.1. */
   readonly host?: string;
+  /** Whether an API may listen beyond loopback without keys. Default: ADJUTANT_INSECURE, or no. */
+  readonly insecure?: boolean;
   /** Default: ADJUTANT_METRICS_PORT, or none. */
   readonly metricsPort?: number;
   /** Of a worker: names of the lanes that it serves, with `*`. Default: all. */
@@ -125,8 +127,8 @@ function printAdvice(terminal: Terminal, { subject, says, fix }: Finding): void 
 }
 
 /** null: traces are sent to a collector, which shows them better. */
-function tracePrinterFor(terminal: Terminal, { telemetry }: Config): TracePrinter | null {
-  if (telemetry.tracing === null) return createTracePrinter(terminal);
+function tracePrinterFor(terminal: Terminal, { telemetry, adminKey }: Config): TracePrinter | null {
+  if (telemetry.tracing === null) return createTracePrinter(terminal, undefined, openReader(adminKey));
   const says = `--traces prints nothing: traces are sent to ${telemetry.tracing.url}`;
   terminal.err(`${terminal.paintErr('yellow', 'warning')} ${oneLine(says, 500)}`);
   return null;
@@ -137,15 +139,20 @@ function announce(
   { url, metricsUrl }: { url: string | null; metricsUrl: string | null },
 ): void {
   terminal.out(`adjutant ${url === null ? 'works' : `listens on ${url}`}`);
+  if (url !== null) terminal.err(`console ${url}/console`);
   if (url !== null) terminal.err(terminal.paintErr('dim', `documentation: ${url}/docs`));
   if (metricsUrl !== null) terminal.err(terminal.paintErr('dim', `metrics: ${metricsUrl}/metrics`));
 }
 
-function withOptions(environment: Environment, { port, host, metricsPort }: ServeOptions): Environment {
+function withOptions(
+  environment: Environment,
+  { port, host, metricsPort, insecure }: ServeOptions,
+): Environment {
   return {
     ...environment,
     ...(port === undefined ? {} : { ADJUTANT_PORT: String(port) }),
     ...(host === undefined ? {} : { ADJUTANT_HOST: host }),
+    ...(insecure === true ? { ADJUTANT_INSECURE: '1' } : {}),
     ...(metricsPort === undefined ? {} : { ADJUTANT_METRICS_PORT: String(metricsPort) }),
   };
 }

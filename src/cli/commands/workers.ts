@@ -8,6 +8,7 @@ import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
+import { instantText } from '../time-text.ts';
 
 /** Enough of an id to tell the processes of one installation apart. */
 const SHOWN_CHARACTERS = 8;
@@ -90,7 +91,7 @@ function workerRow(worker: ListedWorker, paint: Paint): string[] {
     host,
     String(pid),
     version,
-    since.slice(0, 19).replace('T', ' '),
+    instantText(since),
     lanes === null ? 'many' : lanes.map(({ name }) => name).join(' ') || '-',
   ];
 }

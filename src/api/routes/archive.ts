@@ -1,0 +1,61 @@
+/** GET /v1/requests/{r}/archive: a request as it was archived, as lines of JSON.
+ *  It must never hold a whole one, nor one of another tenant. */
+import type { Readable } from 'node:stream';
+import { type ArchiveLine, archiveLineSchema } from '../../contract/archive.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { noQuery, requestParams } from '../request-input.ts';
+
+/** By the caller's own id; null: the archive holds none. */
+export type ArchiveOf = (requestId: string) => Promise<Readable | null>;
+
+const schema = {
+  operationId: 'getArchivedRequest',
+  summary: 'A request as it was archived when it closed, also after it has expired',
+  description:
+    'One JSON object a line: the request, its directives, signals and payloads, and a line `end`, without which the answer is incomplete. ' +
+    'A request that was opened again is there as it was when it closed last. 404 where `archive` is not configured.',
+  tags: ['requests'],
+  params: requestParams,
+  querystring: noQuery,
+  response: {
+    200: {
+      description: 'Lines of JSON.',
+      content: { 'application/jsonl': { schema: archiveLineSchema } },
+    },
+    ...problems(404),
+  },
+};
+
+/** null: nothing is archived. */
+export function archiveRoutes(
+  app: App,
+  client: Pick<DirectiveClient, 'request'>,
+  archiveOf: ArchiveOf | null,
+): void {
+  app.get('/v1/requests/:request_id/archive', { schema }, async ({ params }, reply) => {
+    if (archiveOf === null) throw absent('This service archives nothing: `archive` is not configured.');
+    const lines = await archiveOf(params.request_id);
+    if (lines === null) throw await notStored(client, params.request_id);
+    // The lines as they are stored: each is as the schema says.
+    return reply.header('content-type', 'application/jsonl').send(lines as unknown as ArchiveLine);
+  });
+}
+
+/** What the journal knows of a request that the archive does not hold. */
+async function notStored(
+  client: Pick<DirectiveClient, 'request'>,
+  requestId: string,
+): Promise<DirectiveRefused> {
+  const known = await client.request(requestId);
+  if (known === null) return absent(`The archive holds no request ${requestId}.`);
+  return known.status === 'open'
+    ? absent(`Request ${requestId} is still open: it is archived when it has closed.`)
+    : absent(`Request ${requestId} has closed, and is not stored in the archive yet.`);
+}
+
+function absent(detail: string): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail }));
+}

@@ -1,0 +1,89 @@
+/** GET /console: the page for people, from files that were built with the service.
+ *  It must never send what a caller or the journal wrote: the page reads that over the API. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { problem } from '../../contract/problem.ts';
+import type { App } from '../app.ts';
+import { CONSOLE_INDEX, type ConsoleFile, type ConsoleFiles } from '../console-files.ts';
+import { replyWithProblem } from '../problem-reply.ts';
+
+const ROOT = '/console';
+
+/** Only what the service itself serves runs, and no text becomes markup or script. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  'media-src blob:',
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  vary: 'accept-encoding',
+};
+
+const FOR_EVER = 'public, max-age=31536000, immutable';
+/** Of the page and of what has no hash in its name: asked for each time, and mostly answered with 304. */
+const ASK_EACH_TIME = 'no-cache';
+
+const NOT_BUILT =
+  'The console is not built: `npm run build` in the folder of the service builds it; then start the service again. ' +
+  'Everything else works: `adjutant --help`, /docs.\n';
+
+const schema = { hide: true };
+
+/** `files` null: they are not built, and the page says how that is done. */
+export function consoleRoutes(app: App, files: ConsoleFiles | null): void {
+  app.get(ROOT, { schema }, async (_request, reply) => reply.headers(HEADERS).redirect(`${ROOT}/`, 308));
+  app.get(`${ROOT}/*`, { schema }, async (request, reply) => {
+    const path = (request.params as { '*': string })['*'];
+    if (files === null)
+      return reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(NOT_BUILT);
+    const file = files.get(path) ?? (isAsset(path) ? undefined : files.get(CONSOLE_INDEX));
+    return file === undefined ? notFound(reply, path) : send(request, reply, file);
+  });
+}
+
+/** All other addresses are pages, which the page itself knows. */
+function isAsset(path: string): boolean {
+  return path.startsWith('assets/');
+}
+
+function notFound(reply: FastifyReply, path: string): FastifyReply {
+  const detail = `${ROOT}/${path.slice(0, 200)} is not a file of this build of the console: reload the page.`;
+  void reply.headers(HEADERS).header('cache-control', 'no-store');
+  return replyWithProblem(reply, { problem: problem('not_found', { detail }), retryAfterSeconds: null });
+}
+
+function send({ headers }: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+  const { type, isHashed, etag } = file;
+  void reply.headers(HEADERS).header('etag', etag);
+  void reply.header('cache-control', isHashed ? FOR_EVER : ASK_EACH_TIME);
+  if (namesTag(headers['if-none-match'], etag)) return reply.code(304).send();
+  const [body, encoding] = formOf(file, headers['accept-encoding'] ?? '');
+  if (encoding !== null) void reply.header('content-encoding', encoding);
+  return reply.type(type).send(body);
+}
+
+/** A proxy that compresses anew marks the tag as weak. */
+function namesTag(header: string | undefined, etag: string): boolean {
+  return (header ?? '').split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+}
+
+function formOf(file: ConsoleFile, accepted: string): [body: Buffer, encoding: string | null] {
+  const accepts = (name: string): boolean =>
+    new RegExp(`(?:^|[, ])${name}(?!;q=0(?:\\.0*)?(?:,|$))`).test(accepted);
+  if (file.br !== undefined && accepts('br')) return [file.br, 'br'];
+  if (file.gzip !== undefined && accepts('gzip')) return [file.gzip, 'gzip'];
+  return [file.plain, null];
+}

@@ -1,0 +1,103 @@
+/** /v1/session: changes an API key into the session of a browser, shows it, and ends it.
+ *  It must never show the cookie to a script, nor say why a key is refused. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import type { Sessions } from '../../access/sessions.ts';
+import { csrfToken, readSession } from '../../access/session-text.ts';
+import { type SessionView, sessionViewSchema, signInBodySchema } from '../../contract/session.ts';
+import { readInput } from '../../contract/read-input.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { whileAvailable } from '../../redis/unavailable.ts';
+import { callerOf } from '../access-check.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { noQuery } from '../request-input.ts';
+import { isSameOrigin, sessionCookie, sessionOf } from '../session-cookie.ts';
+
+const readSchema = {
+  operationId: 'readSession',
+  summary: 'Who calls: the rights of the session or key',
+  tags: ['access'],
+  querystring: noQuery,
+  response: { 200: sessionViewSchema, ...problems() },
+};
+
+const signInSchema = {
+  operationId: 'signIn',
+  summary: 'Change an API key into a session of a browser',
+  description:
+    'The answer sets a cookie that scripts cannot read; it stands for the key for 12 hours, or until the key is revoked. ' +
+    'A call by cookie that changes something needs the token of `GET /v1/session` in the header `X-Adjutant-CSRF`.',
+  tags: ['access'],
+  querystring: noQuery,
+  body: signInBodySchema,
+  response: { 204: z.null().describe('The session is open.'), ...problems(415) },
+};
+
+const signOutSchema = {
+  operationId: 'signOut',
+  summary: 'End the session of the browser',
+  tags: ['access'],
+  querystring: noQuery,
+  response: { 204: z.null().describe('There is none any more.'), ...problems() },
+};
+
+const NOT_KNOWN =
+  'The key is not known here; or it was revoked, or has expired. A token of an issuer cannot open a session.';
+
+/** `sessions` null: nobody is asked for a key. */
+export function sessionRoutes(app: App, sessions: Sessions | null): void {
+  app.get('/v1/session', { schema: readSchema }, async (request, reply) => {
+    void reply.header('cache-control', 'no-store');
+    return viewOf(request, sessions !== null);
+  });
+  app.post('/v1/session', { schema: signInSchema }, async (request, reply) => {
+    if (sessions !== null) await signIn(request, reply, sessions, keyIn(request.body));
+    return reply.code(204).send(null);
+  });
+  app.delete('/v1/session', { schema: signOutSchema }, async (request, reply) => {
+    const text = sessionOf(request);
+    if (text !== null && sessions !== null) await whileAvailable(() => sessions.close(text));
+    return reply
+      .code(204)
+      .header('set-cookie', sessionCookie(request, '', 0))
+      .send(null);
+  });
+}
+
+function keyIn(body: unknown): string {
+  return readInput(signInBodySchema, body, 'invalid_body').key;
+}
+
+async function signIn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sessions: Sessions,
+  key: string,
+): Promise<void> {
+  // A page of another site must not sign somebody in with its own key.
+  if (request.headers.origin !== undefined && !isSameOrigin(request.headers))
+    throw new DirectiveRefused(problem('forbidden', { detail: 'Only a page of this service may sign in.' }));
+  const opened = await whileAvailable(() => sessions.open(key));
+  if (opened === null) throw new DirectiveRefused(problem('unauthorized', { detail: NOT_KNOWN }));
+  void reply.header('cache-control', 'no-store');
+  void reply.header('set-cookie', sessionCookie(request, opened.text, opened.lastsMs));
+}
+
+function viewOf(request: FastifyRequest, asksForKeys: boolean): SessionView {
+  const caller = callerOf(request);
+  if (!asksForKeys || caller === 'open') return { state: 'open' };
+  if (caller === null) return { state: 'signed_out' };
+  const { principal, untilAt } = caller;
+  const { id, name, tenant, scopes } = principal;
+  const session = readSession(sessionOf(request) ?? '');
+  return {
+    state: 'signed_in',
+    key_id: id,
+    name,
+    tenant,
+    scopes: [...scopes],
+    ...(untilAt !== undefined && { expires_at: new Date(untilAt).toISOString() }),
+    ...(session !== null && untilAt !== undefined && { csrf_token: csrfToken(session) }),
+  };
+}

@@ -1,0 +1,154 @@
+/** `adjutant keys create`, `list`, `revoke`: the API keys of the service.
+ *  It must never print a key but the one that was just made. */
+import {
+  type AccessKey,
+  type AccessClient,
+  KEY_MARK,
+  type Scope,
+  SCOPES,
+  type SubmittedKey,
+} from '../../contract/access.ts';
+import { ADJUTANT } from '../command-name.ts';
+import { DirectiveRefused } from '../../contract/problem.ts';
+import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { table } from '../table.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+import { instantText } from '../time-text.ts';
+
+export interface KeyInvocation {
+  readonly keys: AccessClient;
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
+export interface NewKeyOptions {
+  /** Default: that of the key that makes it. */
+  readonly tenant?: string;
+  readonly scopes: readonly string[];
+  readonly tools?: string[];
+  readonly agents?: string[];
+  readonly models?: string[];
+  readonly perMinute?: number;
+  readonly perDay?: number;
+  /** As in `30d`, `12h` or an instant. */
+  readonly expires?: string;
+}
+
+/** The key alone goes to stdout, so that a script can keep it. */
+export async function createKey(
+  { keys, terminal, json }: KeyInvocation,
+  name: string,
+  { expires, scopes, perMinute, perDay, ...allowed }: NewKeyOptions,
+  now: number = Date.now(),
+): Promise<ExitCode> {
+  const expiresAt = expires === undefined ? {} : { expires_at: instantOf(expires, now) };
+  const budget = {
+    ...(perMinute === undefined ? {} : { per_minute: perMinute }),
+    ...(perDay === undefined ? {} : { per_day: perDay }),
+  };
+  const body: SubmittedKey = {
+    name,
+    scopes: scopes
+      .flatMap((each) => each.split(','))
+      .filter(Boolean)
+      .map(scopeOf),
+    ...allowed,
+    ...budget,
+    ...expiresAt,
+  };
+  const created = await keys.create(body);
+  if (json) {
+    terminal.out(JSON.stringify(created));
+    return EXIT.done;
+  }
+  terminal.out(created.key);
+  terminal.err(terminal.paintErr('dim', `key ${created.id}; it is shown this once, so keep it now`));
+  if (created.created_by === null)
+    terminal.err(
+      terminal.paintErr('yellow', 'from now on every call needs a key: set ADJUTANT_API_KEY to this one'),
+    );
+  return EXIT.done;
+}
+
+export async function listKeys({ keys, terminal, json }: KeyInvocation): Promise<ExitCode> {
+  const listing = await keys.list();
+  if (json) {
+    terminal.out(JSON.stringify(listing));
+    return EXIT.done;
+  }
+  const head = ['ID', 'NAME', 'TENANT', 'SCOPES', 'LIMITED TO', 'CREATED', 'EXPIRES', 'LAST USED'];
+  for (const line of table([head, ...listing.keys.map(keyRow)])) terminal.out(line);
+  return EXIT.done;
+}
+
+export async function revokeKey(
+  { keys, terminal, json }: KeyInvocation,
+  given: string,
+  options: { readonly force?: boolean } = {},
+): Promise<ExitCode> {
+  const id = idOf(given);
+  const revoked = await keys.revoke(id, options).catch((error: unknown) => {
+    const isUnknown = error instanceof DirectiveRefused && error.problem.code === 'not_found';
+    throw isUnknown ? unknownKey(id, error) : error;
+  });
+  if (json) terminal.out(JSON.stringify(revoked));
+  else terminal.out(`${revoked.id} (${oneLine(revoked.name, 80)}) is revoked: within 2 s no API takes it`);
+  return EXIT.done;
+}
+
+function unknownKey(id: string, cause: Error): CliFailure {
+  const how = `\`${ADJUTANT} keys list\` shows the ids; one that is not there counts nowhere.`;
+  return new CliFailure({ what: `There is no key ${oneLine(id, 80)}.`, how }, { cause });
+}
+
+const KEY_ID = new RegExp(`^${KEY_MARK}(?<id>[0-9a-f]{12})_`);
+
+/** Whoever gives the whole key means its id, and it must not go into a URL. */
+function idOf(given: string): string {
+  return KEY_ID.exec(given)?.groups?.['id'] ?? given;
+}
+
+function scopeOf(scope: string): Scope {
+  const known = SCOPES.find((each) => each === scope);
+  if (known !== undefined) return known;
+  throw usage(`There is no scope "${oneLine(scope, 80)}".`, `There are ${SCOPES.join(', ')}.`);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function instantOf(text: string, now: number): string {
+  const { count = '', unit = '' } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {};
+  // A bare number is a year to `Date.parse`.
+  const at =
+    count === ''
+      ? /^\d{4}-/.test(text)
+        ? Date.parse(text)
+        : Number.NaN
+      : now + Number(count) * (UNITS_MS[unit] ?? 0);
+  if (Number.isFinite(at) && at < LAST_INSTANT) return new Date(at).toISOString();
+  throw usage(
+    `"${oneLine(text, 80)}" is not a time.`,
+    'Write it as in 30d (days), 12h (hours), 90m (minutes) or 2027-01-31T12:00:00Z.',
+  );
+}
+
+/** Four digits of a year. */
+const LAST_INSTANT = Date.UTC(9_999, 0);
+
+function keyRow(key: AccessKey): string[] {
+  const limits = (['tools', 'agents', 'models'] as const).flatMap((kind) =>
+    key[kind] === undefined ? [] : [`${kind} ${key[kind].join(' ')}`],
+  );
+  if (key.per_minute !== undefined) limits.push(`${key.per_minute} a minute`);
+  if (key.per_day !== undefined) limits.push(`${key.per_day} a day`);
+  return [
+    key.id,
+    oneLine(key.name, 64),
+    oneLine(key.tenant, 32),
+    key.scopes.join(' '),
+    oneLine(limits.join('; ') || '-', 120),
+    instantText(key.created_at, 'minutes'),
+    key.expires_at === null ? 'never' : instantText(key.expires_at, 'minutes'),
+    key.last_used_at === null ? 'never' : instantText(key.last_used_at, 'minutes'),
+  ];
+}

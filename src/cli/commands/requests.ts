@@ -1,0 +1,172 @@
+/** `adjutant requests`: lists requests, and cancels or redrives those that a filter chooses.
+ *  It must never act on more than was chosen, nor on all because nothing was. */
+import type { BulkCancelBody, BulkRedrive } from '../../contract/bulk.ts';
+import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request-listing.ts';
+import { pause } from '../../lifecycle.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { table } from '../table.ts';
+import { oneLine, type Style, type Terminal } from '../terminal.ts';
+import { instantText, timeText } from '../time-text.ts';
+
+interface FilterOptions {
+  readonly status?: RequestFilter['status'];
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly errorType?: string;
+  readonly tag?: string;
+  readonly conversation?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly q?: string;
+}
+
+export interface ListOptions extends FilterOptions {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly watch?: true;
+}
+
+export interface BulkOptions extends FilterOptions {
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly reason?: string;
+}
+
+const WATCH_EVERY_MS = 1_000;
+const LONGEST_TEXT = 60;
+/** An index that is further behind is worth a line. */
+const LATE_MS = 2_000;
+
+const COLOURS: Readonly<Partial<Record<ListedRequest['status'], Style>>> = {
+  failed: 'red',
+  waiting: 'yellow',
+  open: 'cyan',
+  succeeded: 'green',
+};
+
+export async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
+  const { limit, cursor } = options;
+  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor });
+  if (options.watch) return watch(invocation, options, page);
+  show(invocation, page.requests);
+  if (!invocation.json && page.requests.length === 0) invocation.terminal.err('none fits');
+  if (!invocation.json) sayRest(invocation.terminal, page);
+  return EXIT.done;
+}
+
+/** One line for each that is new or has changed, the oldest change first, as a log. */
+async function watch(invocation: Invocation, options: ListOptions, first: RequestListing): Promise<ExitCode> {
+  const { client, interrupt } = invocation;
+  let shown = new Map<string, string>();
+  for (let page = first; ; page = await client.requests({ ...filterOf(options), limit: options.limit })) {
+    const now = new Map(page.requests.map((request) => [request.request_id, JSON.stringify(request)]));
+    const changed = page.requests.filter(({ request_id: id }) => shown.get(id) !== now.get(id));
+    show(invocation, changed.toReversed());
+    shown = now;
+    await pause(WATCH_EVERY_MS, interrupt);
+    if (interrupt.aborted) return EXIT.interrupted;
+  }
+}
+
+function show({ terminal, json }: Invocation, requests: readonly ListedRequest[]): void {
+  const lines = json
+    ? requests.map((request) => JSON.stringify(request))
+    : table(requests.map((request) => row(request, terminal)));
+  for (const line of lines) terminal.out(line);
+}
+
+function row(request: ListedRequest, { paint }: Terminal): string[] {
+  const { request_id, status, created_at, closed_at, agent, tools, models, error_types, tags, text } =
+    request;
+  const what = agent ?? [...tools, ...models][0] ?? request.types[0] ?? '-';
+  const more = Math.max(0, tools.length + models.length - 1);
+  const took = closed_at === null ? '-' : timeText(Date.parse(closed_at) - Date.parse(created_at));
+  const notes = [...error_types, ...request.waiting_for.map((each) => `waits for ${each}`)].join(', ');
+  const colour = COLOURS[status];
+  return [
+    instantText(created_at),
+    colour === undefined ? status : paint(colour, status),
+    request_id,
+    oneLine(agent === null && more > 0 ? `${what} +${more}` : what, LONGEST_TEXT),
+    took,
+    oneLine(
+      [notes, tags.map((tag) => `#${tag}`).join(' '), text].filter(Boolean).join('  '),
+      2 * LONGEST_TEXT,
+    ),
+  ];
+}
+
+function sayRest(terminal: Terminal, { next, searched_until, counts, lag_ms }: RequestListing): void {
+  const { open, waiting, succeeded, failed, cancelled } = counts.status;
+  const all = `of all ${counts.total}: ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
+  terminal.err(terminal.paintErr('dim', all));
+  if (lag_ms > LATE_MS) terminal.err(terminal.paintErr('yellow', `the list is ${timeText(lag_ms)} behind`));
+  if (searched_until !== null)
+    terminal.err(`searched back to ${instantText(searched_until)} only; go on with --cursor ${next}`);
+  else if (next !== null) terminal.err(`more: --cursor ${next}`);
+}
+
+export async function cancelRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
+  requireChoice(options);
+  const { client, terminal, json } = invocation;
+  const { reason } = options;
+  const result = await client.cancelAll({ ...bodyOf(options), ...(reason === undefined ? {} : { reason }) });
+  const rows = result.requests.map(({ request_id, cancelled, requested }) => [
+    request_id,
+    result.dry_run ? 'would be cancelled' : `${cancelled} cancelled, ${requested} being aborted`,
+  ]);
+  for (const line of json ? [JSON.stringify(result)] : table(rows)) terminal.out(line);
+  if (!json && rows.length === 0 && !result.more) terminal.err('nothing to cancel');
+  if (!json) sayMore(terminal, result);
+  return EXIT.done;
+}
+
+export async function redriveRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
+  requireChoice(options);
+  const { client, terminal, json } = invocation;
+  const result = await client.redriveAll(bodyOf(options));
+  for (const line of json ? [JSON.stringify(result)] : table(redriveRows(result))) terminal.out(line);
+  if (!json && result.found.length === 0 && !result.more) terminal.err('nothing to redrive');
+  if (!json) sayMore(terminal, result);
+  for (const { from, code, detail } of json ? [] : result.refused)
+    terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${oneLine(detail)}`);
+  return result.refused.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+function redriveRows({ dry_run, found, redriven }: BulkRedrive): string[][] {
+  if (dry_run) return found.map(({ request_id, id }) => [`${request_id}/${id}`, 'would be redriven']);
+  return redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]);
+}
+
+function sayMore(terminal: Terminal, { more, next }: Pick<BulkRedrive, 'more' | 'next'>): void {
+  if (!more) return;
+  terminal.err(`more fit: repeat the command${next === null ? '' : ` with --cursor ${next}`}`);
+}
+
+/** Throws a usage error, in the words of the command line. */
+function requireChoice(options: BulkOptions): void {
+  if (options.all === true || Object.keys(filterOf(options)).length > 0) return;
+  throw usage('Nothing says which requests.', 'Give a filter, as in --status open; or --all for every one.');
+}
+
+function bodyOf(options: BulkOptions): BulkCancelBody {
+  const { all, dryRun, limit, cursor } = options;
+  return {
+    filter: filterOf(options),
+    ...(all ? { all } : {}),
+    ...(dryRun ? { dry_run: true } : {}),
+    ...(limit === undefined ? {} : { limit }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+}
+
+function filterOf(options: FilterOptions): RequestFilter {
+  const { status, agent, tool, errorType: error_type, tag, conversation, since, until, q } = options;
+  const given = { status, agent, tool, error_type, tag, conversation, since, until, q };
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as RequestFilter;
+}

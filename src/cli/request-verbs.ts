@@ -1,0 +1,58 @@
+/** The verbs about the list of requests.
+ *  It must never do the work of a verb. */
+import { type Command, Option } from 'commander';
+import { REQUEST_STATUSES } from '../contract/request-listing.ts';
+import {
+  type BulkOptions,
+  cancelRequests,
+  type ListOptions,
+  listRequests,
+  redriveRequests,
+} from './commands/requests.ts';
+import { reindex } from './commands/reindex.ts';
+import type { WithClient } from './invocation.ts';
+import { pastInstant, wholeNumber } from './option-values.ts';
+
+export function addRequestVerbs(program: Command, withClient: WithClient): void {
+  const requests = program
+    .command('requests')
+    .description('list requests, and cancel or redrive many at once');
+  filtered(requests.command('list', { isDefault: true }).description('show those that fit, newest first'))
+    .option('--limit <count>', 'at most this many; default: 50', wholeNumber)
+    .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--watch', 'then show each one that is new or changes, until interrupted')
+    .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
+  bulk(requests.command('cancel').description('cancel those that fit and have not ended'))
+    .option('--reason <text>', 'shown in the terminal signals')
+    .action(async (given: BulkOptions) =>
+      withClient(async (invocation) => cancelRequests(invocation, given)),
+    );
+  bulk(requests.command('redrive').description('execute the dead letters of those that fit again')).action(
+    async (given: BulkOptions) => withClient(async (invocation) => redriveRequests(invocation, given)),
+  );
+  program
+    .command('reindex')
+    .description('build the list of requests anew; until it is done the list is incomplete')
+    .action(async () => withClient(reindex));
+}
+
+function bulk(command: Command): Command {
+  return filtered(command)
+    .option('--all', 'every request')
+    .option('--dry-run', 'name them, and do nothing')
+    .option('--limit <count>', 'at most this many requests, up to 1000; default: 100', wholeNumber)
+    .option('--cursor <place>', 'go on where the command before has stopped');
+}
+
+function filtered(command: Command): Command {
+  return command
+    .addOption(new Option('--status <status>', 'only of this status').choices(REQUEST_STATUSES))
+    .option('--agent <agent>', 'only with a run of this agent')
+    .option('--tool <tool>', 'only with a call of this tool')
+    .option('--error-type <type>', 'only with an error of this type')
+    .option('--tag <tag>', 'only with this tag')
+    .option('--conversation <id>', 'only of this conversation')
+    .option('--since <when>', 'only created since then: 2h, 3d, or an instant', pastInstant)
+    .option('--until <when>', 'only created before then', pastInstant)
+    .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
+}

@@ -1,0 +1,47 @@
+/** The archive of a service over HTTP.
+ *  It must never take an incomplete archive for a whole one. */
+import { archivePath } from '../contract/api-path.ts';
+import type { ArchiveClient, ArchiveLine } from '../contract/archive.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { createExchanger } from './exchange.ts';
+import type { HttpClientOptions } from './http-client.ts';
+
+export function createArchiveClient(
+  options: Pick<HttpClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
+): ArchiveClient {
+  const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
+  return {
+    async *lines(requestId) {
+      const { body } = await exchanger.open({ path: archivePath(requestId) });
+      let last: ArchiveLine | undefined;
+      for await (const text of linesOf(body)) {
+        // The service is ours, so its shape is trusted.
+        last = JSON.parse(text) as ArchiveLine;
+        yield last;
+      }
+      if (last?.kind !== 'end') throw new ServiceUnavailable('The archive of the request is incomplete.');
+    },
+  };
+}
+
+/** A last line without an end is not whole, and left out. */
+async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  if (body === null) return;
+  const pieces: string[] = [];
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const [first = '', ...others] = decoder.decode(value, { stream: true }).split('\n');
+      pieces.push(first);
+      for (const other of others) {
+        yield pieces.splice(0).join('');
+        pieces.push(other);
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

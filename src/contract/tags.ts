@@ -1,0 +1,34 @@
+// The tags of a request: short texts in `metadata.tags`, by which it is found again.
+// Must never accept a tag that no filter could name.
+import * as z from 'zod';
+import { isObject } from './json-object.ts';
+import { jsonObjectSchema } from './identifiers.ts';
+
+const MOST_TAGS = 16;
+export const LONGEST_TAG = 64;
+
+export const tagSchema = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,64}$/u, `1 to ${LONGEST_TAG} characters, no control characters`);
+
+const tagsSchema = z.array(tagSchema).max(MOST_TAGS, `at most ${MOST_TAGS} tags`);
+
+/** What a caller says of its own about a directive or a run; `tags` has a meaning here, the rest has none. */
+export const submittedMetadataSchema = jsonObjectSchema
+  .superRefine(({ tags }, context) => {
+    if (tags === undefined) return;
+    for (const issue of tagsSchema.safeParse(tags).error?.issues ?? [])
+      context.addIssue({ code: 'custom', path: ['tags', ...issue.path], message: issue.message });
+  })
+  .meta({
+    properties: {
+      tags: { type: 'array', maxItems: MOST_TAGS, items: { type: 'string', maxLength: LONGEST_TAG } },
+    },
+  })
+  .default({});
+
+/** Those of stored metadata; what an earlier version has stored in another form are none. */
+export function tagsOf(metadata: unknown): readonly string[] {
+  const read = tagsSchema.safeParse(isObject(metadata) ? metadata['tags'] : undefined);
+  return read.success ? read.data : [];
+}

@@ -1,0 +1,39 @@
+// What a tenant may have open, hold and submit, as the operator has set it.
+// Must never hold what a caller has asked for.
+import { DEFAULT_TENANT, tenantOf } from './tenant.ts';
+
+/** Absent: what holds for the whole installation, or no limit. */
+export interface TenantLimits {
+  /** Directives and runs that its callers have submitted and that have not ended. */
+  readonly maxOpen?: number | undefined;
+  /** The most bytes that one of its requests holds. */
+  readonly requestBytes?: number | undefined;
+  /** How long its closed requests stay readable, milliseconds. */
+  readonly closedMs?: number | undefined;
+  /** Directives and runs that are submitted in a minute, and in a day of UTC, with all its keys together. */
+  readonly perMinute?: number | undefined;
+  readonly perDay?: number | undefined;
+}
+
+export type LimitsOfTenant = (tenant: string) => TenantLimits;
+
+const NONE: TenantLimits = {};
+
+export const NO_TENANT_LIMITS: LimitsOfTenant = () => NONE;
+
+/** Stands for every tenant that is not named, but the default one. */
+export const OTHER_TENANTS = '*';
+
+export function limitsByName(named: ReadonlyMap<string, TenantLimits>): LimitsOfTenant {
+  const others = named.get(OTHER_TENANTS) ?? NONE;
+  return (tenant) => named.get(tenant) ?? (tenant === DEFAULT_TENANT ? NONE : others);
+}
+
+/** What holds for a request: that of its tenant, never more than what holds for all. */
+export function requestBytesOf(limitsOf: LimitsOfTenant, requestId: string, most: number): number {
+  return Math.min(limitsOf(tenantOf(requestId)).requestBytes ?? most, most);
+}
+
+export function closedMsOf(limitsOf: LimitsOfTenant, requestId: string, closedMs: number): number {
+  return limitsOf(tenantOf(requestId)).closedMs ?? closedMs;
+}

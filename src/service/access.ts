@@ -1,0 +1,110 @@
+// Who may use the API of this process: its keys in Redis, how their changes are heard, and whether it may listen at all.
+// Must never let an API listen beyond this machine while nobody needs a key, unless the operator says so.
+import type { Logger } from 'pino';
+import { type Audit, createAudit } from '../access/audit.ts';
+import { createGate, type Gate } from '../access/gate.ts';
+import { createTokenCheck, type TokenTrouble } from '../access/jwt.ts';
+import { createKeyBudget, type SpendBudget } from '../access/key-budget.ts';
+import { createKeyRecords } from '../access/key-records.ts';
+import { createKeyService } from '../access/key-service.ts';
+import { createKeyUses } from '../access/key-uses.ts';
+import { createKnownKeys, type KnownKeys } from '../access/known-keys.ts';
+import { createSessionRecords } from '../access/session-records.ts';
+import { createSessions, type Sessions } from '../access/sessions.ts';
+import { isLoopback } from '../api/allowed-host.ts';
+import type { Config } from '../config/config.ts';
+import type { AccessClient } from '../contract/access.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { OTHER_TENANTS } from '../contract/tenant-limits.ts';
+import { createAuditLog } from '../journal/audit-log.ts';
+import { createSubscriptions } from '../journal/subscriptions.ts';
+import type { Startable } from '../lifecycle.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import type { Store } from './store.ts';
+
+export interface Access extends Startable {
+  readonly gate: Gate;
+  readonly sessions: Sessions;
+  readonly audit: Audit;
+  readonly spend: SpendBudget;
+  readonly keys: AccessClient;
+}
+
+export interface AccessOptions {
+  readonly config: Pick<Config, 'host' | 'adminKey' | 'insecure' | 'access' | 'tenants'>;
+  readonly logger: Logger;
+  readonly onError: (error: Error) => void;
+}
+
+/** An API that would be open to everyone. Recognised by its name where a start is explained. */
+class NoKeys extends Error {
+  override readonly name = 'NoKeys';
+  readonly fix =
+    'Set ADJUTANT_ADMIN_KEY, as `openssl rand -hex 32` prints one; or make a key with the scope admin while it listens on 127.0.0.1. ' +
+    'With --insecure or ADJUTANT_INSECURE=1 it starts and lets everyone in.';
+}
+
+const SET_ADMIN_KEY =
+  'Set ADJUTANT_ADMIN_KEY, as `openssl rand -hex 32` prints one, and start the API again.';
+
+/** `listening`: a connection for subscriptions only. */
+export function createAccess(store: Store, listening: RedisConnection, options: AccessOptions): Access {
+  const { connection, keys: names } = store;
+  const { config, onError } = options;
+  const records = createKeyRecords(connection, names, store.queue.confirm);
+  const known = createKnownKeys(records);
+  const log = createAuditLog(connection, names);
+  const audit = createAudit(log, onError);
+  const { adminKey, insecure, host } = config;
+  const closed = !isLoopback(host) && !insecure;
+  const { jwt } = config.access;
+  const knowsTenant = (name: string): boolean =>
+    name === DEFAULT_TENANT || (name !== OTHER_TENANTS && config.tenants.has(name));
+  const verifyToken = jwt === undefined ? null : createTokenCheck(jwt, tokenLog(options.logger), knowsTenant);
+  const onUse = createKeyUses(records, onError);
+  const gate = createGate({ known, adminKey, verifyToken, closed, reopens: insecure, onUse });
+  const hasOtherAdmin = adminKey !== null || jwt !== undefined;
+  const changes = createSubscriptions({ listening, publishing: connection });
+  const hear = { hear: () => known.doubt(false), missed: () => known.doubt(true) };
+  return {
+    name: 'access',
+    gate,
+    sessions: createSessions(gate.sessionKeys, createSessionRecords(connection, names), audit),
+    audit,
+    spend: createKeyBudget(connection, names, store.limitsOf),
+    keys: createKeyService({ records, known, log, isOpen: () => gate.isOpen, hasOtherAdmin }),
+    async start() {
+      changes.open('plain', names.accessChanges, hear).catch(onError);
+      await known.refresh();
+      requireKeys(known, options);
+    },
+    stop: async () => changes.close(),
+  };
+}
+
+const LOG_EACH_MS = 60_000;
+
+/** Each of the two at most once a minute: whoever has no key must not fill the log. */
+function tokenLog(logger: Logger): TokenTrouble {
+  const nextAt = { refused: 0, away: 0 };
+  return (reason, { jwksUrl }) => {
+    const kind = jwksUrl === undefined ? 'refused' : 'away';
+    const at = performance.now();
+    if (at < nextAt[kind]) return;
+    nextAt[kind] = at + LOG_EACH_MS;
+    if (jwksUrl === undefined) logger.warn({ reason }, 'a token of a caller is refused');
+    else logger.warn({ reason, jwks_url: jwksUrl }, 'the keys of the issuer of tokens cannot be read');
+  };
+}
+
+function requireKeys(known: KnownKeys, { config, logger }: AccessOptions): void {
+  const { size, wereUsed } = known;
+  const { host, adminKey, insecure, access } = config;
+  const hasAdmin = adminKey !== null || access.jwt !== undefined || known.mayAdmin(Date.now());
+  const isClosed = size > 0 || (wereUsed && !insecure);
+  if (isClosed && !hasAdmin)
+    logger.warn({ fix: SET_ADMIN_KEY, keys: size }, 'no key may make or revoke keys');
+  if (isLoopback(host) || adminKey !== null || access.jwt !== undefined || size > 0) return;
+  if (!insecure) throw new NoKeys(`the API would listen on ${host}, beyond this machine, without keys`);
+  logger.warn({ host }, 'everyone who reaches this address may do everything: no key is asked for');
+}

@@ -1,0 +1,143 @@
+// The archive of a process: its place, what reads it, and the archiver over a store of Redis.
+// Must never show a key of access in the log.
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import { createArchiver, type ArchiveReports } from '../archive/archiver.ts';
+import type { ArchiveStore } from '../archive/archive-store.ts';
+import { archivedReader } from '../archive/archived-request.ts';
+import { createBucketStore } from '../archive/bucket-store.ts';
+import { createFolderStore } from '../archive/folder-store.ts';
+import type { Config } from '../config/config.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { closedMsOf } from '../contract/tenant-limits.ts';
+import { requestField, scopedId } from '../contract/tenant.ts';
+import { runView } from '../engine/core/run-view.ts';
+import { viewOf } from '../engine/run-client.ts';
+import { createRunStore, NO_SIGNALS } from '../engine/run-store.ts';
+import type { Startable } from '../lifecycle.ts';
+import type { Meters } from '../telemetry/meters.ts';
+import type { Store } from './store.ts';
+
+/** null: nothing is archived. */
+export function archiveStoreOf({
+  archive,
+  directory,
+}: Pick<Config, 'archive' | 'directory'>): ArchiveStore | null {
+  if (archive === undefined) return null;
+  if (archive.folder !== undefined) return createFolderStore(resolve(directory, archive.folder));
+  const { bucket = '', endpoint = '', region, prefix } = archive;
+  const { access_key_id: accessKeyId = '', secret_access_key: secretAccessKey = '' } = archive;
+  return createBucketStore({ bucket, endpoint, region, prefix, accessKeyId, secretAccessKey });
+}
+
+const RETRY_AFTER_MS = 5_000;
+
+/** Reads what the tenant of the caller has archived; null: nothing is archived. */
+export function archiveOf(
+  config: Config,
+  tenant: () => string,
+): ((requestId: string) => Promise<Readable | null>) | null {
+  const store = archiveStoreOf(config);
+  if (store === null) return null;
+  const read = archivedReader(store);
+  return async (requestId) => {
+    try {
+      return await read(scopedId(tenant(), requestId));
+    } catch (error) {
+      throw new ServiceUnavailable('The archive cannot be read', {
+        retryAfterMs: RETRY_AFTER_MS,
+        cause: error,
+      });
+    }
+  };
+}
+
+/** null: nothing is archived. */
+export function archiverOn(
+  { records, reports, limitsOf }: Store,
+  config: Config,
+  { logger, onError }: { logger: Logger; onError: (error: Error) => void },
+): Startable | null {
+  const store = archiveStoreOf(config);
+  if (store === null || config.archive === undefined) return null;
+  const { journal, payloads, archive: queue, runs, changes } = records;
+  const { hold_ms: holdMs } = config.archive;
+  const stored = createRunStore(runs);
+  const archiver = createArchiver({
+    queue,
+    store,
+    source: {
+      journal,
+      payloads,
+      runView: async (requestId) => {
+        const run = await stored.read(requestId, NO_SIGNALS);
+        return run ? viewOf(runView, run) : null;
+      },
+    },
+    longestMs: (requestId) => closedMsOf(limitsOf, requestId, config.retention.closed_ms) + holdMs,
+    onKept: changes.note,
+    reports: archiveReports(store.place, { logger, meters: reports.meters, onError }),
+  });
+  return {
+    ...archiver,
+    async start() {
+      // Not awaited: a service starts without its archive.
+      store
+        .check()
+        .catch(({ message }: Error) =>
+          logger.warn({ error: message }, `${store.place} cannot be used: ${AWAY}`),
+        );
+      await archiver.start();
+    },
+  };
+}
+
+const AWAY =
+  'closed requests wait for it as long as `archive.hold_ms` says; `adjutant doctor` says how to fix it';
+
+const LOG_EACH_MS = 60_000;
+
+/** Of what fails at most a line a minute, with how many. */
+function archiveReports(
+  place: string,
+  { logger, meters, onError }: { logger: Logger; meters: Meters; onError: (error: Error) => void },
+): ArchiveReports {
+  // Alerts see a counter that was there before it grew.
+  for (const outcome of ['failed', 'lost'] as const) meters.archived(outcome, 0);
+  let nextAt = 0;
+  let waiting = 0;
+  return {
+    archived: () => meters.archived('stored', 1),
+    failed(requestId, { message }, until) {
+      waiting += 1;
+      meters.archived('failed', 1);
+      if (performance.now() < nextAt) return;
+      nextAt = performance.now() + LOG_EACH_MS;
+      const fields = {
+        ...requestField(requestId),
+        requests: waiting,
+        error: message,
+        until: new Date(until).toISOString(),
+      };
+      logger.warn(
+        fields,
+        `closed requests cannot be written to ${place}: they are tried again, and kept until then`,
+      );
+      waiting = 0;
+    },
+    works() {
+      nextAt = 0;
+      waiting = 0;
+      logger.info(`closed requests are written to ${place} again`);
+    },
+    lost(requestId) {
+      meters.archived('lost', 1);
+      logger.error(
+        requestField(requestId),
+        `a closed request is gone before it could be written to ${place}`,
+      );
+    },
+    error: onError,
+  };
+}

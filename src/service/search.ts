@@ -1,0 +1,105 @@
+// Joins the search index with the store of a process: what lists requests, and what keeps the list up to date.
+// Must never read more of a run than a list needs.
+import { lastSaid, runAsks } from '../engine/core/run-asks.ts';
+import { runView } from '../engine/core/run-view.ts';
+import { NO_SIGNALS, createRunStore, type StoredRun } from '../engine/run-store.ts';
+import { ASKED_FOR, type AskedFor } from '../contract/request-listing.ts';
+import { ownId } from '../contract/tenant.ts';
+import type { RequestLists } from '../queue/queue-client.ts';
+import { redisClock } from '../redis/clock.ts';
+import { type ApprovalListParts, createApprovalList } from '../search/approval-list.ts';
+import { createIndexer, type Indexer } from '../search/indexer.ts';
+import { createFactsReader, type FactsParts, type ListedRun } from '../search/request-facts.ts';
+import { createReindex } from '../search/reindex.ts';
+import { createRequestList } from '../search/request-list.ts';
+import { createSearchIndex } from '../search/search-index.ts';
+import { createSmallReader } from '../search/small-requests.ts';
+import type { Store } from './store.ts';
+
+/** A larger document would hold up the process as it is read; the list then shows agent and status alone. */
+const DOCUMENT_BYTES = 2_097_152;
+
+export function requestListsOf(store: Store): RequestLists {
+  const { connection, keys, records } = store;
+  const { changes, journal } = records;
+  const index = createSearchIndex(connection, keys);
+  return {
+    requests: createRequestList({ index, changes, now: redisClock(connection) }),
+    approvals: createApprovalList({ index, changes, journal, askingRun: askingRuns(store) }),
+    reindex: createReindex(connection, keys, changes),
+  };
+}
+
+export function indexerOf(store: Store, { onError }: { onError: (error: Error) => void }): Indexer {
+  const { connection, keys, records } = store;
+  const { journal, changes } = records;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
+  const index = createSearchIndex(connection, keys);
+  const readSmall = createSmallReader(connection, keys);
+  return createIndexer({ changes, index, readSmall, readFacts, onError });
+}
+
+/** null: there is none, or its document is too large. */
+function storedRuns({ connection, keys, records }: Store): (requestId: string) => Promise<StoredRun | null> {
+  const runs = createRunStore(records.runs);
+  return async (requestId) => {
+    const [, bodies] = keys.request(requestId);
+    const bytes = await connection.hstrlen(bodies, '@run');
+    return bytes > DOCUMENT_BYTES ? null : runs.read(requestId, NO_SIGNALS);
+  };
+}
+
+function listedRuns(store: Store): FactsParts['runOf'] {
+  const { connection, keys } = store;
+  const read = storedRuns(store);
+  return async (requestId) => {
+    const run = await read(requestId);
+    if (run !== null) return listedRun(run);
+    const [state] = keys.request(requestId);
+    const [agent, status] = await connection.hmget(state, '@run|agent', '@run|status');
+    return agent && status ? { ...NOTHING_READ, agent, status } : null;
+  };
+}
+
+function askingRuns(store: Store): ApprovalListParts['askingRun'] {
+  const read = storedRuns(store);
+  return async (requestId) => {
+    const run = await read(requestId);
+    if (run === null || run.document === null) return null;
+    return { agent: run.agent, said: lastSaid(run.document), asks: runAsks(run.document) };
+  };
+}
+
+const NOTHING_READ = {
+  conversation: null,
+  parent: null,
+  tokens: { input: 0, output: 0 },
+  cost: null,
+  errorType: null,
+  query: '',
+  metadata: {},
+  waitingFor: [],
+};
+
+function listedRun({ agent, status, spec, document }: StoredRun): ListedRun {
+  const view = document === null ? null : runView(spec, document);
+  const kinds = new Set(view?.waiting_for.map(({ kind }) => kind));
+  const conversation = spec.conversation_id;
+  return {
+    agent,
+    status,
+    conversation: conversation === null ? null : ownId(conversation),
+    parent: spec.parent === null ? null : ownId(spec.parent.request_id),
+    tokens: { input: view?.usage.input_tokens ?? 0, output: view?.usage.output_tokens ?? 0 },
+    cost: view?.cost ?? null,
+    errorType: errorTypeOf(view?.error),
+    query: spec.query,
+    metadata: spec.metadata,
+    waitingFor: ASKED_FOR.filter((kind: AskedFor) => (kinds as ReadonlySet<string>).has(kind)),
+  };
+}
+
+function errorTypeOf(error: unknown): string | null {
+  const type = (error as { type?: unknown } | null | undefined)?.type;
+  return typeof type === 'string' ? type : null;
+}

@@ -1,0 +1,36 @@
+// What a process makes for each tenant when it is first needed, and keeps: clients, MCP endpoints.
+// Must never grow with what callers name: a tenant is named by a key or the configuration, and the oldest make room.
+
+const MOST_KEPT = 1_000;
+
+export interface TenantParts<T> {
+  of(tenant: string): T;
+  all(): readonly T[];
+}
+
+/** `dispose`: called for what made room. Default: nothing is to be done. */
+export function createTenantParts<T>(
+  make: (tenant: string) => T,
+  dispose: (part: T) => void = () => {},
+): TenantParts<T> {
+  const kept = new Map<string, T>();
+
+  function makeRoom(): void {
+    const [oldest] = kept;
+    if (kept.size < MOST_KEPT || oldest === undefined) return;
+    kept.delete(oldest[0]);
+    dispose(oldest[1]);
+  }
+
+  return {
+    of(tenant) {
+      const known = kept.get(tenant);
+      if (known !== undefined) return known;
+      makeRoom();
+      const made = make(tenant);
+      kept.set(tenant, made);
+      return made;
+    },
+    all: () => [...kept.values()],
+  };
+}
