@@ -1,4 +1,4 @@
-/** `npm run bench -- --only batches`: submissions of one directive each beside the same directives in batches of 1,000.
+/** `npm run bench -- --only batches`: the same directives one by one, a hundred callers at once, and in batches of 1,000.
  *  It must not execute anything: no worker runs, so that only the way in is measured. */
 import { table } from '../src/cli/table.ts';
 import type { SubmittedDirective } from '../src/contract/directive.ts';
@@ -7,6 +7,7 @@ import { createDirectClient } from '../src/service/direct-client.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';
 import { medianOf } from './report.ts';
+import type { Section } from './sections.ts';
 import { processorTimeMs } from './processor-time.ts';
 
 export interface BatchPlan {
@@ -29,16 +30,19 @@ interface Row extends Case {
   readonly clientUs: number;
 }
 
-const BASELINE: Case = { size: 1, callers: 100 };
+/** A caller that awaits each answer: what a batch saves it. The goal is 3 × as fast. */
+const ONE_BY_ONE: Case = { size: 1, callers: 1 };
+/** The same work without waiting: what a batch saves the service. */
+const AT_ONCE: Case = { size: 1, callers: 100 };
 const CASES: readonly Case[] = [
-  { size: 1, callers: 1 },
-  BASELINE,
+  ONE_BY_ONE,
+  AT_ONCE,
   { size: 1_000, callers: 1 },
   { size: 1_000, callers: 4 },
 ];
 const DIRECTIVE: SubmittedDirective = { type: 'tool_exec', tool_name: 'noop.noop' };
 
-export async function benchBatches(redis: TestRedis, { directives, rounds }: BatchPlan): Promise<string> {
+export async function benchBatches(redis: TestRedis, { directives, rounds }: BatchPlan): Promise<Section> {
   const client = await createDirectClient({ redisUrl: redis.url, knownServers: ['noop'], maxQueued: null });
   try {
     const rows: Row[] = [];
@@ -46,7 +50,9 @@ export async function benchBatches(redis: TestRedis, { directives, rounds }: Bat
     for (const each of CASES) await submitted(redis, client, each, 1_000);
     for (let round = 1; round <= rounds; round += 1)
       for (const each of CASES) rows.push(await submitted(redis, client, each, directives));
-    return report(CASES.map((each) => medianOf(rows.filter((row) => isOf(each, row)))));
+    const medians = CASES.map((each) => medianOf(rows.filter((row) => isOf(each, row))));
+    const [alone, , batch] = medians.map(({ perSecond }) => perSecond);
+    return { text: report(medians), figures: { batches: (batch ?? Number.NaN) / (alone ?? Number.NaN) } };
   } finally {
     await client.close();
   }
@@ -72,22 +78,27 @@ function isOf({ size, callers }: Case, row: Row): boolean {
   return row.size === size && row.callers === callers;
 }
 
+function ratioTo(baseline: Case, rows: readonly Row[], perSecond: number): string {
+  const { perSecond: compared = perSecond } = rows.find((row) => isOf(baseline, row)) ?? {};
+  return `${(perSecond / compared).toFixed(2)}×`;
+}
+
 const COLUMNS = [
   'directives of a submission',
   'at once',
   'directives/s',
-  'ratio',
+  'of one by one',
+  'of 100 at once',
   'CPU µs of each: redis',
   'client',
 ] as const;
 
 function report(rows: readonly Row[]): string {
-  const baseline = rows.find((row) => isOf(BASELINE, row));
   const cells = rows.map(({ size, callers, perSecond, redisUs, clientUs }) => [
     String(size),
     String(callers),
     perSecond.toFixed(0),
-    `${(perSecond / (baseline?.perSecond ?? perSecond)).toFixed(2)}×`,
+    ...[ONE_BY_ONE, AT_ONCE].map((baseline) => ratioTo(baseline, rows, perSecond)),
     redisUs.toFixed(0),
     clientUs.toFixed(0),
   ]);

@@ -41,6 +41,8 @@ async function open(name: string, at: Target): Promise<Transport> {
     }
     case 'noop':
       return (await import('./transports/directive.ts')).openNoop(at);
+    case 'noop-lanes':
+      return (await import('./transports/directive.ts')).openNoopLanes(at);
     case 'direct':
       return (await import('./transports/directive.ts')).openDirect(at);
     case 'http':

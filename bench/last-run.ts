@@ -2,6 +2,7 @@
  *  It must hold ratios and figures per operation only: rates of another machine say nothing. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
+import type { Figures } from './goals.ts';
 import type { Measurement } from './measurement.ts';
 
 const FILE = new URL('./last-run.json', import.meta.url);
@@ -19,21 +20,33 @@ const rowSchema = z.strictObject({
   file_bytes: z.number(),
 });
 
-const fileSchema = z.strictObject({ measured: z.iso.date(), rows: z.array(rowSchema) });
+const fileSchema = z.strictObject({
+  measured: z.iso.date(),
+  rows: z.array(rowSchema),
+  /** Of the table of goals, by name. */
+  figures: z.record(z.string(), z.number()).default({}),
+});
 
 export type LastRow = z.infer<typeof rowSchema>;
 
-export function lastRows(): LastRow[] {
-  return existsSync(FILE) ? fileSchema.parse(JSON.parse(readFileSync(FILE, 'utf8'))).rows : [];
+function lastRun(): Pick<z.infer<typeof fileSchema>, 'rows' | 'figures'> {
+  if (!existsSync(FILE)) return { rows: [], figures: {} };
+  return fileSchema.parse(JSON.parse(readFileSync(FILE, 'utf8')));
 }
+
+export const lastRows = (): LastRow[] => lastRun().rows;
+export const lastFigures = (): Figures => lastRun().figures;
 
 const isSame = (one: LastRow, other: LastRow): boolean =>
   one.fsync === other.fsync && one.scenario === other.scenario && one.in_flight === other.in_flight;
 
-/** Replaces the rows that were measured; the others stay. */
-export function saveRows(rows: readonly LastRow[], measured: string): void {
-  const kept = lastRows().filter((last) => !rows.some((row) => isSame(row, last)));
-  writeFileSync(FILE, `${JSON.stringify({ measured, rows: [...kept, ...rows] }, null, 2)}\n`);
+/** Replaces what was measured; the rest stays. */
+export function saveRun(rows: readonly LastRow[], figures: Figures, measured: string): void {
+  const last = lastRun();
+  const kept = last.rows.filter((one) => !rows.some((row) => isSame(row, one)));
+  const exact = Object.entries(figures).map(([name, figure]) => [name, rounded(figure, 2)] as const);
+  const all = { ...last.figures, ...Object.fromEntries(exact) };
+  writeFileSync(FILE, `${JSON.stringify({ measured, rows: [...kept, ...rows], figures: all }, null, 2)}\n`);
 }
 
 export function rowOf(fsync: string, measurement: Measurement, baseline: Measurement | null): LastRow {

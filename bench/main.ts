@@ -2,26 +2,27 @@
  *  It must not run two loads at once. */
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
-import { benchBatches } from './batches.ts';
 import { disturbed, busyMachine } from './busy-machine.ts';
-import type { LoadRequest } from './client-process.ts';
+import { type Figures, figuresOf, goalTable } from './goals.ts';
+import { lastFigures, type LastRow, lastRows, saveRun } from './last-run.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
-import { lastRows, saveRows } from './last-run.ts';
 import { commandReport, medians, report, rowsOf } from './report.ts';
-import { HOST_SCENARIOS, type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
-import { benchStreams } from './streams.ts';
-import { benchTakeovers } from './takeover.ts';
-import { benchWorkers } from './workers.ts';
+import { HOST_SCENARIOS, type Scenario, SCENARIOS, TABLE, TRACE_SCENARIOS } from './scenarios.ts';
+import { chapters, type SectionPlan, SECTIONS } from './sections.ts';
 
 const USAGE = `npm run bench -- [options]
-  --n 5000                      operations with 100 in flight
-  --single 500                  operations one at a time
+Without --only: the whole table with its goals, in about a quarter of an hour.
+  --n 5000                      operations with 100 in flight; in the whole table 2000
+  --single 500                  operations one at a time; in the whole table 200
   --only bullmq,noop,direct,http,up,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only batches                submissions of one directive, and of 1,000, that nobody executes
   --only streams                answers of a model that are followed while they are written, once
+  --only depth                  a no-op beside few and many others: closed ones in the journal, waiting ones in its lane
+  --depths 1000,10000,100000    how many others; a million takes 7 GB of memory and some minutes
+  --only shards                 no-ops in twelve lanes over one master of Redis, and over three
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
   --takeovers 20                of each case
   --life 1800                   milliseconds that a worker of a crash loop works
@@ -30,142 +31,184 @@ const USAGE = `npm run bench -- [options]
   --pace 50                     milliseconds between two pieces of an answer
   --fsync everysec,always       Redis' appendfsync
   --slots 50                    operations that a worker runs at once; plain BullMQ slows down with more slots than jobs
-  --rounds 3                    each scenario so often, in turns; the report shows the round with the median rate
+  --rounds 3                    each scenario so often, in turns, in the whole table 5; the report shows the round with the median rate
   --save                        write the ratios to bench/last-run.json; figures of the last run are shown in brackets
   --busy                        measure on a machine that has other work, too
-  --commands                    count the commands that each operation sends to Redis`;
+  --commands                    count the commands that each operation sends to Redis; the whole table does`;
 
 const { values } = parseArgs({
   options: {
-    n: { type: 'string', default: '5000' },
-    single: { type: 'string', default: '500' },
-    only: { type: 'string', default: Object.keys(SCENARIOS).join(',') },
+    n: { type: 'string' },
+    single: { type: 'string' },
+    only: { type: 'string' },
     fsync: { type: 'string', default: 'everysec,always' },
     slots: { type: 'string', default: '50' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string' },
     commands: { type: 'boolean', default: false },
     save: { type: 'boolean', default: false },
     busy: { type: 'boolean', default: false },
     streams: { type: 'string', default: '200' },
     pieces: { type: 'string', default: '500' },
     pace: { type: 'string', default: '50' },
+    depths: { type: 'string', default: '1000,10000,100000' },
     takeovers: { type: 'string', default: '20' },
     life: { type: 'string', default: '1800' },
     help: { type: 'boolean', default: false },
   },
 });
 
-/** Measured in its own way: nothing of it is an operation that begins and ends. */
-const STREAMS = 'streams';
-const TAKEOVER = 'takeover';
-const TRACES = 'traces';
-const HOSTS = 'hosts';
-const WORKERS = 'workers';
-const BATCHES = 'batches';
+type Fsync = SectionPlan['fsync'];
+
+const isWhole = values.only === undefined;
+const operations = Number(values.n ?? (isWhole ? 2_000 : 5_000));
+const single = Number(values.single ?? (isWhole ? 200 : 500));
+const rounds = Number(values.rounds ?? (isWhole ? 5 : 3));
+const fsyncs = values.fsync.split(',').map((name): Fsync => (name === 'always' ? 'always' : 'everysec'));
 
 /** Scenarios that are measured together, and named by one word. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Scenario>>>> = {
-  [TRACES]: TRACE_SCENARIOS,
-  [HOSTS]: HOST_SCENARIOS,
+  traces: TRACE_SCENARIOS,
+  hosts: HOST_SCENARIOS,
 };
 
-const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
+const ALL: Readonly<Record<string, Scenario>> = { ...HOST_SCENARIOS, ...TRACE_SCENARIOS, ...SCENARIOS };
+
+const COUNTED = { count: 100, concurrency: 1 };
 
 const plan: Plan = {
   loads: [
-    { count: Number(values.n), concurrency: 100 },
-    { count: Number(values.single), concurrency: 1 },
+    { count: operations, concurrency: 100 },
+    { count: single, concurrency: 1 },
   ],
-  counted: values.commands ? COUNTED : null,
+  counted: values.commands || isWhole ? COUNTED : null,
 };
 
 if (values.help) console.log(USAGE);
 else await runAll();
 
 async function runAll(): Promise<void> {
-  const refusal = values.busy ? null : await busyMachine();
+  const { only } = values;
+  const unknown = only === undefined || Object.hasOwn(SECTIONS, only) ? null : unknownScenario(only);
+  const refusal = unknown ?? (values.busy ? null : await busyMachine());
   if (refusal !== null) {
     console.error(refusal);
     process.exitCode = 1;
     return;
   }
-  for (const fsync of values.fsync.split(',')) await run(fsync === 'always' ? 'always' : 'everysec');
+  const begunAt = performance.now();
+  const section = SECTIONS[only ?? ''];
+  if (only === undefined) await measureTable();
+  else if (section === undefined) await measureScenarios(() => scenariosOf(only));
+  else for (const fsync of fsyncs) console.log((await section(sectionPlan(fsync), startOne)).text);
+  console.log(`\n${((performance.now() - begunAt) / 60_000).toFixed(1)} minutes`);
 }
 
-async function run(fsync: 'always' | 'everysec'): Promise<void> {
-  // A rewrite of the append-only file in the middle of a load would be charged to whoever runs then.
-  const args = ['--auto-aof-rewrite-percentage', '0'];
-  await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
-  if (values.only === STREAMS) return await followStreams(fsync, redis);
-  if (values.only === TAKEOVER) return await takeOver(fsync, redis);
-  if (values.only === BATCHES) return await submitBatches(fsync, redis);
-  if (values.only === WORKERS) return await scaleOut(fsync, redis);
-  const named = Object.keys(GROUPS[values.only] ?? {});
-  if (named.length === 0) named.push(...values.only.split(','));
-  const scenarios = named.map(scenarioNamed);
-  const measurements: Measurement[] = [];
-  const commands = new Map<Scenario, Measured['commands']>();
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
-    for (const scenario of scenarios) {
-      console.log(`… AOF ${fsync}, round ${round}: ${scenario.name}`);
-      const measured = await runScenario(scenario, redis);
-      measurements.push(...measured.measurements.map((row) => ({ ...row, ...labels(scenario) })));
-      commands.set(scenario, measured.commands);
-    }
+/** Everything that has a goal. */
+async function measureTable(): Promise<void> {
+  const figures: Record<string, number> = {};
+  for (const { section, plan: ofSection } of chapters(sectionPlan('everysec'))) {
+    console.log(`… ${section}`);
+    const measured = await SECTIONS[section]?.(ofSection, startOne);
+    console.log(measured?.text);
+    Object.assign(figures, measured?.figures);
   }
-  conclude(fsync, medians(measurements));
-  for (const [{ name }, counts] of values.commands ? commands : []) {
-    console.log(commandReport(name, counts, COUNTED.count));
+  await measureScenarios((fsync) => TABLE[fsync].map(scenarioNamed), figures);
+}
+
+/** `before`: figures that this run has measured otherwise. */
+async function measureScenarios(
+  scenariosFor: (fsync: Fsync) => readonly Scenario[],
+  before: Figures = {},
+): Promise<void> {
+  const rows: LastRow[] = [];
+  const faults: string[] = [];
+  let figures = before;
+  for (const fsync of fsyncs) {
+    const measurements = await inTurns(fsync, scenariosFor(fsync));
+    console.log(report(fsync, measurements, lastRows()));
+    const ofFsync = rowsOf(fsync, measurements);
+    rows.push(...ofFsync);
+    faults.push(...disturbed(measurements));
+    figures = { ...figures, ...figuresOf(ofFsync, measurements) };
   }
+  if (isWhole) console.log(goalTable(figures, lastFigures()));
+  conclude(rows, figures, faults);
 }
 
 /** A row that other processes disturbed is shown, and never kept. */
-function conclude(fsync: string, measurements: readonly Measurement[]): void {
-  console.log(report(fsync, measurements, lastRows()));
-  const faults = disturbed(measurements);
+function conclude(rows: readonly LastRow[], figures: Figures, faults: readonly string[]): void {
   if (faults.length > 0) console.log(`\nDisturbed, measure again:\n${faults.join('\n')}`);
   if (!values.save) return;
   if (faults.length > 0) throw new Error('Nothing is saved of a run that was disturbed.');
-  saveRows(rowsOf(fsync, measurements), new Date().toISOString().slice(0, 10));
+  saveRun(rows, figures, new Date().toISOString().slice(0, 10));
 }
 
-async function followStreams(fsync: string, redis: TestRedis): Promise<void> {
-  console.log(`… AOF ${fsync}: ${STREAMS}`);
-  const { streams, pieces, pace } = values;
-  const counts = { streams: Number(streams), pieces: Number(pieces), paceMs: Number(pace) };
-  console.log(await benchStreams(redis, counts));
+/** The median round of each scenario and load. */
+async function inTurns(fsync: Fsync, scenarios: readonly Scenario[]): Promise<Measurement[]> {
+  await using redis = await startOne(fsync);
+  const measurements: Measurement[] = [];
+  const commands = new Map<string, Measured['commands']>();
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const scenario of scenarios) {
+      console.log(`… AOF ${fsync}, round ${round}: ${scenario.name}`);
+      const measured = await runScenario(
+        scenario,
+        redis,
+        round === rounds ? plan : { ...plan, counted: null },
+      );
+      measurements.push(...measured.measurements.map((row) => ({ ...row, ...labels(scenario) })));
+      commands.set(scenario.name, measured.commands);
+    }
+  }
+  for (const [name, counts] of plan.counted === null ? [] : commands)
+    console.log(commandReport(name, counts, COUNTED.count));
+  return medians(measurements);
 }
 
-async function takeOver(fsync: string, redis: TestRedis): Promise<void> {
-  console.log(`… AOF ${fsync}: ${TAKEOVER}`);
-  const { takeovers, life } = values;
-  console.log(await benchTakeovers(redis, { takeovers: Number(takeovers), lifeMs: Number(life) }));
+/** A rewrite of the append-only file in the middle of a load would be charged to whoever runs then. */
+async function startOne(appendfsync: Fsync): Promise<TestRedis> {
+  return startRedis({ appendonly: true, appendfsync, args: ['--auto-aof-rewrite-percentage', '0'] });
 }
 
-async function scaleOut(fsync: string, redis: TestRedis): Promise<void> {
-  console.log(`… AOF ${fsync}: ${WORKERS}`);
-  console.log(await benchWorkers(redis, { operations: Number(values.n), rounds: Number(values.rounds) }));
-}
-
-async function submitBatches(fsync: string, redis: TestRedis): Promise<void> {
-  console.log(`… AOF ${fsync}: ${BATCHES}`);
-  console.log(await benchBatches(redis, { directives: Number(values.n), rounds: Number(values.rounds) }));
+function sectionPlan(fsync: Fsync): SectionPlan {
+  const { streams, pieces, pace, takeovers, life, depths } = values;
+  return {
+    fsync,
+    operations,
+    rounds,
+    streams: { streams: Number(streams), pieces: Number(pieces), paceMs: Number(pace) },
+    takeovers: { takeovers: Number(takeovers), lifeMs: Number(life) },
+    depths: depths.split(',').map(Number),
+  };
 }
 
 function labels({ name, baseline }: Scenario) {
   return { scenario: name, baseline };
 }
 
+function scenariosOf(only: string): readonly Scenario[] {
+  const group = GROUPS[only];
+  return group === undefined ? only.split(',').map(scenarioNamed) : Object.values(group);
+}
+
+/** null: all of them are known. */
+function unknownScenario(only: string): string | null {
+  const name = Object.hasOwn(GROUPS, only)
+    ? undefined
+    : only.split(',').find((each) => !Object.hasOwn(ALL, each));
+  return name === undefined ? null : `'${name}' is no scenario: npm run bench -- --help lists them.`;
+}
+
 function scenarioNamed(name: string): Scenario {
-  const scenario = SCENARIOS[name] ?? TRACE_SCENARIOS[name] ?? HOST_SCENARIOS[name];
-  if (scenario === undefined) throw new Error(`'${name}' is no scenario.\n${USAGE}`);
+  const scenario = ALL[name];
+  if (scenario === undefined) throw new Error(`'${name}' is no scenario.`);
   return scenario;
 }
 
-async function runScenario(scenario: Scenario, redis: TestRedis): Promise<Measured> {
+async function runScenario(scenario: Scenario, redis: TestRedis, of: Plan): Promise<Measured> {
   const stage = await scenario.start(redis, Number(values.slots));
   try {
-    return await measure(scenario.transport, stage, plan);
+    return await measure(scenario.transport, stage, of);
   } finally {
     await stage.stop();
   }

@@ -27,7 +27,12 @@ export function medians(measurements: readonly Measurement[]): Measurement[] {
 
 /** The round with the median rate; of an even number the slower one of the middle. `rounds` must not be empty. */
 export function medianOf<R extends { readonly perSecond: number }>(rounds: readonly R[]): R {
-  const sorted = rounds.toSorted((one, other) => one.perSecond - other.perSecond);
+  return middle(rounds, ({ perSecond }) => perSecond);
+}
+
+/** The median by any figure; of an even number the lower one of the middle. `rounds` must not be empty. */
+export function middle<R>(rounds: readonly R[], figureOf: (round: R) => number): R {
+  const sorted = rounds.toSorted((one, other) => figureOf(one) - figureOf(other));
   return sorted[Math.floor((sorted.length - 1) / 2)] as R;
 }
 

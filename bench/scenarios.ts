@@ -4,6 +4,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { type Child, freePort, spawnNode } from '../test/support/process.ts';
+import type { TestCluster } from '../test/support/redis-cluster.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import type { Part, Stage } from './measurement.ts';
 import type { Target } from './transport.ts';
@@ -40,6 +41,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     start: startApart,
   },
   run: { name: 'run, direct', baseline: CHAIN_BASELINE, transport: 'run', start: startRuns },
+};
+
+/** What has a goal, by how Redis writes: names of scenarios. */
+export const TABLE: Readonly<Record<'always' | 'everysec', readonly string[]>> = {
+  everysec: ['bullmq', 'noop', 'direct', 'http', 'mcp', 'chain', 'steps', 'apart'],
+  always: ['bullmq', 'noop', 'direct', 'chain', 'steps', 'apart'],
 };
 
 const UNTRACED = 'HTTP, traces off';
@@ -92,8 +99,20 @@ async function startRuns(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { service: up });
 }
 
-async function startNoop(redis: TestRedis): Promise<Stage> {
+export async function startNoop(redis: TestRedis): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeNoopConfig()) });
+}
+
+/** As many lanes as bench/noop-lanes-module.ts has, over all masters. */
+export async function startNoopLanes({ nodes, url }: Pick<TestCluster, 'nodes' | 'url'>): Promise<Stage> {
+  const [first] = nodes;
+  if (first === undefined) throw new Error('A cluster needs at least one node.');
+  const file = await writeFileOf({ directives: [resolve('bench/noop-lanes-module.ts')] });
+  const worker = await startRole({ url }, 'worker', file);
+  const masters = nodes.map(({ pid }, index) => ({ name: `redis ${index + 1}`, pid }));
+  const started = stage(first, { worker });
+  const parts = [...masters, ...started.parts.filter(({ name }) => name !== 'redis')];
+  return { ...started, parts, target: { ...started.target, redisUrl: url } };
 }
 
 async function startSteps(redis: TestRedis): Promise<Stage> {
@@ -184,6 +203,12 @@ async function writeNoopConfig(): Promise<string> {
   return file;
 }
 
+async function writeFileOf(config: object): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
 /** A model that answers at once: with a call of the no-op, and with a word after it. */
 async function writeRunConfig(slots: number): Promise<string> {
   const file = await writeConfig(slots);
@@ -202,7 +227,7 @@ async function writeRunConfig(slots: number): Promise<string> {
 }
 
 async function startRole(
-  redis: TestRedis,
+  redis: Pick<TestRedis, 'url'>,
   role: 'api' | 'worker' | 'engine' | 'up',
   configFile: string,
   options: readonly string[] = [],

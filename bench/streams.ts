@@ -10,6 +10,7 @@ import { table } from '../src/cli/table.ts';
 import { type Child, freePort, spawnNode } from '../test/support/process.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import type { LatencySummary } from './latency.ts';
+import type { Section } from './sections.ts';
 import { processorTimeMs } from './processor-time.ts';
 
 export interface StreamPlan {
@@ -35,12 +36,14 @@ export interface StreamReading {
 interface Row extends StreamReading {
   readonly source: string;
   readonly costs: string;
+  /** Of all processes but the provider, for each piece. */
+  readonly cpuUs: number;
 }
 
 /** Longer than the slowest answer may take on a busy machine. */
 const MOST_MS = 600_000;
 
-export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<string> {
+export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<Section> {
   const providerPort = await freePort();
   const provider = await ready(
     spawnNode(['bench/stream-provider-process.ts', ...[providerPort, plan.pieces, plan.paceMs].map(String)]),
@@ -65,7 +68,7 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
     );
     const after = statusMiB(worker.pid, 'VmRSS');
     const memory = `worker: ${idle} MiB resident before, ${after} after, ${statusMiB(worker.pid, 'VmHWM')} at most`;
-    return report(plan, [alone, through], memory);
+    return { text: report(plan, [alone, through], memory), figures: figuresOf(plan, through) };
   } finally {
     await Promise.all([worker, api, provider].map((child) => child.stop()));
   }
@@ -114,12 +117,24 @@ async function measured(
   const reading = await read();
   if (reading.pieces !== pieces * streams)
     throw new Error(`${reading.pieces} pieces were read of ${pieces * streams}.`);
+  let cpuUs = 0;
   const costs = Object.entries(parts).map(([name, pid], index) => {
     const usedMs = processorTimeMs(pid) - (before[index] ?? 0);
+    if (name !== 'provider') cpuUs += (usedMs / reading.pieces) * 1_000;
     const perPieceUs = (usedMs / reading.pieces) * 1_000;
     return `${name} ${((usedMs / reading.elapsedMs) * 100).toFixed(0)} % (${perPieceUs.toFixed(0)})`;
   });
-  return { ...reading, source, costs: costs.join(', ') };
+  return { ...reading, source, costs: costs.join(', '), cpuUs };
+}
+
+/** Of the answers that came through the service. */
+function figuresOf({ streams }: StreamPlan, { first, delays, cpuUs }: Row): Record<string, number> {
+  const name = String(streams);
+  return {
+    [`first_piece_${name}_ms`]: first.p50Ms,
+    [`piece_${name}_ms`]: delays.p50Ms,
+    [`piece_${name}_us`]: cpuUs,
+  };
 }
 
 function statusMiB(pid: number, field: 'VmRSS' | 'VmHWM'): string {

@@ -13,6 +13,8 @@ export interface Transport {
 /** Where the parts of a scenario are. */
 export interface Target {
   readonly redisPort: number;
+  /** Of a cluster. Default: the one Redis of that port. */
+  readonly redisUrl?: string;
   /** Name of the baseline's queue. */
   readonly queue: string;
   /** Of the HTTP service. */

@@ -5,6 +5,7 @@ import type { TestRedis } from '../test/support/redis.ts';
 import { type Cost, type Measured, measure } from './measurement.ts';
 import { cost, medianOf } from './report.ts';
 import { startWorkers } from './scenarios.ts';
+import type { Section } from './sections.ts';
 
 export interface WorkersPlan {
   /** Calls in all of each number of workers. */
@@ -22,13 +23,18 @@ const TOOL_MS = 50;
 /** More than four workers have slots, so that none of them waits for the client. */
 const IN_FLIGHT = 100;
 
-export async function benchWorkers(redis: TestRedis, plan: WorkersPlan): Promise<string> {
+export async function benchWorkers(redis: TestRedis, plan: WorkersPlan): Promise<Section> {
   const rows: Row[] = [];
   for (let round = 1; round <= plan.rounds; round += 1)
     for (const workers of WORKERS) rows.push(await measured(redis, workers, plan.operations));
   const title = `Tools of ${TOOL_MS} ms, ${SLOTS} slots a worker, ${IN_FLIGHT} in flight`;
   const medians = WORKERS.map((workers) => medianOf(rows.filter((row) => row.workers === workers)));
-  return `\n${title}\n${table([COLUMNS, ...medians.map(cells)]).join('\n')}`;
+  const [one, , four] = medians.map(ofIdeal);
+  const figures = {
+    slot_loses_ms: TOOL_MS / (one ?? Number.NaN) - TOOL_MS,
+    four_workers: four ?? Number.NaN,
+  };
+  return { text: `\n${title}\n${table([COLUMNS, ...medians.map(cells)]).join('\n')}`, figures };
 }
 
 async function measured(redis: TestRedis, workers: number, operations: number): Promise<Row> {
@@ -47,18 +53,23 @@ const COLUMNS = [
   'directives/s',
   'ideal',
   'of it',
+  'a slot loses ms',
   'p50 ms',
   'p99 ms',
   'CPU: % of a core (µs per op)',
 ] as const;
 
-function cells({ workers, perSecond, p50Ms, p99Ms, costs }: Row): string[] {
-  const ideal = (workers * SLOTS * 1_000) / TOOL_MS;
+const idealOf = (workers: number): number => (workers * SLOTS * 1_000) / TOOL_MS;
+const ofIdeal = ({ workers, perSecond }: Row): number => perSecond / idealOf(workers);
+
+function cells(row: Row): string[] {
+  const { workers, perSecond, p50Ms, p99Ms, costs } = row;
   return [
     String(workers),
     perSecond.toFixed(0),
-    ideal.toFixed(0),
-    `${((perSecond / ideal) * 100).toFixed(0)} %`,
+    idealOf(workers).toFixed(0),
+    `${(ofIdeal(row) * 100).toFixed(0)} %`,
+    (TOOL_MS / ofIdeal(row) - TOOL_MS).toFixed(1),
     p50Ms.toFixed(0),
     p99Ms.toFixed(0),
     sumByRole(costs).map(cost).join(', '),

@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   config: ['contract', 'bounds', 'redis'],
   journal: ['contract', 'telemetry', 'redis'],
   catalog: ['contract', 'bounds', 'redis', 'journal'],
+  search: ['contract', 'redis', 'journal'],
   queue: ['contract', 'telemetry', 'redis', 'journal', 'catalog'],
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],
@@ -21,8 +22,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
-  api: ['contract', 'bounds', 'redis', 'telemetry'],
+  archive: ['contract', 'bounds', 'journal', 'queue'],
+  access: ['contract', 'journal', 'redis'],
+  api: ['access', 'contract', 'bounds', 'redis', 'telemetry'],
   client: ['contract'],
+  console: ['contract'],
   'directive-server': ['telemetry', 'bounds'],
   'mcp-server': ['contract'],
   'control-server': ['contract'],
@@ -34,6 +38,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'json-schema',
     'journal',
     'catalog',
+    'search',
     'queue',
     'mcp',
     'llm',
@@ -41,6 +46,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'worker',
     'engine',
     'extend',
+    'access',
+    'archive',
     'api',
     'mcp-server',
   ],
@@ -64,7 +71,10 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@ai-sdk\/(?!provider$)/, ['llm/']],
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
+  [/^jose($|\/)/, ['access/']],
+  [/^aws4fetch$/, ['archive/']],
   [/^commander($|\/)/, ['cli/']],
+  [/^(react|react-dom|@tanstack\/|@base-ui\/)/, ['console/']],
   [/^ajv/, ['json-schema/']],
   [/^@opentelemetry\//, ['telemetry/']],
   [/^pino($|\/)/, ['telemetry/', 'service/']],
@@ -128,7 +138,7 @@ function violations(file: string, source: string): string[] {
   });
 }
 
-const files = globSync('src/**/*.ts').toSorted();
+const files = globSync('src/**/*.{ts,tsx}').toSorted();
 
 describe('the import table', () => {
   test.each(files)('%s stays inside its boundary', (file) => {
@@ -171,9 +181,13 @@ describe('Redis Streams', () => {
     /\b(xadd|xrange|xrevrange|xread|xlen|xdel|xtrim)\b/i.test(readFileSync(file, 'utf8')),
   );
 
-  test('stand behind the log of signals and nowhere else', () => {
+  test('stand behind the log of signals and the audit, and nowhere else', () => {
     const inSrc = places.map((file) => relative('src', file)).toSorted();
-    expect(inSrc).toEqual(['journal/scripts/include-log.lua', 'journal/signal-log.ts']);
+    expect(inSrc).toEqual([
+      'journal/audit-log.ts',
+      'journal/scripts/include-audit.lua',
+      'journal/scripts/include-log.lua',
+    ]);
   });
 });
 

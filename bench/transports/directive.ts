@@ -4,6 +4,7 @@ import { createHttpClient } from '../../src/client/http-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
+import { noopLanes } from '../noop-lanes-module.ts';
 import { NOOP, noop } from '../noop-module.ts';
 import type { Target, Transport } from '../transport.ts';
 
@@ -13,7 +14,14 @@ const NO_OP = { type: NOOP } as unknown as SubmittedDirective;
 
 export async function openNoop({ redisPort }: Target): Promise<Transport> {
   const redisUrl = `redis://127.0.0.1:${redisPort}`;
-  return transportOf(await createDirectClient({ redisUrl, directives: [noop] }), NO_OP);
+  return transportOf(await createDirectClient({ redisUrl, directives: [noop] }), () => NO_OP);
+}
+
+/** One lane after the other. */
+export async function openNoopLanes({ redisPort, redisUrl }: Target): Promise<Transport> {
+  const url = redisUrl ?? `redis://127.0.0.1:${redisPort}`;
+  const client = await createDirectClient({ redisUrl: url, directives: noopLanes });
+  return transportOf(client, (index) => ({ type: noopLanes[index % noopLanes.length]?.type }) as never);
 }
 
 export async function openDirect({ redisPort }: Target): Promise<Transport> {
@@ -24,10 +32,13 @@ export function openHttp({ baseUrl }: Target): Promise<Transport> {
   return Promise.resolve(transportOf(createHttpClient({ baseUrl })));
 }
 
-function transportOf(client: DirectiveClient, directive = TOOL_CALL): Transport {
+function transportOf(
+  client: DirectiveClient,
+  directiveOf: (index: number) => SubmittedDirective = () => TOOL_CALL,
+): Transport {
   return {
-    operation: async () => {
-      const ended = await client.execute(directive);
+    operation: async (index) => {
+      const ended = await client.execute(directiveOf(index));
       if (!('result' in ended.data) || !ended.data.result.ok) throw new Error(JSON.stringify(ended.data));
     },
     close: async () => client.close(),

@@ -1,6 +1,7 @@
 /** The checker itself: a request that kept every promise passes, and each broken promise is reported.
  *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
+import { archiveViolationsOf, type ArchivedObject } from './archive-rules.ts';
 import { violationsOf } from './checker.ts';
 import {
   cancellation,
@@ -14,9 +15,10 @@ import {
   succeeded,
 } from './directive-world.ts';
 import type { Fault } from './history.ts';
+import { listDifferences, listViolationsOf } from './list-rules.ts';
 import { planRequest } from './plan.ts';
 import { AT, instant } from './run-world.ts';
-import type { WireSignal } from './wire.ts';
+import type { WireListedRequest, WireSignal } from './wire.ts';
 
 function unattempted(given: WireSignal): WireSignal {
   const { attempt, ...rest } = given;
@@ -139,6 +141,11 @@ describe('it reports', () => {
       'a reason to wait that is said twice',
       { signals: [waits(1, 'no_worker'), waits(2, 'no_worker'), signal(3, 'ai.tool.started'), succeeded(4)] },
       'a: said more than once why it waits: no_worker, no_worker',
+    ],
+    [
+      'a call that may have happened, and never began',
+      { ...UNKNOWN, signals: [failed('outcome_unknown', 1)], executions: [], faults: [KILLED] },
+      'a: ended as outcome_unknown, and was never said to have started',
     ],
     [
       'a task that is known, and given up',
@@ -303,4 +310,57 @@ test('the same seed plans the same requests, another seed plans others', () => {
   const plans = (seed: string) => JSON.stringify([1, 2, 3].map((number) => planRequest(seed, number)));
   expect(plans('one')).toBe(plans('one'));
   expect(plans('one')).not.toBe(plans('two'));
+});
+
+describe('the row of a request in the list', () => {
+  const { view, signals } = evidence({
+    signals: [started, failed('execution_error')],
+    view: { status: 'failed' },
+  });
+  const row: WireListedRequest = {
+    request_id: 'r',
+    status: 'failed',
+    closed_at: instant(2),
+    directives: 1,
+    open: 0,
+    types: ['tool_exec'],
+    error_types: ['execution_error'],
+    waiting_for: [],
+  };
+  const wrong = (fields: Partial<WireListedRequest> | null): string[] =>
+    view === null ? [] : listViolationsOf(view, signals, fields && { ...row, ...fields });
+
+  test('has to say what the request says', () => {
+    expect(wrong({})).toEqual([]);
+    expect(wrong(null)).toEqual(['it is not in the list of requests']);
+    expect(wrong({ status: 'open', open: 1, closed_at: null })).toHaveLength(3);
+    expect(wrong({ error_types: [] })).toEqual(['the list lacks its error execution_error']);
+    expect(wrong({ error_types: ['execution_error', 'timeout'] })).toHaveLength(1);
+  });
+
+  test('is there once, and goes with its request', () => {
+    expect(listDifferences(['a', 'b'], new Set(['a', 'b']))).toEqual([]);
+    expect(listDifferences(['a', 'a'], new Set(['a', 'b']))).toHaveLength(2);
+    expect(listDifferences(['a'], new Set())).toHaveLength(1);
+  });
+});
+
+describe('the archive', () => {
+  const closed = [{ requestId: 'r', sequence: 2, lastSignalId: 's2' }];
+  const object: ArchivedObject = { requestId: 'r', sequence: 2, signalIds: ['s1', 's2'], whole: true };
+  const earlier: ArchivedObject = { ...object, sequence: 1, signalIds: ['s1'] };
+  const wrong = (...objects: ArchivedObject[]): number =>
+    archiveViolationsOf(closed, objects).get('r')?.length ?? 0;
+
+  test('holds each closed request once as it closed last, whole', () => {
+    expect(wrong(object)).toBe(0);
+    expect(wrong(earlier, object)).toBe(0);
+    expect(wrong()).toBe(1);
+    expect(wrong(earlier)).toBe(1);
+    expect(wrong(object, object)).toBe(1);
+    expect(wrong({ ...object, signalIds: ['s1', 'other'] })).toBe(1);
+    expect(wrong({ ...object, whole: false })).toBe(1);
+    expect(wrong(object, { ...earlier, signalIds: [] })).toBe(1);
+    expect(wrong(object, { ...object, sequence: 3, signalIds: ['s1', 's2', 's3'] })).toBe(1);
+  });
 });

@@ -216,11 +216,18 @@ function checkUnknownOutcome({ planned, signals, result, executions, tasks }: Ca
   // Its server may have said that it stopped in time.
   if (tasks.some(({ what }) => what === 'cancelled')) return [];
   const { type, details } = result.error;
+  if (planned.model === null && details?.['outcome'] === 'unknown' && !hasBegun({ signals }))
+    return [`ended as ${type}, may have happened, and was never said to have started`];
   const failed = Math.max(planned.toolFailures, answeredRetries(signals));
   if (!ENDS_FROM_OUTSIDE.has(type) || executions.length <= failed) return [];
   return details?.['outcome'] === 'unknown'
     ? []
     : [`executed ${executions.length} times, and ended as ${type} without a word that it may have happened`];
+}
+
+/** Only of such a call may somebody say that it may have happened. */
+function hasBegun({ signals }: Pick<Case, 'signals'>): boolean {
+  return signals.some(({ type }) => type === 'ai.tool.started');
 }
 
 /** A worker's death is noticed long before the deadline of its work. */
@@ -256,10 +263,11 @@ function checkError(all: Case, type: string): string[] {
         // A worker that dies over a tool nobody has leaves a call of a tool whose effect nobody knows.
         ...unless(planned.effect === 'once' || planned.expect === 'unknown_tool', 'and may be repeated'),
         ...unless(during(all, ENDS_AN_ATTEMPT).length > 0, 'and no worker had died'),
+        ...unless(hasBegun(all), 'and was never said to have started'),
       ];
     case 'worker_lost':
       return unless(
-        view.redeliveries > MAX_REDELIVERIES && planned.effect !== 'once',
+        view.redeliveries > MAX_REDELIVERIES && (planned.effect !== 'once' || executions.length === 0),
         `after ${view.redeliveries}`,
       );
     case 'network':

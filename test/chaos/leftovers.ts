@@ -6,6 +6,9 @@ import { Redis } from 'ioredis';
  *  their limits and places, and what BullMQ keeps once for each lane. */
 const PERMANENT = [
   /^chaos:(catalog|models|agents|workers|lanes|lane-limits)$/,
+  /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
+  /^chaos:(archive|changed-requests|search-tenants)$/,
+  /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];

@@ -2,12 +2,15 @@
  *  It must never run one: `node test/chaos/mutations.ts` does. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { MUTATIONS } from './mutation-list.ts';
+import { ACCESS_MUTATIONS, ARCHIVE_MUTATIONS, MUTATIONS, TESTED_MUTATIONS } from './mutation-list.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const patches = Object.entries(MUTATIONS).flatMap(([name, list]) =>
-  list.map(({ file, from }) => [name, file, from] as const),
-);
+const patches = Object.entries({
+  ...MUTATIONS,
+  ...TESTED_MUTATIONS,
+  ...ACCESS_MUTATIONS,
+  ...ARCHIVE_MUTATIONS,
+}).flatMap(([name, list]) => list.map(({ file, from }) => [name, file, from] as const));
 
 test.each(patches)('%s fits %s', (_name, file, from) => {
   expect(readFileSync(new URL(file, ROOT), 'utf8').split(from)).toHaveLength(2);

@@ -16,7 +16,11 @@ function patch(file: string, from: string, to: string): Patch {
 /** A protection, and how it is removed. */
 export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   fencing: [
-    patch(`${SCRIPTS}/finish.lua`, "elseif fence ~= '' and fence ~= record[2] then", 'elseif false then'),
+    patch(
+      `${SCRIPTS}/include-finish.lua`,
+      "elseif fence ~= '' and fence ~= record[2] then",
+      'elseif false then',
+    ),
     patch(`${SCRIPTS}/retry.lua`, 'elseif record[2] ~= ARGV[2] then', 'elseif false then'),
     patch(
       `${SCRIPTS}/append.lua`,
@@ -24,17 +28,41 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       "if record[1] ~= 'running' then",
     ),
   ],
-  sweeper: [patch('src/queue/sweep.ts', '        await sweepAll();\n', '')],
+  sweeper: [patch('src/queue/sweep.ts', '    work: sweepAll,\n', '    work: async () => {},\n')],
+  // What changes while its row is written stays as it was in the list.
+  'search-change-lost': [
+    patch(`${SCRIPTS}/change-done.lua`, 'if score and tonumber(score) == held then', 'if score then'),
+  ],
+  // What failed is listed as what went well.
+  'search-failure-hidden': [
+    patch(
+      `${SCRIPTS}/search-read.lua`,
+      "if not status or status == 'failed' or asked then",
+      'if not status then',
+    ),
+  ],
+  'search-end-noted': [patch(`${SCRIPTS}/index-forget.lua`, 'if #scored > 0 then', 'if false then')],
+  'archive-end-noted': [
+    patch('src/journal/sweep-index.ts', 'if (noteEnded && known.length > 0) await noteEnded(known);', ''),
+  ],
+  // A long lane hides what has no job in it.
+  'sweeper-crowd': [
+    patch(
+      `${SCRIPTS}/index-take.lua`,
+      "if redis.call('EXISTS', '{' .. PREFIX .. ':' .. lane .. '}:' .. lane .. ':' .. job) == 1 then",
+      'if true then',
+    ),
+  ],
   'idempotent-accept': [
     patch(
       `${SCRIPTS}/include-accept.lua`,
-      "local stored = seen[id] or redis.call('HGET', STATE, id .. '|digest')",
+      'local stored = seen[id] or request[#OPENING_FIELDS + #verdicts + 1]',
       'local stored = seen[id]',
     ),
   ],
-  'effect-policy': [patch('src/worker/outcome.ts', "if (effect === 'once')\n", 'if (false)\n')],
+  'effect-policy': [patch('src/worker/outcome.ts', "if (effect === 'once' && begun)\n", 'if (false)\n')],
   takeover: [
-    patch(`${SCRIPTS}/claim.lua`, 'if KEYS[4] then', 'if false then'),
+    patch(`${SCRIPTS}/include-claim.lua`, 'if wish.index then', 'if false then'),
     patch(
       'src/queue/sweep-decision.ts',
       "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",
@@ -45,9 +73,9 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'known-task': [
     patch(
-      'src/worker/attempt.ts',
-      'lostAttemptError(repeatPolicy, claimed.granted.redeliveries, claimed.granted.task !== null)',
-      'lostAttemptError(repeatPolicy, claimed.granted.redeliveries, false)',
+      'src/worker/lost-attempt.ts',
+      'lostAttemptError(repeatPolicy, redeliveries, task !== null, lost)',
+      'lostAttemptError(repeatPolicy, redeliveries, false, lost)',
     ),
   ],
   'task-resumed': [patch('src/worker/execute.ts', 'task: granted.task,', 'task: null,')],
@@ -73,10 +101,10 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'unknown-outcome': [
-    patch(`${SCRIPTS}/claim.lua`, "return { 'expired', lost, ", "return { 'expired', 0, "),
+    patch(`${SCRIPTS}/include-claim.lua`, "return { 'expired', lost, ", "return { 'expired', 0, "),
     patch(
       'src/queue/possible-execution.ts',
-      "return (status === 'running' || task) && !isHarmless(directive);",
+      'return (hasBegun || task) && !isHarmless(directive);',
       'return false;',
     ),
   ],
@@ -118,7 +146,115 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       '',
     ),
   ],
+  'announced-run': [
+    patch(`${SCRIPTS}/run-start.lua`, '  announce(6, now)\n', ''),
+    patch(`${SCRIPTS}/run-commit.lua`, '  announce(19, now)\n', ''),
+  ],
   'seal-if-empty': [
     patch(`${SCRIPTS}/run-commit.lua`, "if final and inbox and rest ~= '' then", 'if false then'),
   ],
 };
+
+/** Protections of which chaos meets the occasion too rarely: the tests that notice. */
+export const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'take-repeat': [
+    patch(
+      `${SCRIPTS}/job-take.lua`,
+      'local again = known == take and taken_again(1, taken)',
+      'local again = nil',
+    ),
+  ],
+  'end-repeat': [
+    patch(`${SCRIPTS}/include-take.lua`, 'local again = id and taken_again(at, id)', 'local again = nil'),
+  ],
+  'end-repeat-lock': [
+    patch(`${SCRIPTS}/include-take.lua`, "or not redis.call('LPOS',", "or redis.call('LPOS',"),
+  ],
+  'end-before-job': [
+    patch(
+      `${SCRIPTS}/job-end.lua`,
+      "if verdict[1] ~= 'ended' and verdict[1] ~= 'already' then",
+      'if false then',
+    ),
+  ],
+  'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
+  'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not record[3] then', 'if true then')],
+  'start-lease': [
+    patch(`${SCRIPTS}/start.lua`, "elseif tonumber(record[5] or '0') <= now then", 'elseif false then'),
+  ],
+  'start-renews': [patch(`${SCRIPTS}/start.lua`, 'int(now + tonumber(ARGV[4]))', 'record[5]')],
+  'begun-claim': [patch(`${SCRIPTS}/include-claim.lua`, '(began_at and 1 or 2)', '1')],
+  'start-fence': [
+    patch(`${SCRIPTS}/start.lua`, "if record[1] ~= 'running' or record[2] ~= ARGV[2] then", 'if false then'),
+  ],
+};
+
+/** What notices `TESTED_MUTATIONS`. */
+export const NOTICING_TEST = 'test/integration/queue/lane-claims.test.ts';
+
+/** Protections of the API keys. */
+export const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'keys-decided-over': [
+    patch(
+      `${SCRIPTS}/access-change.lua`,
+      "return ARGV[7] ~= '' and ARGV[7] ~= (redis.call('HGET', TABLE, '@version') or '0')",
+      'return false',
+    ),
+  ],
+  'keys-version': [
+    patch(`${SCRIPTS}/access-change.lua`, "redis.call('HSET', TABLE, '@version', ARGV[6])", ''),
+  ],
+  'keys-audited': [patch(`${SCRIPTS}/access-change.lua`, 'audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])', '')],
+  'keys-use-of-revoked': [
+    patch(`${SCRIPTS}/access-change.lua`, 'elseif not known then', "elseif not known and verb ~= 'use' then"),
+  ],
+  'spent-counts': [patch(`${SCRIPTS}/access-spend.lua`, "'of_day', of_day + count)", "'of_day', of_day)")],
+  'spent-minute': [patch(`${SCRIPTS}/access-spend.lua`, 'of_minute + count > tonumber(ARGV[2])', 'false')],
+  'spent-forgotten': [patch(`${SCRIPTS}/access-spend.lua`, "redis.call('PEXPIRE', SPENT, KEEP_MS)", '')],
+  'tenant-repeat': [
+    patch(
+      `${SCRIPTS}/tenant-enter.lua`,
+      "local score = redis.call('ZSCORE', OPEN, ARGV[index])",
+      'local score = nil',
+    ),
+  ],
+  'tenant-left': [
+    patch(`${SCRIPTS}/tenant-leave.lua`, "and not redis.call('ZSCORE', SWEEP, member) then", 'then'),
+  ],
+  'tenant-gone': [patch(`${SCRIPTS}/tenant-enter.lua`, "redis.call('ZREM', OPEN, member)", '')],
+  'tenant-open': [
+    patch(`${SCRIPTS}/tenant-enter.lua`, "if redis.call('ZSCORE', SWEEP, member) then", 'if false then'),
+  ],
+};
+
+/** Protections of the archive. */
+export const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'archive-early-note': [patch('src/archive/archive-request.ts', "perhaps: 'missing'", "perhaps: 'over'")],
+  'archive-noted-again': [
+    patch(
+      `${SCRIPTS}/archive-done.lua`,
+      'if not score or tonumber(score) ~= tonumber(ARGV[2]) then',
+      'if false then',
+    ),
+  ],
+  'archive-held': [
+    patch(
+      'src/journal/archive-queue.ts',
+      "connection.pexpire(name, Math.max(1, Math.round(ms)), 'GT')",
+      'Promise.resolve(ms)',
+    ),
+  ],
+  'archive-whole': [
+    patch(
+      'src/archive/record-lines.ts',
+      "if (head?.status !== 'closed' || head.sequence !== closed.record.sequence) throw new RecordChanged();",
+      '',
+    ),
+  ],
+};
+
+/** What notices `ARCHIVE_MUTATIONS`. */
+export const ARCHIVE_NOTICING_TEST = 'test/integration/archive/archive.test.ts';
+
+/** What notices `ACCESS_MUTATIONS`. */
+export const ACCESS_NOTICING_TEST = 'test/integration/access/key-changes.test.ts';

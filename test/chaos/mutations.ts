@@ -1,11 +1,21 @@
 /** Whether the checker would notice: runs it on copies of the sources in each of which one protection is taken out.
  *  It must never touch the work tree, nor count a run without a violation as a success.
  *  `node test/chaos/mutations.ts [name…]`; without names: all. */
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MUTATIONS, type Patch } from './mutation-list.ts';
+import {
+  ACCESS_MUTATIONS,
+  ACCESS_NOTICING_TEST,
+  ARCHIVE_MUTATIONS,
+  ARCHIVE_NOTICING_TEST,
+  MUTATIONS,
+  NOTICING_TEST,
+  type Patch,
+  TESTED_MUTATIONS,
+} from './mutation-list.ts';
 import { run } from './run.ts';
 import { safestFsync } from './system.ts';
 
@@ -17,13 +27,14 @@ const RUN_MUTATIONS: ReadonlySet<string> = new Set([
   'inbox-consumption',
   'inbox-rest',
   'end-reaches-run',
+  'announced-run',
   'seal-if-empty',
 ]);
 
-/** A copy of the sources with the patches. Throws when the code is no longer what a patch expects. */
-function mutated(patches: readonly Patch[]): string {
+/** A copy of the sources with the patches, and of `more`. Throws when the code is no longer what a patch expects. */
+function mutated(patches: readonly Patch[], more: readonly string[] = []): string {
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-mutation-'));
-  for (const name of ['src', 'package.json'])
+  for (const name of ['src', 'package.json', ...more])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const { file, from, to } of patches) {
@@ -59,9 +70,29 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
   return violations > 0;
 }
 
+function isNoticedByTest(name: string, patches: readonly Patch[], test: string): boolean {
+  const source = mutated(patches, ['test', 'vitest.config.ts', 'tsconfig.json']);
+  const { status } = spawnSync('npx', ['vitest', 'run', test], { cwd: source });
+  rmSync(source, { recursive: true, force: true });
+  process.stdout.write(`without ${name}: ${status === 0 ? 'NOT noticed' : 'noticed'} by ${test}\n`);
+  return status !== 0;
+}
+
 const wanted = process.argv.slice(2);
 const results: boolean[] = [];
 for (const [name, patches] of Object.entries(MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name)) results.push(await isNoticed(name, patches));
+}
+for (const [name, patches] of Object.entries(TESTED_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, NOTICING_TEST));
+}
+for (const [name, patches] of Object.entries(ACCESS_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, ACCESS_NOTICING_TEST));
+}
+for (const [name, patches] of Object.entries(ARCHIVE_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, ARCHIVE_NOTICING_TEST));
 }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

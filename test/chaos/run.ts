@@ -1,15 +1,18 @@
 /** One run: drives, kills, waits until everything is over, and has every request judged.
  *  It must never stop at the first fault of its own: everything accepted is checked. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { archiveFiles } from './archive-files.ts';
+import { archiveViolationsOf, type ClosedRequest } from './archive-rules.ts';
 import { startKiller, type Killer } from './killer.ts';
 import { leftovers } from './leftovers.ts';
+import { listDiffers, listedWrong } from './listing.ts';
 import { LONGEST_DEADLINE_MS, planRequest } from './plan.ts';
 import { chanceOf } from './random.ts';
 import { type Roller, startRoller } from './roller.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { overlapsOf, serialCalls } from './serial-calls.ts';
-import { startSystem, type System } from './system.ts';
+import { archiveFolder, startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
 import type { WireLanes } from './wire.ts';
@@ -69,6 +72,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     tally: createTally(killer.faults),
     open: new Set(),
     judged: new Map(),
+    closed: new Map(),
     violations: 0,
   };
   say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
@@ -97,6 +101,8 @@ interface State {
   readonly open: Set<string>;
   /** What was seen of each request when it was judged: needed again if something of it is left over. */
   readonly judged: Map<string, Verdict>;
+  /** What the archive has to hold. */
+  readonly closed: Map<string, ClosedRequest>;
   violations: number;
 }
 
@@ -155,11 +161,26 @@ async function judge(scene: Scene, state: State): Promise<void> {
   const verdicts = await scene.judge();
   if (verdicts === null) return report(state, [`the service does not answer about ${scene.name}`], null);
   for (const verdict of verdicts) {
-    state.judged.set(verdict.requestId, verdict);
-    const [oldest] = state.judged.keys();
-    if (state.judged.size > MOST_REMEMBERED && oldest !== undefined) state.judged.delete(oldest);
+    remember(state, verdict);
     if (verdict.violations.length > 0) report(state, verdict.violations, verdict);
   }
+  await Promise.all(verdicts.map(async (verdict) => judgeListed(state, verdict)));
+}
+
+function remember({ judged, closed }: State, verdict: Verdict): void {
+  const { requestId, view, signals } = verdict;
+  judged.set(requestId, verdict);
+  const [oldest] = judged.keys();
+  if (judged.size > MOST_REMEMBERED && oldest !== undefined) judged.delete(oldest);
+  if (view?.status !== 'closed') return;
+  closed.set(requestId, { requestId, sequence: view.sequence, lastSignalId: signals.at(-1)?.id ?? null });
+}
+
+/** A request that is not closed has its violation already. */
+async function judgeListed(state: State, verdict: Verdict): Promise<void> {
+  if (verdict.view?.status !== 'closed') return;
+  const wrong = await listedWrong(state.system, verdict.view, verdict.signals);
+  if (wrong.length > 0) report(state, wrong, verdict);
 }
 
 function report(state: State, found: readonly string[], verdict: Verdict | null): void {
@@ -180,16 +201,29 @@ function reportRoller(state: State, roller: Roller): void {
   if (complaints.length > 0) report(state, complaints, null);
 }
 
-/** Nothing waits in a lane, and nothing is left after the retention. */
+/** The list is complete, nothing waits in a lane, nothing is left after the retention, and all that closed is archived. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
   const overlaps = overlapsOf(serialCalls(system.folder), state.killer.faults);
   if (overlaps.length > 0) report(state, overlaps, null);
+  const unlisted = await listDiffers(system);
+  if (unlisted.length > 0) report(state, unlisted, null);
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
   for (const key of await untilNothingIsLeft(system)) {
     const requestId = /chaos-[^/{}]+-\d+b?/.exec(key)?.[0] ?? '';
     report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);
+  }
+  for (const [requestId, wrong] of await untilAllIsArchived(state))
+    report(state, wrong, state.judged.get(requestId) ?? null);
+}
+
+/** What a killed process had taken is archived by another one, before the request expires. */
+async function untilAllIsArchived({ system, closed }: State): Promise<Map<string, string[]>> {
+  const files = archiveFiles(archiveFolder(system.folder));
+  for (const giveUpAt = Date.now() + RETENTION_MS; ; await delay(POLL_MS)) {
+    const wrong = archiveViolationsOf(closed.values(), files());
+    if (wrong.size === 0 || Date.now() > giveUpAt) return wrong;
   }
 }
 

@@ -14,6 +14,7 @@ import { runStoryOf } from './run-story.ts';
 import { storyOf } from './story.ts';
 import type { System } from './system.ts';
 import type { Tally } from './tally.ts';
+import type { WireRequest, WireSignal } from './wire.ts';
 
 /** The environment of a scene. */
 export interface Stage {
@@ -25,6 +26,9 @@ export interface Stage {
 /** A request as it was found at the end. */
 export interface Verdict {
   readonly requestId: string;
+  /** null: the service has no such request any more. */
+  readonly view: WireRequest | null;
+  readonly signals: readonly WireSignal[];
   readonly violations: readonly string[];
   story(): string[];
 }
@@ -59,8 +63,10 @@ export function directiveScene(plan: Plan, { system, faults, tally }: Stage): Sc
       const evidence = driven && (await gather(driven.history, { apis, folder, faults }));
       if (evidence === null) return null;
       tally.add(evidence);
+      const { requestId } = plan;
+      const { view, signals } = evidence;
       const story = (): string[] => storyOf(evidence);
-      return [{ requestId: plan.requestId, violations: violationsOf(evidence), story }];
+      return [{ requestId, view, signals, violations: violationsOf(evidence), story }];
     },
   };
 }
@@ -123,6 +129,8 @@ async function judgeRuns(
     const evidence = runEvidence(history, sights[index] as RunSight, { faults, others });
     tally.addRun(evidence);
     const story = (): string[] => runStoryOf(evidence);
-    return { requestId: history.requestId, violations: runViolationsOf(evidence), story };
+    const { view, signals } = evidence;
+    const { requestId } = history;
+    return { requestId, view, signals, violations: runViolationsOf(evidence), story };
   });
 }

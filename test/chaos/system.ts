@@ -193,7 +193,13 @@ function dataFolder(): string {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'adjutant-chaos-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'redis'));
+  mkdirSync(archiveFolder(folder));
   return folder;
+}
+
+/** Where the processes archive. */
+export function archiveFolder(folder: string): string {
+  return join(folder, 'archive');
 }
 
 function provider(port: number): object {
@@ -239,6 +245,7 @@ function writeConfigs(
     models: CHAINS,
     agents: AGENTS,
     retention: { closed_ms: retentionMs },
+    archive: { folder: archiveFolder(folder) },
     worker: { lease_ms: LEASE_MS, drain_ms: drainMs },
     engine: { drain_ms: drainMs },
   };

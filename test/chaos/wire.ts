@@ -77,6 +77,22 @@ export interface WireSignalPage {
   readonly closed: boolean;
 }
 
+export interface WireListedRequest {
+  readonly request_id: string;
+  readonly status: string;
+  readonly closed_at: string | null;
+  readonly directives: number;
+  readonly open: number;
+  readonly types: readonly string[];
+  readonly error_types: readonly string[];
+  readonly waiting_for: readonly string[];
+}
+
+export interface WireListing {
+  readonly requests: readonly WireListedRequest[];
+  readonly next: string | null;
+}
+
 export interface WireLanes {
   readonly lanes: readonly {
     readonly name: string;

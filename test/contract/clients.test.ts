@@ -6,6 +6,7 @@ import { createHttpClient } from '../../src/client/http-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
 import { directiveClientContract } from './directive-client.contract.ts';
+import { requestListContract } from './request-list.contract.ts';
 import { runClientContract } from './run-client.contract.ts';
 import { useRedis } from '../support/shared.ts';
 
@@ -40,7 +41,7 @@ afterAll(async () => {
   await mock.stop();
 });
 
-for (const contract of [directiveClientContract, runClientContract]) {
+for (const contract of [directiveClientContract, requestListContract, runClientContract]) {
   contract('HTTP', async () => ({
     client: createHttpClient({ baseUrl: service.url }),
     stop: async () => {},
@@ -48,6 +49,11 @@ for (const contract of [directiveClientContract, runClientContract]) {
 
   contract('direct', async () => ({
     client: await createDirectClient({ redisUrl: redis.url, prefix: service.prefix }),
+    stop: async () => {},
+  }));
+
+  contract('direct, of a tenant', async () => ({
+    client: await createDirectClient({ redisUrl: redis.url, prefix: service.prefix, tenant: 'acme' }),
     stop: async () => {},
   }));
 }

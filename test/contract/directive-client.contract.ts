@@ -2,7 +2,12 @@
  *  It must never use anything that only one transport can know. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cancellationSchema } from '../../src/contract/cancellation.ts';
-import { type DeadLetter, deadLetterPageSchema, redriveSchema } from '../../src/contract/dead-letter.ts';
+import {
+  type DeadLetter,
+  deadLetterGroupsSchema,
+  deadLetterPageSchema,
+  redriveSchema,
+} from '../../src/contract/dead-letter.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { laneListingSchema } from '../../src/contract/lane-listing.ts';
@@ -344,6 +349,13 @@ export function directiveClientContract(transport: string, setup: () => Promise<
           error: { type: 'tool_error' },
           attempts: 1,
         });
+        const counted = await client.deadLetterGroups();
+        expect(deadLetterGroupsSchema.parse(counted)).toEqual(counted);
+        const { count = 0 } =
+          counted.groups.find(
+            ({ lane, error_type }) => lane === 'tool.peer' && error_type === 'tool_error',
+          ) ?? {};
+        expect(count).toBeGreaterThanOrEqual(2);
         const others = await client.deadLetters({ lane: 'tool.nobody' });
         expect(others).toEqual({ dead_letters: [], next: null });
       });

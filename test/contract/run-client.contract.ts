@@ -171,13 +171,26 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(view?.run?.waiting_for.map(({ kind, id }) => [kind, id])).toEqual(
           calls.map((id) => ['approval', id]),
         );
-        const deny = { decision: 'deny', reason: 'too dear' } as const;
+        const deny = { decision: 'deny', reason: 'too dear', by: 'Ada' } as const;
         const denied = await client.runs.decide(requestId, one, deny);
         expect(recordedDecisionSchema.parse(denied)).toEqual(denied);
-        expect(denied).toEqual({ request_id: requestId, call_id: one, decision: 'deny' });
-        expect(await client.runs.decide(requestId, one, deny)).toEqual(denied);
-        const problem = await refusal(client.runs.decide(requestId, one, { decision: 'approve' }));
-        expect(problem).toMatchObject({ code: 'already_decided', status: 409 });
+        const { decided_at } = denied;
+        expect(denied).toEqual({
+          request_id: requestId,
+          call_id: one,
+          decision: 'deny',
+          by: 'Ada',
+          decided_at,
+        });
+        // Whoever decides the same is told who was first.
+        expect(await client.runs.decide(requestId, one, { ...deny, by: 'Bob' })).toEqual(denied);
+        const problem = await refusal(client.runs.decide(requestId, one, { decision: 'approve', by: 'Bob' }));
+        expect(problem).toMatchObject({
+          code: 'already_decided',
+          status: 409,
+          detail: `the call "${one}" was denied at ${decided_at} by Ada`,
+          decided: { decision: 'deny', by: 'Ada', decided_at },
+        });
         await client.runs.decide(requestId, other, { decision: 'approve' });
         const signals = await all(client.signals(requestId));
         const results = signals.flatMap((signal) =>

@@ -186,6 +186,22 @@ test('the lists show tools and lanes', async () => {
   });
 });
 
+test('the list of requests shows what failed, and is whole again after reindex', async () => {
+  const failing = ['call', 'peer.fail', '{"text":"no"}', '--request', 'listed', '--id', 'a'];
+  expect((await cli(...failing)).code).toBe(1);
+  const chosen = ['requests', '--error-type', 'tool_error', '--q', 'listed'];
+  await eventually(async () => (await cli(...chosen)).stdout).toMatch(/ failed\s+listed\s+peer\.fail\s/);
+  const { code, stdout } = await run([...chosen, '--json']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ request_id: 'listed', status: 'failed', tools: ['peer.fail'] });
+  const rebuilt = await run(['reindex']);
+  expect(rebuilt).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+ requests found, \d+ listed$/m),
+  });
+  expect((await cli(...chosen)).stdout).toContain('listed');
+});
+
 describe('cancel', () => {
   test('reports its effect, and the result names the reason', async () => {
     await waiting(service.url, 'cut');

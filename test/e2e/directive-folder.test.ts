@@ -44,9 +44,14 @@ test('CLI1 init creates the folder, and a second time changes nothing; upstream:
 describe('CLI2 update', () => {
   test('without a folder fails, and says what to run', async () => {
     const place = await placeWith({});
-    const { code, stderr } = await run(place, 'update');
-    expect(code).toBe(1);
-    expect(stderr).toContain('init --directive');
+    for (const verb of [['update'], ['bundle', 'spec_template.md']]) {
+      const { code, stderr } = await run(place, ...verb);
+      expect(code).toBe(1);
+      expect(stderr).toContain('init --directive');
+      expect(stderr).not.toContain("'directive init'");
+    }
+    const nowhere = await run(place, 'directive-server', '--root', join(place, 'nope'));
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('does not exist') });
     expect(await readdir(place)).toEqual([]);
   });
 

@@ -6,12 +6,13 @@ import {
   requestTraceSchema,
   type TracedDirective,
 } from '../../src/contract/request-trace.ts';
+import { type RequestTimeline, requestTimelineSchema } from '../../src/contract/request-timeline.ts';
 import { runCommand } from '../support/command.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { get, post } from '../support/public-api.ts';
 import { shared } from '../support/shared.ts';
 import { TRACED_REQUESTS } from '../support/traced-requests.ts';
-import { openScenes } from '../support/traced-scenes.ts';
+import { look, openScenes } from '../support/traced-scenes.ts';
 
 const collector = shared(startOtlpReceiver);
 /** The service has no endpoint: the journal alone knows. */
@@ -26,6 +27,12 @@ async function begun(name: string): Promise<string> {
 async function traced(requestId: string): Promise<RequestTrace> {
   const { body } = await get<RequestTrace>(`${scenes.url}/v1/requests/${requestId}/trace`);
   expect(requestTraceSchema.parse(body)).toEqual(body);
+  return body;
+}
+
+async function timed(requestId: string): Promise<RequestTimeline> {
+  const { body } = await get<RequestTimeline>(`${scenes.url}/v1/requests/${requestId}/timeline`);
+  expect(requestTimelineSchema.parse(body)).toEqual(body);
   return body;
 }
 
@@ -55,6 +62,22 @@ describe('the attempts of', () => {
     expect(directives.map((each) => [each.status, attemptsOf(each)])).toEqual([[status, attempts]]);
     expect(closed).toBe('closed');
   });
+});
+
+test('the timeline of a request has its attempts and waits as intervals', async () => {
+  // The tool counts the failures of each name: that of another test has failed already.
+  const call = { ...look('timeline', { failures: 1 }), max_retries: 1 };
+  const { directives } = await timed((await scenes.directive(call)).requestId);
+  const [only] = directives;
+  expect(only?.attempts.map(({ n, outcome }) => [n, outcome])).toEqual([
+    [1, 'retry'],
+    [2, 'succeeded'],
+  ]);
+  const [waited] = only?.waits ?? [];
+  expect(waited).toMatchObject({ kind: 'queue', from: only?.accepted_at, open: false });
+  expect(waited?.until).toBe(only?.attempts[0]?.claimed_at);
+  const { status } = await get(`${scenes.url}/v1/requests/nobody/timeline`);
+  expect(status).toBe(404);
 });
 
 test('the tree of a run has its turns, what they sent, and its children', async () => {

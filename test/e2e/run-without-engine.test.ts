@@ -29,7 +29,14 @@ test('get says that no engine works, and no longer once the run has ended', asyn
     stdout: expect.stringMatching(/waits: no engine works\n(.*\n)*.*run pending/),
   });
 
+  const cancelled = await startCli(['cancel', 'alone', '--url', url], { cwd }).ended;
+  expect(cancelled).toMatchObject({ code: 0, stdout: 'run  requested; it ends when an engine works\n' });
+  const asked = 'a cancellation is asked for; the run ends when an engine works';
+  expect((await get()).stdout).toContain(asked);
+
   await Promise.all([installation.start('engine'), installation.start('worker')]);
   await untilClosed(url, 'alone');
-  expect(await get()).toMatchObject({ code: 0, stdout: expect.not.stringContaining('no engine works') });
+  const ended = await get();
+  expect(ended).toMatchObject({ code: 1, stdout: expect.not.stringMatching(/no engine works|asked for/) });
+  expect(ended.stdout).toContain('run cancelled');
 });

@@ -113,9 +113,17 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       },
     };
     const { index } = records;
-    const entrance = createEntrance({ index, lanes, local: woken, confirm: async () => null, ordered: true });
+    const entrance = createEntrance({
+      index,
+      lanes,
+      local: woken,
+      isFree: async () => true,
+      confirm: async () => null,
+      ordered: !connection.isCluster,
+    });
     return createRunClient({
       runs,
+      log: records.journal.log,
       store: createRunStore(runs),
       starter: createRunStarter({ runs, agents: known, entrance, capacity: null, requestBytes }),
       requireMemory: () => Promise.resolve(),

@@ -1,7 +1,13 @@
 /** Many requests of every sort against one service, and what is left of them in Redis after their retention.
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
-import { keySpace } from '../../src/journal/keys.ts';
+import { createChangedRequests } from '../../src/journal/changed-requests.ts';
+import { createJournal } from '../../src/journal/journal.ts';
+import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
+import { createIndexer } from '../../src/search/indexer.ts';
+import { createFactsReader } from '../../src/search/request-facts.ts';
+import { createSearchIndex } from '../../src/search/search-index.ts';
+import { createSmallReader } from '../../src/search/small-requests.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
@@ -112,16 +118,33 @@ export async function leftoversOf(redisUrl: string, requests: number): Promise<L
 }
 
 async function leftWhenOver(connection: RedisConnection, prefix: string): Promise<string[]> {
-  const lanes = createLanes(connection, keySpace(prefix));
+  const keys = keySpace(prefix);
+  const lanes = createLanes(connection, keys);
+  const indexer = indexerOn(connection, keys);
   const until = Date.now() + 10 * RETENTION_MS;
   let left: string[] = [];
   do {
     await new Promise((resolve) => setTimeout(resolve, RETENTION_MS / 4));
     await lanes.forgetIdle(0);
+    await indexer.indexDue();
+    await indexer.trim();
     left = await unexplained(connection, prefix);
   } while (left.length > 0 && Date.now() < until);
   await lanes.close();
   return left;
+}
+
+/** What every process does with the list of requests. */
+function indexerOn(connection: RedisConnection, keys: KeySpace) {
+  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS });
+  const index = createSearchIndex(connection, keys);
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const changes = createChangedRequests(connection, keys);
+  const onError = (error: Error): never => {
+    throw error;
+  };
+  const readSmall = createSmallReader(connection, keys);
+  return { ...createIndexer({ changes, index, readSmall, readFacts, onError }), trim: index.trim };
 }
 
 async function unexplained(connection: RedisConnection, prefix: string): Promise<string[]> {

@@ -97,6 +97,7 @@ export async function call(fields: Fields, setup: CallSetup): Promise<CallResult
     lane: 'llm.p',
     models: ['p:m'],
     candidate: { index: 0, history: [] },
+    tenant: 'default',
     attempt: 1,
     redeliveries: 0,
     signal: new AbortController().signal,

@@ -7,7 +7,7 @@ const PREFIX = 'io.modelcontextprotocol/';
 export interface ModernAnswer {
   readonly status: number;
   readonly result?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly code: number; readonly message: string };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
 export interface ModernRequest {
@@ -19,13 +19,15 @@ export interface ModernRequest {
   readonly extensions?: readonly string[];
   /** Other capabilities. Default: none. */
   readonly capabilities?: object;
+  /** Default: none. */
+  readonly key?: string;
   /** Ends the connection. */
   readonly signal?: AbortSignal;
 }
 
 export async function askModern(
   url: string,
-  { method, name, params, extensions = [], capabilities = {}, signal }: ModernRequest,
+  { method, name, params, extensions = [], capabilities = {}, key, signal }: ModernRequest,
 ): Promise<ModernAnswer> {
   const declared = Object.fromEntries(extensions.map((extension) => [extension, {}]));
   const _meta = {
@@ -45,6 +47,7 @@ export async function askModern(
       'mcp-protocol-version': VERSION,
       'mcp-method': method,
       'mcp-name': name,
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
     signal: signal ?? null,

@@ -124,7 +124,11 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const mayTellEngine = (): boolean => options.tellsEngine ?? wakeRun === queue.wakeRun;
     const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine });
     const attempt = { ...made, records: { ...made.records, journal } };
-    const cancels = createCancelListener({ listening, publishing: connection }, keys, attempt.running);
+    const cancels = createCancelListener(
+      { listening, publishing: connection, onError },
+      keys,
+      attempt.running,
+    );
     const worker = createWorker({
       attempt,
       connection: own,

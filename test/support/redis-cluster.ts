@@ -5,11 +5,13 @@ import { freePort } from './process.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 
 export interface ClusterOptions {
-  /** Default: 3, the least that Redis Cluster accepts. */
+  /** Default: 3, the least that can choose a new master. */
   readonly masters?: number;
   /** Replicas of each master. Default: 0. */
   readonly replicas?: 0 | 1;
   readonly appendonly?: boolean;
+  /** Default: everysec. */
+  readonly appendfsync?: 'always' | 'everysec';
 }
 
 export interface TestCluster {
@@ -56,10 +58,14 @@ async function startNode(options: ClusterOptions): Promise<TestRedis> {
     '2000',
     '--cluster-port',
     String(busPort),
+    // One master alone never learns its own address from another.
+    '--cluster-announce-ip',
+    HOST,
     '--repl-diskless-sync-delay',
     '0',
   ];
-  return startRedis({ appendonly: options.appendonly ?? false, args: cluster });
+  const { appendonly = false, appendfsync = 'everysec' } = options;
+  return startRedis({ appendonly, appendfsync, args: cluster });
 }
 
 async function formCluster(nodes: readonly TestRedis[], masterCount: number): Promise<void> {

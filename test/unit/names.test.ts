@@ -106,7 +106,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     else expect(() => runSignal({ type: name, data: {} }, origin)).toThrow('signal');
     expect(gistOf({ type: name, data: { a: 1 } } as unknown as Signal, (_, text) => text)).toBe('{"a":1}');
     const refusal = { ...problem('bad_request'), code: name };
-    expect(explain(new DirectiveRefused(refusal))?.how).toBe('Correct it, and submit again.');
+    expect(explain(new DirectiveRefused(refusal))?.how).toBe('Correct it, and try again.');
   });
 
   test('of a member is redacted by its own name, and stays a member', () => {

@@ -142,6 +142,7 @@ describe('a URL', () => {
     ['/v1/requests/r/signals?after=', 'after'],
     ['/v1/requests/r/signals?after=1e3', 'after'],
     ['/v1/requests/r/signals?after=99999999999999999999', 'after'],
+    ['/v1/requests/r/signals?after=9007199254740992', 'after'],
     ['/v1/requests/r/signals?after=1&after=2', 'after'],
     ['/v1/requests/r/signals?limit=0', 'limit'],
     ['/v1/requests/r/signals?limit=1001', 'limit'],

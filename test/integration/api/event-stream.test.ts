@@ -145,6 +145,15 @@ describe('a stream', () => {
     expect(page).toMatchObject({ signals: [{ sequence: 2 }], last_sequence: 2, closed: false });
   });
 
+  test('begins after any sequence there can be', async () => {
+    const requestId = await closedRequest(1);
+    for (const after of ['9007199254740990', `${Number.MAX_SAFE_INTEGER}`]) {
+      expect((await fetch(`${signalsUrl(requestId)}?after=${after}`)).status).toBe(200);
+      const headers = { accept: 'text/event-stream', 'last-event-id': after };
+      expect((await fetch(signalsUrl(requestId), { headers })).status).toBe(204);
+    }
+  });
+
   test('to a HEAD request has no body', async () => {
     const response = await fetch(signalsUrl(await openRequest()), {
       method: 'HEAD',

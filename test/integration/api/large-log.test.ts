@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../../../src/api/api.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { SignalPage } from '../../../src/contract/signal-page.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { acceptance, claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
@@ -26,11 +27,15 @@ beforeAll(async () => {
   const call = toolCall({ request_id: REQUEST });
   await open.journal.accept(REQUEST, [acceptance(call)]);
   await open.journal.claim(claimOf(call));
-  // As an older version or another program may have left it: today nothing so large is written.
+  // As an older version has left it: a stream, and signals as large as none is today.
+  const log = open.keys.log(REQUEST);
+  const [started = ''] = await open.connection.lrange(log, 0, -1);
+  await open.connection.del(log);
+  await open.connection.xadd(log, '1-0', 'e', started);
   const data = { call_id: call.id, tool_name: call.tool_name, progress: 1, message: LARGE, metadata: {} };
   for (let sequence = 2; sequence < SIGNALS; sequence += 1) {
     const signal = { ...draftSignal('ai.tool.progress', data, originOf(call)), sequence };
-    await open.connection.xadd(open.keys.log(REQUEST), `${sequence}-0`, 'e', JSON.stringify(signal));
+    await open.connection.xadd(log, `${sequence}-0`, 'e', JSON.stringify(signal));
   }
   await open.connection.hset(open.keys.request(REQUEST)[0], 'seq', SIGNALS - 1);
   await open.journal.finish({ requestId: REQUEST, id: call.id, fence: 1 }, 'succeeded', [endOf(call)]);
@@ -92,6 +97,43 @@ describe('a log of large signals', () => {
       more = page.more === true;
     }
     expect(seen).toEqual(upTo(SIGNALS));
+  });
+
+  test('is read in pages of 2 MiB also where its signals name their request again and again', async () => {
+    await using api = await apiWith(6_000_000);
+    const request_id = 'r'.padEnd(128, 'abcdefgh');
+    const call = await open.accepted({ request_id });
+    const ref = await open.claimed(call);
+    const say = (message: string) => {
+      const data = { call_id: call.id, tool_name: call.tool_name, progress: 1, message, metadata: {} };
+      return draftSignal('ai.tool.progress', data, originOf(call));
+    };
+    const often = request_id.repeat(4_000);
+    const fewTimes = `${'x'.repeat(3_000)}${request_id.repeat(7)}`;
+    await open.journal.log.append(
+      ref,
+      Array(6)
+        .fill(0)
+        .map(() => say(often)),
+    );
+    await open.journal.log.append(
+      ref,
+      Array(700)
+        .fill(0)
+        .map(() => say(fewTimes)),
+    );
+    const seen: number[] = [];
+    for (let more = true; more;) {
+      const response = await fetch(
+        `${api.url}/v1/requests/${request_id}/signals?limit=1000&after=${seen.at(-1) ?? 0}`,
+      );
+      const text = await response.text();
+      expect(text.length).toBeLessThan(2_097_152 + 1_000);
+      const page = JSON.parse(text) as SignalPage;
+      seen.push(...page.signals.map(({ sequence }) => sequence));
+      more = page.more === true;
+    }
+    expect(seen).toEqual(upTo(707));
   });
 
   test('gives at least one signal, however few bytes are allowed, and at most the limit', async () => {

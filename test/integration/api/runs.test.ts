@@ -94,7 +94,7 @@ describe.each(['/v1/requests', '/v1/requests/r-1/input', '/v1/requests/r-1/appro
         code: 'invalid_query',
       });
       const put = await fetch(service.url + path, { method: 'PUT' });
-      expect(put.headers.get('allow')).toBe('POST');
+      expect(put.headers.get('allow')).toBe(path === '/v1/requests' ? 'GET, HEAD, POST' : 'POST');
       expect(await refused(put)).toMatchObject({ status: 405, code: 'method_not_allowed' });
     });
   },

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { okResult } from '../../../src/contract/result.ts';
+import { DEFAULT_TENANT, scopedId } from '../../../src/contract/tenant.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
@@ -58,73 +59,77 @@ function told(log: readonly Signal[]): string[] {
 }
 
 /** A worker, and the calls that it gets. */
-async function serveTools(engines: EngineTest): Promise<string[]> {
+async function serveTools(engines: EngineTest, tenant: string): Promise<string[]> {
   const calls: string[] = [];
   await engines.startWorker(async ({ tool_name, request_id }) => {
     calls.push(`${request_id}/${tool_name}`);
     // So that both calls of one turn always end in the same order.
-    const first = async () => (await engines.journal.directive(request_id, 's0.a'))?.status;
+    const first = async () => (await engines.journal.directive(scopedId(tenant, request_id), 's0.a'))?.status;
     if (tool_name === 'later') await eventually(first).toBe('succeeded');
     return { result: okResult(tool_name) };
   });
   return calls;
 }
 
-async function start({ client }: EngineTest): Promise<void> {
-  await client.start({ request_id: RUN, agent: 'scripted', query: QUERY, conversation_id: 'talk' });
+async function start({ client }: EngineTest, tenant: string): Promise<void> {
+  const run = { request_id: RUN, agent: 'scripted', query: QUERY, conversation_id: 'talk' };
+  await client.start(run, {}, tenant);
 }
 
 /** The run and its child have ended, and nothing is left to do for them. */
-async function over(engines: EngineTest): Promise<true> {
-  await engines.ended(RUN, 40_000);
-  await engines.ended(CHILD);
+async function over(engines: EngineTest, tenant: string): Promise<true> {
+  await engines.ended(scopedId(tenant, RUN), 40_000);
+  await engines.ended(scopedId(tenant, CHILD));
   await eventually(() => engines.index.size()).toBe(0);
   return true;
 }
 
-async function storyOf(engines: EngineTest): Promise<Story> {
-  const [active, waiting, history] = engines.keys.conversation('talk');
+async function storyOf(engines: EngineTest, tenant: string): Promise<Story> {
+  const [active, waiting, history] = engines.keys.conversation(scopedId(tenant, 'talk'));
   expect(await engines.connection.exists(active, waiting)).toBe(0);
   return {
-    run: told(await engines.log(RUN)),
-    child: told(await engines.log(CHILD)),
+    run: told(await engines.log(scopedId(tenant, RUN))),
+    child: told(await engines.log(scopedId(tenant, CHILD))),
     conversation: JSON.parse((await engines.connection.get(history)) ?? 'null'),
   };
 }
 
 async function undisturbed(): Promise<Story> {
   await using engines = await openEngineTest(redis.url);
-  await serveTools(engines);
+  await serveTools(engines, DEFAULT_TENANT);
   await engines.startEngine();
-  await start(engines);
-  await over(engines);
-  return await storyOf(engines);
+  await start(engines, DEFAULT_TENANT);
+  await over(engines, DEFAULT_TENANT);
+  return await storyOf(engines, DEFAULT_TENANT);
 }
 
 /** The stories of runs whose engines died so; null: the run had fewer commands. */
-async function disturbed(deaths: readonly Omit<Doom, 'prefix'>[]): Promise<(Story | null)[]> {
+async function disturbed(
+  deaths: readonly Omit<Doom, 'prefix'>[],
+  tenant = DEFAULT_TENANT,
+): Promise<(Story | null)[]> {
   await using all = new AsyncDisposableStack();
   const scenes: EngineTest[] = [];
   for (const _ of deaths) scenes.push(all.use(await openEngineTest(redis.url)));
   const dooms = deaths.map((death, index): Doom => ({ prefix: scenes[index]?.prefix ?? '', ...death }));
-  const calls = await Promise.all(scenes.map(serveTools));
+  const calls = await Promise.all(scenes.map(async (engines) => serveTools(engines, tenant)));
   const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
   await child.waitForLine(/^ready$/);
-  await Promise.all(scenes.map(start));
+  await Promise.all(scenes.map(async (engines) => start(engines, tenant)));
   const stopped = ({ prefix }: Doom) => child.waitForLine(new RegExp(`^stopped ${prefix}$`));
   const survived = await Promise.all(
     scenes.map((engines, index) =>
-      Promise.race([stopped(dooms[index] as Doom).then(() => false), over(engines)]),
+      Promise.race([stopped(dooms[index] as Doom).then(() => false), over(engines, tenant)]),
     ),
   );
   expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
-  const stories = scenes.map(async (engines, index) => (survived[index] ? null : takeOver(engines)));
+  const stories = scenes.map(async (engines, index) => (survived[index] ? null : takeOver(engines, tenant)));
   const told = await Promise.all(stories);
   for (const made of calls) expect(made.length).toBe(new Set(made).size);
   return told;
 }
 
-async function takeOver(engines: EngineTest): Promise<Story> {
+async function takeOver(engines: EngineTest, tenant: string): Promise<Story> {
   await engines.startEngine();
   await engines.sweeper().start();
   let passes = true;
@@ -134,11 +139,11 @@ async function takeOver(engines: EngineTest): Promise<Story> {
       await setTimeout(100);
     }
   })();
-  await over(engines).finally(() => {
+  await over(engines, tenant).finally(() => {
     passes = false;
   });
   await passing;
-  return storyOf(engines);
+  return storyOf(engines, tenant);
 }
 
 /** The sweeper checks everything at once, as it would after a while. */
@@ -161,5 +166,11 @@ describe('an engine that is killed', () => {
       finished = stories.includes(null);
     }
     expect(command).toBeGreaterThan(20);
+  });
+
+  test('leaves the run of another tenant with the ids that all know it by, and its child and conversation', async () => {
+    const deaths = [3, 9, 15].map((at) => ({ at, moment: 'before' as const }));
+    const [calm, ...stories] = [await undisturbed(), ...(await disturbed(deaths, 'acme'))];
+    expect(stories).toEqual(deaths.map(() => calm));
   });
 });

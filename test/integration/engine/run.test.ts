@@ -7,6 +7,7 @@ import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall, LANE } from '../../support/journal.ts';
 import { refusal } from '../../support/pipeline.ts';
+import { passDeadline } from '../../support/passed-deadline.ts';
 import { useRedis } from '../../support/shared.ts';
 import { heard, types } from '../../support/run-log.ts';
 import { script, scriptedAgent } from '../../support/scripted-strategy.ts';
@@ -274,8 +275,7 @@ describe('directives of a run', () => {
     await engines.startEngine();
     const id = await startRun(script({ tools: ['a'] }));
     await eventually(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('accepted');
-    const [state] = engines.keys.request(id);
-    await engines.connection.hset(state, 's0.a|deadline_at', '1');
+    await passDeadline(engines, id, 's0.a');
     await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/s0.a`);
     await engines.sweeper().start();
     await engines.connection.zadd(engines.keys.sweep, 1, `${id}/@run`);

@@ -6,6 +6,7 @@ import { okResult } from '../../../src/contract/result.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { RUN_ENTRY } from '../../../src/queue/run-wake.ts';
 import { connectRedis } from '../../../src/redis/connection.ts';
+import type { Execute } from '../../support/executors.ts';
 import { echo, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -25,6 +26,34 @@ describe('the end of a directive of a run', () => {
     const log = await engines.ended('told');
     expect(log.at(-1)?.type).toBe('ai.request.completed');
     expect(woken).toEqual([]);
+  });
+
+  test('that cannot be read is no more than a lost one, and is reported once', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const { connection, keys, errors } = engines;
+    const head = 'garbage 9 1 1 5';
+    const unreadable = [
+      '',
+      'x',
+      `${head}`,
+      `${head} o {newer`,
+      `${head} o 5`,
+      `${head} x {}`,
+      `${head} o \u0007`,
+    ];
+    const woken: string[] = [];
+    const execute: Execute = async ({ tool_name }) => {
+      const channels = (await connection.call('PUBSUB', 'CHANNELS', `${keys.prefix}:inbox:*`)) as string[];
+      expect(channels).toHaveLength(1);
+      for (const text of unreadable) await connection.publish(String(channels[0]), text);
+      return { result: okResult(tool_name) };
+    };
+    await engines.startWorker(execute, async (requestId) => void woken.push(requestId), APART);
+    await engines.startEngine();
+    await engines.client.start({ request_id: 'garbage', agent: 'scripted', query: QUERY });
+    expect((await engines.ended('garbage')).at(-1)?.type).toBe('ai.request.completed');
+    expect(woken).toEqual([]);
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('cannot be read')]);
   });
 
   test('wakes the run by a job where that engine is gone', async () => {

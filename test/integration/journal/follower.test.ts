@@ -21,7 +21,9 @@ const open = eachTest(openFollower);
 async function openFollower() {
   const open = await openStore(redis.url);
   const listening = connectRedis(redis.url, 'subscriber');
-  const subscriber = createSubscriber({ listening, publishing: open.connection }, open.keys);
+  const errors: Error[] = [];
+  const onError = (error: Error): void => void errors.push(error);
+  const subscriber = createSubscriber({ listening, publishing: open.connection, onError }, open.keys);
   const { journal } = open;
 
   /** An open directive under a claim, which may append signals and end. */
@@ -37,6 +39,7 @@ async function openFollower() {
   return {
     ...open,
     listening,
+    errors,
     running,
     follower: createFollower(journal, subscriber),
     [Symbol.asyncDispose]: async () => {
@@ -107,6 +110,31 @@ describe('a follower', () => {
     await writer.end();
     await following;
     expect(sequences(seen)).toEqual(upTo(102));
+  });
+
+  test('goes on over messages that cannot be read', async () => {
+    const request_id = randomUUID();
+    const writer = await open.running(request_id);
+    const signals = open.follower.follow(request_id);
+    expect((await signals.next()).value).toMatchObject({ sequence: 1 });
+    const rest = all(signals);
+    const unreadable = [
+      '',
+      'x',
+      '2',
+      '2 o {',
+      '2 o 5',
+      '2 o {}',
+      '2 o \u0007newer',
+      '2 x {}',
+      '-1 o ',
+      '1e400 c {}',
+    ];
+    for (const text of unreadable) await open.connection.spublish(open.keys.log(request_id), text);
+    await writer.say();
+    await writer.end();
+    expect(sequences(await rest)).toEqual([2, 3]);
+    expect(open.errors.map(({ message }) => message)).toEqual([expect.stringContaining('cannot be read')]);
   });
 
   test('that reads slowly reads from the log what it could not hold', async () => {

@@ -11,6 +11,7 @@ import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis } from '../../support/redis.ts';
 import { eachTest, shared } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
+import { plainTurn } from '../../support/plain-turn.ts';
 
 const progressOf = (call: ToolExec) =>
   draftSignal(
@@ -118,23 +119,7 @@ describe.each([
     const requestId = randomUUID();
     const traceparent = newTraceparent();
     await open.runs.start({ requestId, digest: 'd', agent: 'a', spec: '{}', traceparent });
-    const turn = {
-      requestId,
-      inboxBytes: 0,
-      readAt: Date.now(),
-      hearsOn: '',
-      document: '{}',
-      spec: '',
-      status: 'running' as const,
-      wakeAt: null,
-      final: false,
-      outbox: 0,
-      inputsConsumed: 0,
-      inputsHeld: 0,
-      maxOpen: null,
-      signals: [],
-      directives: [],
-    };
+    const turn = plainTurn(requestId);
     for (let version = 0; version < 130; version += 1) {
       const commit = { ...turn, version, token: randomUUID() };
       await open.runs.commit(commit);

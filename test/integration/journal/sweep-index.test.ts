@@ -1,6 +1,7 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
+import { createChangedRequests } from '../../../src/journal/changed-requests.ts';
 import { claimOf, dueAt, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -135,4 +136,33 @@ test('many forgotten entries are removed together, soon', async () => {
   for (const each of refs) open.index.forget(each);
   await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
   expect(ids(await dueAt(open, 100))).toEqual(['stays']);
+});
+
+test('an entry is forgotten together with the note that its request has changed, or not at all', async () => {
+  await open.index.add([ref('a'), ref('@spans/x')], 100);
+  await open.connection.set(open.keys.changedRequests, 'no sorted set');
+  open.index.forget(ref('a'));
+  open.index.flush();
+  await open.connection.ping();
+  expect(await open.index.size()).toBe(2);
+  await open.connection.del(open.keys.changedRequests);
+  open.index.forget(ref('@spans/x'));
+  open.index.flush();
+  await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
+  expect(await open.connection.exists(open.keys.changedRequests)).toBe(0);
+  open.index.forget(ref('a'));
+  open.index.flush();
+  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
+  expect(await open.connection.zrange(open.keys.changedRequests, '0', '-1')).toEqual(['r:1']);
+});
+
+test('a change that comes while its request is being indexed is taken once more', async () => {
+  const changes = createChangedRequests(open.connection, open.keys);
+  await changes.noteAll(['r:1', 'r:2'], 0);
+  const first = await changes.take(10);
+  expect(first.changes.map(({ requestId }) => requestId)).toEqual(['r:1', 'r:2']);
+  expect((await changes.take(10)).changes).toEqual([]);
+  await changes.noteAll(['r:1'], 0);
+  await changes.done(first.heldUntil, ['r:1', 'r:2']);
+  expect((await changes.take(10)).changes.map(({ requestId }) => requestId)).toEqual(['r:1']);
 });

@@ -36,6 +36,24 @@ function withHeaders(options: McpServerOptions, headers: Record<string, string>)
   return { ...options, transport: { ...options.transport, headers } };
 }
 
+test('a wrong path is reported with the status and the address, without what may be a key', async () => {
+  const server = createServer((_request, response) => void response.writeHead(404).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const path = `http://127.0.0.1:${port}/wrong`;
+  const url = `${path}/${'k'.repeat(25)}?token=secret-value`;
+  const opened = await openSession({
+    server: { ...legacy.options, transport: { kind: 'http', url, headers: {} } },
+    memory: { legacyOnly: false, sseOnly: false },
+    probeTimeoutMs: 5_000,
+    stopped: new AbortController().signal,
+    logger: SILENT,
+  });
+  expect(opened).toMatchObject({ ok: false, fault: { type: 'network', message: `HTTP 404 at ${path}/…` } });
+});
+
 test.each([404, 400])(
   'a lost session, reported by %i, is opened again and the refused call repeated',
   async (status) => {

@@ -172,13 +172,11 @@ test('a name without an address is a network fault, which advises no registratio
   const fetchFn = createAuthFetch({ serverUrl: PUBLIC, signal: AbortSignal.timeout(5_000), resolve });
   const error: unknown = await fetchFn('https://issuer.example/token').catch((fault: unknown) => fault);
   expect(loginFailureOf(error, 'crm')).toEqual({
-    what: 'The authorization server cannot be reached: fetch failed: getaddrinfo ENOTFOUND issuer.example.',
+    what: 'The authorization server cannot be reached: getaddrinfo ENOTFOUND issuer.example.',
     how: 'Run the command again.',
   });
   const unnamed = { [PRM]: resource({ authorization_servers: ['https://issuer.invalid'] }) };
-  expect(await refusedLogin(unnamed)).toMatch(
-    /cannot be reached: fetch failed: getaddrinfo .*issuer\.invalid/,
-  );
+  expect(await refusedLogin(unnamed)).toMatch(/cannot be reached: getaddrinfo .*issuer\.invalid/);
 });
 
 test('a name that is not resolved holds nobody longer than the time limit', async () => {

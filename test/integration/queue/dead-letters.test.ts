@@ -69,9 +69,11 @@ describe('the list', () => {
       attempts: 1,
       ended_at: expect.any(String) as string,
     });
-    // The sweeper checks the job of a directive that was cancelled before it was taken once more.
-    const left = await dueAt(open, Number.MAX_SAFE_INTEGER);
-    expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
+    // The sweeper checks the job of a directive that was cancelled before it was taken once more. The others leave after their end.
+    await vi.waitFor(async () => {
+      const left = await dueAt(open, Number.MAX_SAFE_INTEGER);
+      expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
+    }, 5_000);
   });
 
   test('gets from the sweeper what a worker did not list because it died after the end', async () => {
@@ -97,13 +99,13 @@ describe('the list', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: inTenDays });
     try {
       await ended(failing('auth'));
-      await open.dead.expire(60_000);
+      await open.dead.expire(() => 60_000);
       expect(await open.dead.size()).toBe(1);
     } finally {
       vi.useRealTimers();
     }
     await vi.waitFor(async () => {
-      await open.dead.expire(0);
+      await open.dead.expire(() => 0);
       expect(await open.dead.size()).toBe(0);
     }, 5_000);
   });
@@ -131,6 +133,30 @@ describe('the list', () => {
       after = page.next;
     }
     expect(seen).toEqual(['c-0', 'c-2', 'c-4']);
+  });
+
+  test('is counted by lane, type of error and hour, and filtered by time', async () => {
+    await open.startWorker(asTold);
+    await ended(
+      ...['timeout', 'auth', 'timeout'].map((type, number) => failing(type, { id: `c-${number}` })),
+    );
+    const { client } = open;
+    const { groups, total, groups_left_out } = await client.deadLetterGroups();
+    expect([total, groups_left_out]).toEqual([3, 0]);
+    expect(groups).toMatchObject([
+      { lane: LANE, error_type: 'timeout', count: 2 },
+      { lane: LANE, error_type: 'auth', count: 1 },
+    ]);
+    const [largest] = groups;
+    expect(largest?.hours.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+    const first = largest?.first_at ?? '';
+    const afterAll = new Date(Date.parse(largest?.last_at ?? '') + 60_000).toISOString();
+    const listed = async (since: string, until: string): Promise<number> =>
+      (await client.deadLetters({ since, until, error_type: 'timeout' })).dead_letters.length;
+    expect(await listed(first, afterAll)).toBe(2);
+    expect(await listed(afterAll, '2999-01-01T00:00:00Z')).toBe(0);
+    expect(await client.redrive({ since: afterAll })).toMatchObject({ redriven: [], left: 0 });
+    expect((await client.redrive({ until: afterAll, error_type: 'auth' })).redriven).toHaveLength(1);
   });
 
   test('omits what the journal has deleted, and a redrive removes it', async () => {
@@ -234,7 +260,7 @@ describe('a redrive', () => {
   test('that died between the successor and the list makes no second one', async () => {
     const directive = failing('auth');
     await endedAndStopped(directive);
-    const entries = await open.dead.page(0, 10);
+    const entries = await open.dead.page('default', 0, 10);
     await open.client.redrive({ all: true });
     for (const entry of entries) await open.dead.add(entry);
     expect(await open.client.redrive({ all: true })).toMatchObject({

@@ -1,18 +1,25 @@
 /** What comes in, in steps and in one script, on a real Redis: the same is accepted, announced and enqueued.
  *  It must never need a worker. */
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { envelopeIn, type JobData } from '../../../src/queue/job.ts';
 import { createEntrance } from '../../../src/queue/entrance.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
-import { NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
+import type { WithAcceptance } from '../../../src/journal/journal.ts';
+import { createLaneFreedom } from '../../../src/queue/lane-freedom.ts';
+import { type LocalLanes, NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { createPreparer } from '../../../src/queue/prepare.ts';
 import { createSubmitter } from '../../../src/queue/submit.ts';
+import { RUN_ENTRY, RUN_LANE, wakeJob } from '../../../src/queue/run-wake.ts';
 import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
-import { endOf, LANE, toolCall } from '../../support/journal.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { acceptance, endOf, LANE, toolCall } from '../../support/journal.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
+import { plainTurn } from '../../support/plain-turn.ts';
 
 const REQUEST_BYTES = 100_000;
 
@@ -20,19 +27,33 @@ const redis = useRedis();
 const open = eachTest(() => openStore(redis.url, { requestBytes: REQUEST_BYTES }));
 
 let base = '';
+/** What left the share of its tenant. */
+let left: string[] = [];
 /** Whether a submission was confirmed, and what was enqueued by then. */
 let confirmed: { jobs: number }[] = [];
 
 /** As the service makes it; `confirm` looks at what is there. */
 function submit(...calls: ToolExec[]) {
+  return submitWith(NO_LOCAL_LANES, calls);
+}
+
+function submitWith(local: LocalLanes, calls: ToolExec[], isFree = async (_lane: string) => true) {
   const { store, journal, index, lanes } = open;
+  const leave = async (ids: readonly string[]): Promise<void> => void left.push(...ids);
   const confirm = async () => async (): Promise<void> =>
     void confirmed.push({ jobs: await open.connection.llen(`${base}wait`).catch(() => -1) });
   const submitter = createSubmitter({
     journal,
-    entrance: createEntrance({ index, lanes, local: NO_LOCAL_LANES, confirm, ordered: true }),
+    entrance: createEntrance({
+      index,
+      lanes,
+      local,
+      isFree,
+      confirm,
+      ordered: true,
+    }),
     preparer: createPreparer(store.catalog, () => null),
-    capacity: { reserve: async () => {}, requireMemory: async () => {} },
+    capacity: { reserve: async () => leave, requireMemory: async () => {} },
     argumentsBytes: 1_000_000,
     requestBytes: REQUEST_BYTES,
     reports: NO_REPORTS,
@@ -66,6 +87,7 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     expect(await laneScriptsOn(connection, keys.prefix).check()).toBeNull();
     base = lanes.scriptedBase(LANE) ?? '';
     confirmed = [];
+    left = [];
     if (way === 'in steps') vi.spyOn(lanes, 'scriptedBase').mockReturnValue(null);
     else for (const name of ['enqueue', 'enqueueAll'] as const) vi.spyOn(lanes, name).mockRejectedValue(name);
   });
@@ -89,11 +111,19 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     const { directives } = await submit(call);
     const { data, opts, timestamp, ...others } = await jobOf(call);
     expect(others).toEqual({ name: 'directive', delay: '0', priority: '0' });
-    expect(JSON.parse(opts ?? '')).toEqual({ attempts: 0, jobId: idOf(call) });
+    expect(JSON.parse(opts ?? '')).toMatchObject({ attempts: 0 });
     expect(Number(timestamp)).toBeGreaterThan(1_700_000_000_000);
     const { request_id, id } = call;
     const envelope = JSON.parse((await open.journal.envelope(request_id, id)) ?? '') as object;
-    expect(JSON.parse(data ?? '')).toEqual({ request_id, id, digest: directives[0]?.digest, envelope });
+    const job = JSON.parse(data ?? '') as JobData;
+    // Its format is that of the text, which leaves the ids out.
+    const carried = { ...envelopeIn(job), format: 4 };
+    expect({ ...job, envelope: carried }).toEqual({
+      request_id,
+      id,
+      digest: directives[0]?.digest,
+      envelope,
+    });
   });
 
   test('has a job without its body where that is large', async () => {
@@ -109,6 +139,7 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     const before = await Promise.all(calls.map(jobOf));
     const { directives } = await submit(...calls);
     expect(directives.map(({ status }) => status)).toEqual(['existing', 'existing']);
+    expect(left).toEqual(calls.map(({ id }) => id));
     expect([await waiting(), await Promise.all(calls.map(jobOf))]).toEqual([calls.map(idOf), before]);
     const [first] = calls as [ToolExec];
     const { request_id, id } = first;
@@ -161,4 +192,113 @@ test('a repeat in one script of what has ended, or has gone to another lane, add
   const { directives } = await submit(ended, moved);
   expect(directives.map(({ status }) => status)).toEqual(['existing', 'existing']);
   expect(await waiting()).toEqual([]);
+});
+
+test('what this process could take itself goes through a lane that others have paused or limited', async () => {
+  const { lanes, connection } = open;
+  expect(await laneScriptsOn(connection, open.keys.prefix).check()).toBeNull();
+  base = lanes.scriptedBase(LANE) ?? '';
+  const taken: string[] = [];
+  const local: LocalLanes = { canTake: () => true, take: (_lane, { id }) => taken.push(id) > 0 };
+  let [at, looks] = [0, 0];
+  const isFree = createLaneFreedom(
+    (lane) => {
+      looks += 1;
+      return lanes.isFree(lane);
+    },
+    () => at,
+  );
+  const enter = async (id: string): Promise<number> => {
+    await submitWith(local, [toolCall({ id })], isFree);
+    return (await waiting()).length;
+  };
+  expect([await enter('free'), await enter('again'), looks]).toEqual([0, 0, 1]);
+  await connection.hset(`${base}meta`, 'paused', 1);
+  at += 2_000;
+  expect(await enter('paused')).toBe(1);
+  await connection.hdel(`${base}meta`, 'paused');
+  await lanes.setGlobalConcurrency(LANE, 1);
+  at += 2_000;
+  expect(await enter('limited')).toBe(2);
+  await lanes.setGlobalConcurrency(LANE, null);
+  await lanes.pauseFor(LANE, 60_000);
+  at += 2_000;
+  expect(await enter('halted')).toBe(3);
+  await connection.del(`${base}limiter`);
+  at += 2_000;
+  expect(await enter('over')).toBe(3);
+  expect(taken).toEqual(['free', 'again', 'over']);
+  expect(await createLaneFreedom(() => Promise.reject(new Error('away')))(LANE)).toBe(false);
+});
+
+describe('a run in one script', () => {
+  /** Looks at the run after 5 s, and at `ids` too. */
+  function togetherIn(lane: string, ...ids: string[]): WithAcceptance {
+    base = open.lanes.scriptedBase(lane) ?? '';
+    const announcements = [RUN_ENTRY, ...ids].map((id) => ({ id, afterMs: 5_000 }));
+    return { announcements, laneBase: base, inlineBytes: 32_768 };
+  }
+
+  const runOf = (requestId: string) => {
+    const run = { requestId, digest: 'd', agent: 'a', spec: '{}', traceparent: newTraceparent() };
+    return { run, job: wakeJob(requestId, 0), key: jobId(requestId, wakeJob(requestId, 0).id) };
+  };
+
+  function turnOf(requestId: string, version: number, directives: ToolExec[]) {
+    const accepted = directives.map((each) => acceptance(each));
+    return { ...plainTurn(requestId), version, token: randomUUID(), directives: accepted };
+  }
+
+  beforeEach(async () => {
+    expect(await laneScriptsOn(open.connection, open.keys.prefix).check()).toBeNull();
+  });
+
+  test('starts with its entry and the job of its first turn, and a repeat brings back what was lost', async () => {
+    const { run, job, key } = runOf('r:1');
+    const together = togetherIn(RUN_LANE);
+    for (const kind of ['started', 'existing', 'existing']) {
+      expect(await open.runs.start(run, together)).toMatchObject({ kind });
+      expect([await waiting(), await announced()]).toEqual([[key], [`r:1/${RUN_ENTRY}`]]);
+      const { data, opts, ...others } = await open.connection.hgetall(base + key);
+      expect(JSON.parse(data ?? '')).toEqual(job);
+      expect(JSON.parse(opts ?? '')).toMatchObject({ attempts: 0 });
+      expect(others).toMatchObject({ name: 'directive', delay: '0', priority: '0' });
+      await open.lanes.removeJob(RUN_LANE, job.request_id, job.id);
+    }
+    expect(await open.runs.start({ ...run, digest: 'other' }, together)).toMatchObject({ kind: 'conflict' });
+    await open.runs.commit(turnOf('r:1', 0, []));
+    expect(await open.runs.start(run, together)).toMatchObject({ kind: 'existing', status: 'running' });
+    expect(await waiting()).toEqual([]);
+  });
+
+  test('takes its turn with the jobs of what it asks for; neither a repeat nor a late turn adds another', async () => {
+    const { run } = runOf('r:2');
+    await open.runs.start(run);
+    const calls = ['c:1', 'c:2'].map((id) => toolCall({ request_id: 'r:2', id })) as [ToolExec, ToolExec];
+    const together = togetherIn(LANE, ...calls.map(({ id }) => id));
+    const turn = turnOf('r:2', 0, calls);
+    expect(await open.runs.commit(turn, together)).toMatchObject({ kind: 'committed', version: 1 });
+    expect(await waiting()).toEqual(calls.map(idOf));
+    expect(await announced()).toEqual([RUN_ENTRY, 'c:1', 'c:2'].map((id) => `r:2/${id}`));
+    expect(await dataOf(calls[0])).toMatchObject({
+      id: 'c:1',
+      envelope: { format: 4, directive: { type: 'tool_exec' } },
+    });
+    for (const { request_id, id } of calls) await open.lanes.removeJob(LANE, request_id, id);
+    expect(await open.runs.commit(turn, together)).toMatchObject({ kind: 'committed', version: 1 });
+    const late = turnOf('r:2', 0, [toolCall({ request_id: 'r:2', id: 'c:3' })]);
+    expect(await open.runs.commit(late, together)).toEqual({ kind: 'version' });
+    expect([await waiting(), (await announced()).length]).toEqual([[], 3]);
+  });
+
+  test('refused, it leaves nothing behind', async () => {
+    const { run } = runOf('r:3');
+    const large = { ...run, spec: 'x'.repeat(REQUEST_BYTES) };
+    expect(await open.runs.start(large, togetherIn(RUN_LANE))).toMatchObject({ kind: 'no_room' });
+    await open.runs.start(run);
+    const calls = batch(2).map((each) => ({ ...each, request_id: 'r:3' }));
+    const refused = { ...turnOf('r:3', 0, calls), maxOpen: 1 };
+    expect(await open.runs.commit(refused, togetherIn(LANE, 'c:0'))).toMatchObject({ kind: 'overflow' });
+    expect([await waiting(), await announced()]).toEqual([[], []]);
+  });
 });

@@ -67,7 +67,7 @@ function openLane(backendOf: (connection: RedisConnection) => typeof createRedis
       const keys = await (connection as Redis).keys(`{lanes}:${lane}:*`);
       return keys
         .map((key) => key.split(':').slice(2).join(':'))
-        .filter((key) => !/^(meta|id|events|marker|stalled-check|limiter)$/.test(key));
+        .filter((key) => !/^(meta|id|events|marker|stalled-check|limiter|taken:.*)$/.test(key));
     },
     async [Symbol.asyncDispose]() {
       for (const end of waiting.values()) end();
@@ -139,6 +139,15 @@ describe.each([
     expect((await lane.queue.getJob('a/1'))?.data).toEqual({ text: 'of a/1' });
   });
 
+  test('keeps the order of many that are added together, behind one that was there', async () => {
+    await using lane = openLane(backendOf);
+    await lane.add('a/130');
+    const ids = Array.from({ length: 130 }, (_, index) => `a/${index + 1}`);
+    await lane.queue.addBulk(ids.map((jobId) => ({ name: 'directive', data: {}, opts: { jobId } })));
+    const waiting = await lane.queue.getJobs('waiting', 0, -1, true);
+    expect(waiting.map(({ id }) => id)).toEqual(['a/130', ...ids.slice(0, -1)]);
+  });
+
   test('is not taken from while it is paused', async () => {
     await using lane = openLane(backendOf);
     await lane.queue.pause();
@@ -158,7 +167,8 @@ describe.each([
     for (const id of ['a/1', 'a/2']) await lane.add(id);
     lane.work(2, true);
     lane.work(2, true);
-    await eventually(() => lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1']);
+    expect(await lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
     lane.letGo('a/1');
     await eventually(() => lane.taken).toEqual(['a/1:of a/1', 'a/2:of a/2']);
     lane.letGo('a/2');
@@ -242,6 +252,13 @@ describe('our scripts', () => {
     const [first, repeated] = [await end(), await end()];
     expect([first[1], repeated[1]]).toEqual(['a/2', 'a/2']);
     expect(await lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
+    // So many that were taken since are looked at.
+    const newer = Array.from({ length: 127 }, (_, number) => `newer/${number}`);
+    await connection.lpush(lane.queue.toKey('active'), ...newer);
+    expect((await end())[1]).toBe('a/2');
+    await connection.lpush(lane.queue.toKey('active'), 'newest/1');
+    expect(await end()).toBeUndefined();
+    expect(await lane.counts()).toEqual({ waiting: 1, active: 129, delayed: 0 });
   });
 
   test('answer once that nothing waits, without a look, and look again when something was added', async () => {

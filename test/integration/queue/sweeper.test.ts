@@ -139,12 +139,12 @@ describe('a deadline that passed', () => {
     await passed(call);
     await open.sweeper().sweep();
     await open.lanes.enqueue(LANE, jobOf(call));
-    const buried = await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES');
+    const buried = await open.connection.zrange(open.keys.dead('default'), '0', '-1', 'WITHSCORES');
     await makeSettledDue();
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(0);
     await emptied();
-    expect(await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES')).toEqual(buried);
+    expect(await open.connection.zrange(open.keys.dead('default'), '0', '-1', 'WITHSCORES')).toEqual(buried);
   });
 
   test('is recorded once by many sweepers', async () => {

@@ -58,6 +58,31 @@ test('a directive that nobody takes says that its lane has no worker, until one 
   expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
 });
 
+test('a directive whose worker is lost says so from the end of the lease on, and who is missing', async () => {
+  await using open = await openPipeline(redis.url);
+  const one = call({ deadline_ms: 60_000 });
+  const requestId = await submitted(open, [one]);
+  const digest = (await open.recordOf(one))?.digest ?? '';
+  const claimed = { requestId, id: one.id, digest, leaseMs: 60_000, token: 'dead' };
+  expect((await open.journal.claim(claimed)).kind).toBe('granted');
+  expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
+  const [state] = open.keys.request(requestId);
+  const leaseEnd = 1_700_000_000_000;
+  await open.connection.hset(state, `${one.id}|lease_until`, leaseEnd);
+  const since = `worker lost; waits for a worker: since ${new Date(leaseEnd).toISOString()}`;
+  const said = { reason: 'worker_lost', until: null, message: `${since}, no worker serves the lane ${LANE}` };
+  expect(await open.client.directive(requestId, one.id)).toMatchObject({ status: 'running', waiting: said });
+  expect((await open.client.request(requestId))?.directives).toMatchObject([{ waiting: said }]);
+  await open.index.add([{ requestId, id: one.id }], 0);
+  await open.sweeper().sweep();
+  await open.index.add([{ requestId, id: one.id }], 0);
+  await open.sweeper().sweep();
+  expect(waitsIn(await open.log(requestId))).toMatchObject([{ call_id: one.id, ...said }]);
+  await open.store.catalog.workers.beat('w', PRESENT);
+  const alone = async () => (await open.client.directive(requestId, one.id))?.waiting?.message;
+  await expect.poll(alone).toBe(since);
+});
+
 test('of a server that is down it is said why and how often it was tried, also by the end at the deadline', async () => {
   await using open = await openPipeline(redis.url);
   const { workers, published } = open.store.catalog;
@@ -125,15 +150,30 @@ test('a pause of the lane and a lane that is full are said as what they are', as
   await other.resultOf(second);
 });
 
-test('of a long lane a few directives are told at once, and the others later', async () => {
+test('of a long lane a few directives are told at once and the others later, and what has no job gets one at once', async () => {
   await using open = await openPipeline(redis.url);
-  const requestId = await submitted(open, calls(100));
+  const directives = calls(100);
+  const requestId = await submitted(open, directives);
+  const last = directives.at(-1)?.id ?? '';
+  await open.lanes.removeJob(LANE, requestId, last);
+  expect(await open.jobs()).toBe(99);
   const sweeper = open.sweeper();
-  expect(await sweeper.sweep()).toBe(100);
-  const told = waitsIn(await open.log(requestId)).length;
-  expect(told).toBeGreaterThan(0);
-  expect(told).toBeLessThanOrEqual(40);
+  const [seconds] = await open.connection.time();
+  expect(await sweeper.sweep()).toBe(false);
+  const told = waitsIn(await open.log(requestId)).map((wait) => wait.call_id);
+  expect(told.length).toBeGreaterThan(0);
+  expect(told.length).toBeLessThanOrEqual(40);
   expect(await open.jobs()).toBe(100);
+  const looks = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
+  expect(looks).toHaveLength(200);
+  for (const at of looks.filter((_, index) => index % 2 === 1))
+    expect(Number(at)).toBeGreaterThanOrEqual((Number(seconds) + 5) * 1_000);
+  await open.index.add(
+    directives.map(({ id }) => ({ requestId, id })),
+    0,
+  );
+  await open.sweeper().sweep();
+  expect(waitsIn(await open.log(requestId)).length).toBeGreaterThan(told.length);
 });
 
 test('a run that no engine takes a turn of says so once, and not where an engine is there', async () => {

@@ -125,7 +125,9 @@ describe.concurrent('while Redis is away', () => {
   test('a starting process reports it in one sentence with a fix, and ends', async () => {
     const urls = away([await freePort(), await freePort()]);
     const children = urls.flatMap((REDIS_URL) =>
-      ['api', 'worker'].map((role) => spawnNode([PROGRAM, role], { cwd: tmpdir(), env: { REDIS_URL } })),
+      ['api', 'worker'].map((role) =>
+        spawnNode([PROGRAM, role], { cwd: tmpdir(), env: { REDIS_URL, ADJUTANT_PORT: '0' } }),
+      ),
     );
     for (const { exited, lines } of children) {
       expect(await exited).toEqual({ code: 1, signal: null });

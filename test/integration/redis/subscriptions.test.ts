@@ -30,6 +30,7 @@ async function openClient(
   const connection = connectRedis(url, 'submit');
   const listening = connectRedis(listeningUrl, 'subscriber');
   const store = testStore(connection, { prefix });
+  const errors: Error[] = [];
   const opened = createClient(store, listening, {
     preparer: createPreparer(store.catalog, () => null),
     customTypes: new Map(),
@@ -40,9 +41,11 @@ async function openClient(
     maxOpen: null,
     recheckMs: NEVER_MS,
     verifyMs,
+    onError: (error) => void errors.push(error),
   });
   return {
     ...opened,
+    errors,
     listening,
     [Symbol.asyncDispose]: async () => {
       await opened.client.close();
@@ -120,6 +123,35 @@ describe('a waiting call is answered by its announcement', () => {
       await expectToHear(quiet.client);
     }
   });
+});
+
+test('garbage on every channel ends no process, and answers come as before', async () => {
+  await using redis = await startRedis();
+  await using open = await openPipeline(redis.url);
+  await using quiet = await openClient(redis.url, open.prefix);
+  const { connection } = open;
+  const request_id = randomUUID();
+  const head = `${request_id}/a 2`;
+  const texts = ['', 'x', '/', '2 o {', head, `${head} o {`, `${head} o "a"`, `${head} o \u0007a`];
+  const reached: string[] = [];
+  await open.startWorker(async () => {
+    const plain = (await connection.call('PUBSUB', 'CHANNELS', '*')) as string[];
+    const sharded = (await connection.call('PUBSUB', 'SHARDCHANNELS', '*')) as string[];
+    for (const text of texts) {
+      for (const name of plain) await connection.publish(name, text);
+      for (const name of sharded) await connection.spublish(name, text);
+    }
+    reached.push(...plain);
+    return { result: okResult('done') };
+  });
+  expect((await quiet.client.execute(call(request_id))).data).toMatchObject({ result: { ok: true } });
+  expect(reached).toContain(open.keys.cancellations);
+  expect(reached).toContainEqual(expect.stringContaining(':inbox:'));
+  // Of the inbox and of the cancellations, one each.
+  expect(open.errors.concat(quiet.errors).map(({ message }) => message)).toEqual([
+    expect.stringContaining('cancellations cannot be read'),
+    expect.stringContaining('inbox:'),
+  ]);
 });
 
 describe('subscriptions', () => {
@@ -200,6 +232,30 @@ describe('subscriptions', () => {
     expect(heard).toEqual(['last']);
     await closeRedis(witness);
   });
+});
+
+test('a channel reports what it could not read once, and counts it as missed', async () => {
+  await using redis = await startRedis();
+  const publishing = connectRedis(redis.url, 'commands');
+  const listening = connectRedis(redis.url, 'subscriber');
+  const errors: string[] = [];
+  const onError = ({ message }: Error): void => void errors.push(message);
+  const subscriptions = createSubscriptions({ listening, publishing, onError });
+  const heard: string[] = [];
+  const last = Promise.withResolvers<void>();
+  await subscriptions.open('plain', 'news', {
+    hear(message) {
+      if (message === 'last') return last.resolve();
+      throw new SyntaxError(message);
+    },
+    missed: () => void heard.push('missed'),
+  });
+  for (const text of ['secret', 'secret', 'last']) await publishing.publish('news', text);
+  await last.promise;
+  expect(heard).toEqual(['missed', 'missed']);
+  expect(errors).toEqual([expect.stringMatching(/^a message on news cannot be read(?!.*secret)/)]);
+  subscriptions.close();
+  await Promise.all([closeRedis(publishing), closeRedis(listening)]);
 });
 
 test('/readyz reports when announcements do not arrive, and when they arrive again', async () => {

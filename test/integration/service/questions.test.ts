@@ -102,6 +102,28 @@ const done = (label: string) =>
     .filter((line) => line.startsWith(`book ${label} `));
 
 describe.each(['modern', 'legacy'])('a tool of a %s server that asks', (server) => {
+  test('is listed among what people are asked, until it has its answer', async () => {
+    const call = await start(`${server}.book`);
+    const [question] = await asked(call);
+    const listed = async () =>
+      (await client.approvals()).approvals.filter(({ request_id: id }) => id === call.request_id);
+    await expect.poll(listed, { timeout: 20_000, interval: 50 }).toMatchObject([
+      {
+        kind: 'question',
+        call_id: 'c',
+        input_id: 'c.1',
+        tool: `${server}.book`,
+        agent: null,
+        message: question?.message,
+        since: expect.any(String),
+        deadline_at: question?.deadline_at,
+      },
+    ]);
+    await client.answer(call.request_id, 'c.1', { action: 'decline' });
+    await payloadOf(call);
+    expect(await listed()).toEqual([]);
+  });
+
   test('waits visibly, gets the answer with the defaults, and acts once', async () => {
     const call = await start(`${server}.book`);
     const [question] = await asked(call);

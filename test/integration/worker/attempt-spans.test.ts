@@ -11,6 +11,7 @@ import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { type Execute, fails } from '../../support/executors.ts';
 import { ask, modelParts, openChain } from '../../support/model-pipeline.ts';
 import { openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -65,8 +66,7 @@ describe('arguments and results', () => {
 
 test('a worker that takes a call after its deadline reports its end, and no attempt', async () => {
   const one = await open.accepted({ deadline_ms: 60_000 });
-  const [state] = open.keys.request(one.request_id);
-  await open.connection.hset(state, `${one.id}|deadline_at`, Date.now() - 1_000);
+  await passDeadline(open, one.request_id, one.id);
   const spans = keptSpans();
   await open.attempt(open.attemptParts(undefined, { spans }), one);
   expect(spans.kept).toMatchObject([
@@ -81,8 +81,7 @@ test('the sweeper that ends a call at its deadline reports why it waited', async
     await open.sweeper(50, spans).sweep();
   };
   await look(NO_SPANS);
-  const [state] = open.keys.request(one.request_id);
-  await open.connection.hset(state, `${one.id}|deadline_at`, Date.now() - 1_000);
+  await passDeadline(open, one.request_id, one.id);
   const spans = keptSpans();
   await look(spans);
   const waited = { name: 'directive.waiting', attributes: { 'adjutant.wait.reasons': ['no_worker'] } };

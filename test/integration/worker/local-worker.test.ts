@@ -1,9 +1,10 @@
 /** Directives that a worker takes without a job: from the engine of its own process.
  *  It must never enqueue them itself: what is not taken, or was taken by a dead worker, the sweeper must find. */
 import { expect, test } from 'vitest';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
-import { openPipeline } from '../../support/pipeline.ts';
+import { calls, openPipeline } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -43,6 +44,31 @@ test('a full lane takes nothing more, and a job waits until a slot is free', asy
   for (const { call } of calls)
     expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
   expect(most).toBe(2);
+});
+
+test('a job that waits for a slot comes before those that are taken after it', async () => {
+  const [long, first] = [untilResumed(), untilResumed()];
+  const ran: string[] = [];
+  const execute: Execute = async (directive, context) => {
+    const position = ran.push(directive.id);
+    const held = [long, first][position - 1];
+    return held ? held.execute(directive, context) : done;
+  };
+  const worker = await open.startWorker(execute, { concurrency: 2 });
+  const { call, job } = await accepted();
+  expect(worker.take(LANE, job)).toBe(true);
+  await long.started;
+  const jobs = calls(4);
+  await open.client.submit(jobs[0] as ToolExec);
+  await first.started;
+  await open.client.submit(jobs[1] as ToolExec);
+  await expect.poll(async () => (await open.lanes.counts(LANE)).active).toBe(2);
+  for (const later of jobs.slice(2)) await open.client.submit(later);
+  first.resume();
+  for (const each of jobs) await open.resultOf(each);
+  expect(ran).toEqual([call, ...jobs].map(({ id }) => id));
+  long.resume();
+  await open.resultOf(call);
 });
 
 test.each([

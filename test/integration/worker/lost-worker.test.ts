@@ -2,13 +2,20 @@
  *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
 import { describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { prepareScripts } from '../../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
+import type { JobData } from '../../../src/queue/job.ts';
+import { createLaneClaims, type HeldJob } from '../../../src/queue/lane-claims.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { claimOf, dueAt, failureOf, jobOf, LANE, originOf } from '../../support/journal.ts';
-import { errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
+import { call, errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
+import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -29,8 +36,7 @@ async function dieWith(call: ToolExec): Promise<void> {
 
 /** Its deadline passes now. */
 async function expire({ request_id, id }: ToolExec): Promise<void> {
-  const [state] = open.keys.request(request_id);
-  await open.connection.hset(state, `${id}|deadline_at`, Date.now() - 1_000);
+  await passDeadline(open, request_id, id);
 }
 
 const ONE_END = ['ai.tool.started', 'ai.tool.result'];
@@ -319,4 +325,90 @@ test('a job while another worker holds the claim waits for the end of the lease'
   const record = await open.recordOf(call);
   const outcome = await open.attempt(open.attemptParts(), call);
   expect(outcome).toEqual({ kind: 'later', at: record?.leaseUntil });
+});
+
+describe('a job that comes with its claim', () => {
+  type Submitted = ReturnType<typeof call>;
+
+  async function submitted(): Promise<Submitted> {
+    const made = call({ effect: 'once' });
+    await open.client.submit(made);
+    return made;
+  }
+
+  /** As a worker takes it; nobody makes its attempt yet. */
+  async function taken({ request_id, id }: Submitted): Promise<[JobData, HeldJob | null]> {
+    const { connection, keys } = open;
+    const gate = { reserve: () => true, release: () => {}, mayGoOn: () => true };
+    const ofJournal = { keyPrefix: keys.prefix, sweep: keys.sweep, serial: '' };
+    const more = { owesStart: true, confirm: async () => null, ...gate };
+    const claims = createLaneClaims({ lane: LANE, leaseMs: 60_000, ...ofJournal, ...more });
+    const base = `${lanePrefix(keys.prefix, LANE)}:${LANE}:`;
+    const run = prepareScripts(connection);
+    const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
+    const reply = await taker.take('lock');
+    return [JSON.parse(String(reply[3])), claims.heldJob(`${request_id}/${id}`)];
+  }
+
+  async function write(
+    { request_id, id }: Submitted,
+    fields: Record<string, number | string>,
+  ): Promise<void> {
+    const [state] = open.keys.request(request_id);
+    for (const [name, value] of Object.entries(fields))
+      await open.connection.hset(state, `${id}|${name}`, value);
+  }
+
+  test('and whose worker dies before the start is reported is made by the next worker, though its policy is once', async () => {
+    const made = await submitted();
+    const [job] = await taken(made);
+    await write(made, { lease_until: 1 });
+    const { execute, ran } = inTurn(done);
+    expect(await attemptDirective(open.attemptParts(execute), job, LANE)).toMatchObject({ errorType: null });
+    expect([ran.length, await open.typesOf(made)]).toEqual([1, ONE_END]);
+    expect(await open.recordOf(made)).toMatchObject({ redeliveries: 1 });
+  });
+
+  test('and kills each worker before the start is reported ends as worker_lost', async () => {
+    const made = await submitted();
+    const [job] = await taken(made);
+    await write(made, { lease_until: 1, redeliveries: 3 });
+    const { execute, ran } = inTurn(done);
+    await attemptDirective(open.attemptParts(execute), job, LANE);
+    expect(errorOf(await open.resultOf(made))).toMatchObject({
+      type: 'worker_lost',
+      details: { redeliveries: 4 },
+    });
+    expect(ran).toEqual([]);
+  });
+
+  test('that runs out before the start is reported is left to the next worker', async () => {
+    const made = await submitted();
+    const [job, held] = await taken(made);
+    await write(made, { lease_until: 1 });
+    const { execute, ran } = inTurn(done);
+    expect(await attemptDirective(open.attemptParts(execute), job, LANE, held)).toEqual({ kind: 'done' });
+    expect([ran, await open.typesOf(made)]).toEqual([[], []]);
+  });
+
+  test('and is cancelled before a worker puts it off ends so, without a word of a possible execution', async () => {
+    const made = await submitted();
+    const [job, held] = await taken(made);
+    await open.client.cancel(made.request_id, made.id);
+    const parts = open.attemptParts();
+    parts.running.stopAll('shutdown');
+    const outcome = await attemptDirective(parts, job, LANE, held);
+    expect(outcome).toMatchObject({ kind: 'done', errorType: 'cancelled' });
+    expect(errorOf(await open.resultOf(made)).details).not.toHaveProperty('outcome');
+  });
+
+  test('and whose earlier worker died during the call is not given back by a worker that puts it off', async () => {
+    const made = await submitted();
+    await write(made, { status: 'running', started_at: 1, fence: 1, claimant: 'earlier/0', lease_until: 1 });
+    const parts = open.attemptParts();
+    parts.running.stopAll('shutdown');
+    const [job, held] = await taken(made);
+    const outcome = await attemptDirective(parts, job, LANE, held);
+    expect(outcome).toMatchObject({ kind: 'done', errorType: 'outcome_unknown' });
+  });
 });

@@ -34,10 +34,10 @@ function call(fields: Partial<Extract<SubmittedDirective, { type: 'tool_exec' }>
 /** The size that the request reports, and the size of its keys. */
 async function bytesOf({ connection, keys }: Pick<Pipeline, 'connection' | 'keys'>, requestId: string) {
   const [state, bodies, log] = keys.request(requestId);
-  const entries = await connection.xrange(log, '-', '+');
+  const entries = await connection.lrange(log, 0, -1);
   const payloads = await connection.keys(`${keys.prefix}:{${requestId}}:payload:*`);
   const texts = [
-    ...entries.map(([, fields]) => fields[1] ?? ''),
+    ...entries,
     ...(await connection.hvals(bodies)),
     ...(await Promise.all(payloads.map(async (key) => (await connection.get(key)) ?? ''))),
   ];
@@ -64,6 +64,21 @@ describe('a request', () => {
     expect(held).toBeGreaterThan(2_102_400);
     expect(said).toBeGreaterThanOrEqual(held);
     expect(said).toBeLessThanOrEqual(held + texts * 1_024);
+  });
+
+  test.each([36, 128])('counts what Redis holds of directives with ids of %i characters', async (length) => {
+    await pipeline.startWorker(async () => ({ result: okResult('done') }));
+    const request_id = randomUUID();
+    const ids = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(length, 'x'));
+    await pipeline.client.submit(ids.map((id) => call({ request_id, id })));
+    for (const id of ids) await pipeline.client.result(request_id, id);
+    const { connection, keys } = pipeline;
+    const held = keys.request(request_id).map((key) => connection.memory('USAGE', key, 'SAMPLES', 0));
+    const used = (await Promise.all(held)).reduce<number>((sum, bytes) => sum + Number(bytes), 0);
+    const { said } = await bytesOf(pipeline, request_id);
+    expect(said / used).toBeGreaterThan(0.95);
+    // Redis packs the fields of so few directives where their ids are short.
+    expect(said / used).toBeLessThan(1.5);
   });
 
   test('leaves no job of a refused directive in a lane without workers, whether it is full or the id is taken', async () => {

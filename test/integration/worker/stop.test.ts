@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Execution } from '../../../src/executors/definition.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
+import { prepareScripts } from '../../../src/journal/scripts.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -115,6 +117,33 @@ test('a job that comes after the stop is returned unchanged', async () => {
   expect((await open.attempt(parts, directive)).kind).toBe('later');
   expect(await open.recordOf(directive)).toMatchObject({ status: 'accepted', fence: 0 });
 });
+
+test.each<[string, (parts: ReturnType<typeof open.attemptParts>) => void]>([
+  ['after the stop', ({ running }) => running.stopAll('shutdown')],
+  ['while its server is down', ({ breaker }) => breaker.down(LANE, 60_000)],
+])(
+  'a job that was claimed as it was taken and comes %s is given back, and is no attempt',
+  async (_when, hinder) => {
+    const execute = untilResumed();
+    const parts = open.attemptParts(execute.execute);
+    const directive = await open.accepted();
+    const job = jobOf(directive);
+    const ofRequest = [...open.keys.request(directive.request_id), open.keys.sweep];
+    const asked = [directive.id, job.digest, 60_000, 20, 'token', '', LANE];
+    const reply = await prepareScripts(open.connection)('claim', ofRequest, asked);
+    const held = {
+      token: 'token',
+      reply,
+      askedAt: performance.now(),
+      end: async () => [],
+      slotPassed: () => false,
+    };
+    hinder(parts);
+    expect((await attemptDirective(parts, job, LANE, held)).kind).toBe('later');
+    expect(await open.recordOf(directive)).toMatchObject({ status: 'waiting', fence: 1, released: 1 });
+    expect(execute.ran).toEqual([]);
+  },
+);
 
 test('workers that come and go lose nothing and repeat nothing', async () => {
   const runs = new Map<string, number>();

@@ -29,9 +29,10 @@ test('hands a place to the caller that has waited longest, before any new one', 
   semaphore.release();
   expect(semaphore.tryTake()).toBe(false);
   await first;
-  expect(order).toEqual(['first']);
+  expect([order, semaphore.isAwaited()]).toEqual([['first'], true]);
   semaphore.release();
   await second;
+  expect(semaphore.isAwaited()).toBe(false);
   expect(order).toEqual(['first', 'second']);
 });
 

@@ -260,6 +260,13 @@ describe('a run', () => {
     ]);
   });
 
+  test('does not say that it waits for a call that has ended', () => {
+    const waiting = { ...VIEW, waiting_for: [{ kind: 'tool', id: 'tool-1-1', name: 's.t' } as const] };
+    expect(runLines(waiting, plain, new Map([['tool-1-1', 'succeeded']]))).toContain(
+      '  tool  tool-1-1  s.t  succeeded, and not read yet',
+    );
+  });
+
   test('that has ended shows how it ended, and how long it took', () => {
     const over = {
       ...VIEW,

@@ -1,6 +1,9 @@
 /** Which stop signals are gentle, which are echoes, and which force the end.
  *  It must not send any: the end-to-end test does. */
 import { expect, test } from 'vitest';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
+import { cancelOnInterrupt } from '../../../src/cli/cancel-on-interrupt.ts';
 import { createInterruption } from '../../../src/cli/interruption.ts';
 
 function interruption() {
@@ -30,4 +33,20 @@ test.each([
   clock.ms += ms;
   for (const signal of later) receive(signal);
   expect(forced).toEqual(expected);
+});
+
+test('a cancellation that is refused is reported with its cause', async () => {
+  const detail = 'the key has not the scope cancel.';
+  const refused = async (): Promise<never> => {
+    throw new DirectiveRefused(problem('forbidden', { detail }));
+  };
+  const stop = new AbortController();
+  const client = { cancel: refused } as unknown as DirectiveClient;
+  using cancellation = cancelOnInterrupt({ client, interrupt: stop.signal });
+  cancellation.watch('r', 'a');
+  expect(cancellation.unconfirmed('look').message).toContain('has not been confirmed');
+  stop.abort();
+  await expect.poll(() => cancellation.unconfirmed('look').message).toContain(`was refused: ${detail}`);
+  expect(cancellation.unconfirmed('look').message).not.toContain('..');
+  expect(cancellation.unconfirmed('look')).toMatchObject({ how: 'look', exitCode: 130 });
 });

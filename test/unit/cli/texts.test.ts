@@ -4,6 +4,8 @@ import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-n
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
 import { roleFindings, workerFindings } from '../../../src/cli/commands/doctor.ts';
+import { createKey } from '../../../src/cli/commands/keys.ts';
+import type { AccessClient, SubmittedKey } from '../../../src/contract/access.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import { printFailure } from '../../../src/cli/failure-lines.ts';
@@ -30,6 +32,30 @@ describe('a table', () => {
   test('has a line for each row, whatever the name of a tool holds', () => {
     const breaks = '\t\n\u000B\f\r\u0085\u2028\u2029';
     expect(table([[`tool${breaks}forged  read`, 'once']])).toEqual(['tool forged  read  once']);
+  });
+});
+
+describe('a new key', () => {
+  const made: SubmittedKey[] = [];
+  const keys = {
+    create: async (key: SubmittedKey) => {
+      made.push(key);
+      return Promise.reject(new Error('enough'));
+    },
+  } as unknown as AccessClient;
+  const terminal = createTerminal(textStream(false), textStream(false));
+  const invocation = { keys, terminal, json: false };
+
+  test('takes scopes with commas', async () => {
+    await expect(createKey(invocation, 'ci', { scopes: ['submit,read', 'cancel'] })).rejects.toThrow(
+      'enough',
+    );
+    expect(made.at(-1)?.scopes).toEqual(['submit', 'read', 'cancel']);
+  });
+
+  test('says of a bare number which units there are', async () => {
+    const created = createKey(invocation, 'ci', { scopes: ['read'], expires: '90' });
+    await expect(created).rejects.toMatchObject({ how: expect.stringContaining('30d (days)') as string });
   });
 });
 
@@ -179,6 +205,31 @@ describe('an error', () => {
     const explanation = explain(error);
     expect(explanation?.exitCode).toBe(exitCode);
     expect(explanation?.how).not.toBe('');
+  });
+
+  test('where Redis is away, what was accepted is not known, and the same ids are safe', () => {
+    const away = explain(new ServiceUnavailable('Redis is unreachable', { retryAfterMs: 1_000 }));
+    expect(away?.how).toMatch(/doctor.*may have been accepted: repeat it with the same ids/);
+  });
+
+  test.each([
+    [
+      'the tenant "acme"',
+      'Wait until one of its directives ends; or the operator raises tenants.acme.max_open.',
+    ],
+    ['the service', 'Wait until directives end; or the operator raises limits.max_open.'],
+    ['lane tool.a', 'Try again later, or start more workers.'],
+  ])('%s that is full is mended where it is full', (what, how) => {
+    const detail = `${what} holds its limit of 2 directives; nothing was accepted, try again later`;
+    expect(explain(new DirectiveRefused(problem('lane_full', { detail })))?.how).toBe(how);
+  });
+
+  test.each([
+    ['Request r is still open: it is archived when it has closed.', /^`.*get REQUEST` shows it/],
+    ['Request r has closed, and is not stored in the archive yet.', /again in a moment/],
+    ['The archive holds no request r.', /^Check the id, and the tenant/],
+  ])('of an archive is mended by what it says: %s', (detail, how) => {
+    expect(explain(new DirectiveRefused(problem('not_found', { detail })))?.how).toMatch(how);
   });
 
   test('a refusal names each place', () => {

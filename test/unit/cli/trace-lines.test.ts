@@ -110,6 +110,16 @@ test('each attempt is a line with what followed it', () => {
   ]);
 });
 
+test('a directive whose worker is lost is not drawn as if it ran', () => {
+  const attempts = [attempt([0, 0, 500], { outcome: 'worker_lost', reason: 'worker_lost' })];
+  const lost = directive({ status: 'running', ended_at: null, attempts });
+  const [, ...lines] = drawn(request({ status: 'open', closed_at: null, directives: [lost] }));
+  expect(lines).toEqual([
+    '└─ files.read    │━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌│     +0 ms  2.0 s   worker lost; waits for a worker, d1',
+    '   └─ attempt 1  │━━━━━━━                 │     +0 ms  500 ms  worker lost, queued 0 ms',
+  ]);
+});
+
 test('pauses for one reason that follow each other are one line', () => {
   const pause = { outcome: 'paused', reason: 'rate_limited', delay_ms: 100 };
   const attempts = [

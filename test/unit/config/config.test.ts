@@ -18,6 +18,10 @@ describe('an empty configuration', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       tokenKeys: [],
+      access: {},
+      tenants: new Map(),
+      adminKey: null,
+      insecure: false,
       mcp: { keys_from: [] },
       providers: new Map(),
       models: new Map(),
@@ -55,6 +59,20 @@ describe('an empty configuration', () => {
 });
 
 describe('a server', () => {
+  test('with two ways to reach it is refused in one line that names both', () => {
+    const { errors } = fault(() =>
+      parse({ mcpServers: { a: { command: 'node', url: 'https://x.example/mcp', args: [] } } }),
+    );
+    expect(errors).toEqual([
+      { path: 'mcpServers.a', message: expect.stringMatching(/^has url and command: /) },
+    ]);
+  });
+
+  test('with a url that is none is told which are', () => {
+    const { errors } = fault(() => parse({ mcpServers: { a: { url: 'htp://x' } } }));
+    expect(errors).toEqual([{ path: 'mcpServers.a.url', message: 'must be an http or https URL' }]);
+  });
+
   test('with a command is started, with a url is reached', () => {
     const { mcpServers } = parse({
       mcpServers: { a: { command: 'node' }, b: { url: 'https://x.example/mcp' } },
@@ -112,6 +130,11 @@ describe('each fault names its path', () => {
     ['mcpServers.a.url', { mcpServers: { a: { url: 'file:///etc/passwd' } } }],
     ['mcpServers.a.headers.X', { mcpServers: { a: { url: 'http://x.example', headers: { X: 1 } } } }],
     ['retention.closed_ms', { retention: { closed_ms: 0 } }],
+    ['archive.after_ms', { archive: { folder: 'x', after_ms: 43_200_001 } }],
+    [
+      'archive.after_ms',
+      { archive: { folder: 'x', after_ms: 31_000 }, tenants: { acme: { closed_ms: 60_000 } } },
+    ],
     ['limits.batch', { limits: { batch: 1_001 } }],
     ['worker.drain_ms', { worker: { drain_ms: -1 } }],
   ])('%s', (path, raw) => {
@@ -294,5 +317,21 @@ describe('a file', () => {
     for (let at = 0; at + 5 <= SECRET.length; at += 1) {
       expect(error.message).not.toContain(SECRET.slice(at, at + 5));
     }
+  });
+
+  test.each([
+    ['tenants', { acme: { maxopen: 1 } }, /maxopen is not a known key; did you mean "max_open"/],
+    ['tenants', { Acme: {} }, /must be 1 to 32 characters/],
+    ['archive', { folder: 'a', hold_ms: '1d' }, /hold_ms must be a whole number of milliseconds/],
+    ['archive', { bucket: 'B' }, /must be 3 to 63 characters/],
+  ])('a fault in %s says what would be right: %j', (section, value, says) => {
+    const path = file(JSON.stringify({ [section]: value }));
+    const { faults } = fault(() => loadConfig(path, {}));
+    expect(faults.map((each) => each.says).join('\n')).toMatch(says);
+  });
+
+  test('of two places of the archive only that is said', () => {
+    const path = file(JSON.stringify({ archive: { folder: 'a', bucket: 'abc' } }));
+    expect(fault(() => loadConfig(path, {})).faults).toHaveLength(1);
   });
 });

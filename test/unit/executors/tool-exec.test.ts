@@ -34,6 +34,7 @@ function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place
   const definition = toolExec(tools) as QueuedDefinition;
   const context: ExecutionContext = {
     lane: 'tool.files',
+    tenant: 'default',
     attempt: 1,
     signal: new AbortController().signal,
     remainingMs: 5_000,

@@ -33,10 +33,11 @@ function setUp() {
     return () => {};
   };
   const { follow } = createFollower(journal, { listen } as Subscriber);
-  const announce = (sequence: number, json = JSON.stringify(log[sequence - 1])): void =>
-    hear({ sequence, closed: closed && sequence === log.length, json });
+  const announce = (sequence: number, text = JSON.stringify(log[sequence - 1])): void =>
+    hear({ sequence, closed: closed && sequence === log.length, text });
   const append = (count: number): void => {
-    for (let added = 0; added < count; added += 1) log.push({ sequence: log.length + 1 } as Signal);
+    for (let added = 0; added < count; added += 1)
+      log.push({ sequence: log.length + 1, type: 'x', data: {} } as unknown as Signal);
   };
   const end = (): void => {
     append(1);

@@ -80,6 +80,18 @@ describe('schema validator', () => {
     expect(compileSchema(schema)).toMatchObject({ ok: true, unchecked: expect.any(String) as string });
   });
 
+  test('what every object has from its prototype is not there unless it is given', () => {
+    const names = ['toString', 'constructor', 'hasOwnProperty'];
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+    };
+    expect(faults(schema, {})).toBeNull();
+    expect(faults(schema, { toString: 1 })).toEqual({ 'arguments.toString': 'must be string' });
+    for (const name of names) expect(faults({ ...schema, required: [name] }, {})).not.toBeNull();
+    expect(faults({ type: 'object', dependentRequired: { toString: ['a'] } }, {})).toBeNull();
+  });
+
   test('two schemas may share an $id', () => {
     const schema = (type: string): Record<string, unknown> => ({ $id: 'https://example.com/tool', type });
     expect(faults(schema('string'), 'x')).toBeNull();

@@ -14,13 +14,13 @@ const INITIALIZE = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } },
 };
 
-function openSessions(idleMs = 60_000): Sessions {
+function openSessions(idleMs = 60_000, callerOf?: () => string): Sessions {
   const createServer = async (): Promise<Server> => {
     const server = new Server({ name: 'empty', version: '1' }, { capabilities: {} });
     server.fallbackRequestHandler = async () => new Promise<never>(() => {});
     return server;
   };
-  const sessions = createSessions({ createServer, most: MOST, idleMs });
+  const sessions = createSessions({ createServer, callerOf, most: MOST, idleMs });
   onTestFinished(async () => sessions.close());
   return sessions;
 }
@@ -109,4 +109,14 @@ test('what names no session begins one, or is refused', async () => {
   const sessions = openSessions();
   expect((await ask(sessions, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(400);
   expect(await statusOf(sessions, 'made-up')).toBe(404);
+});
+
+test('a session is that of the caller who began it: for others it does not exist', async () => {
+  let caller = 'ana';
+  const sessions = openSessions(60_000, () => caller);
+  const session = await begin(sessions);
+  caller = 'bob';
+  expect(await statusOf(sessions, session)).toBe(404);
+  caller = 'ana';
+  expect(await statusOf(sessions, session)).toBe(200);
 });

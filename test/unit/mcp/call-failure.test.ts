@@ -3,6 +3,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { type FailureContext, endedCall, failedCall } from '../../../src/mcp/call-failure.ts';
+import { describe as describeError } from '../../../src/mcp/connect-fault.ts';
 
 const held = { server: 's', holdsSessionId: true };
 const none = { server: 's', holdsSessionId: false };
@@ -106,4 +107,13 @@ test('a header that cannot be sent is not quoted, since it may be a token', () =
   })();
   expect(String(thrown)).toContain('secret');
   expect(failedCall(thrown, none).error.details['reason']).toBe('Headers.append: a header value is invalid.');
+});
+
+test('a server that is down is described by the reason, without the names of what was tried', () => {
+  const cause = fetchFailure('ECONNREFUSED');
+  const said = 'Version negotiation probe failed: fetch failed: connect ECONNREFUSED';
+  const negotiation = new SdkError(SdkErrorCode.EraNegotiationFailed, said, { cause }, { cause });
+  expect(describeError(negotiation)).toBe('connect ECONNREFUSED');
+  expect(describeError(cause)).toBe('connect ECONNREFUSED');
+  expect(describeError(new TypeError('fetch failed'))).toBe('fetch failed');
 });

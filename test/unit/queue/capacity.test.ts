@@ -4,15 +4,19 @@ import { expect, test } from 'vitest';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { createCapacity } from '../../../src/queue/capacity.ts';
 
+const OF = { requestId: 'r', ids: ['d'] };
+
 interface Found {
   limit: number;
   waiting: () => Promise<number>;
   /** Of the service; null = no limit. */
   maxOpen?: number | null;
+  /** What left the share of its tenant is added to it. */
+  left?: string[];
 }
 
 /** A lane `a` of at most `limit`, in which `waiting` are found. */
-function laneOf({ limit, waiting, maxOpen = null }: Found) {
+function laneOf({ limit, waiting, maxOpen = null, left = [] }: Found) {
   let reads = 0;
   const capacity = createCapacity({
     lanes: { queued: () => ((reads += 1), waiting()) } as never,
@@ -20,9 +24,10 @@ function laneOf({ limit, waiting, maxOpen = null }: Found) {
     memory: { require: async () => {} },
     maxQueuedIn: () => limit,
     maxOpen,
+    enterTenant: async () => async (ids) => void left.push(...ids),
     now: () => 0,
   });
-  return { reserve: () => capacity.reserve(new Map([['a', 1]])), reads: () => reads };
+  return { reserve: () => capacity.reserve(new Map([['a', 1]]), OF), reads: () => reads };
 }
 
 test.each([
@@ -49,4 +54,14 @@ test('a count that could not be read is read again by the next submission', asyn
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await reserve();
   expect(reads()).toBe(2);
+});
+
+test('what does not fit, or could not be counted, leaves the share of its tenant', async () => {
+  const left: string[] = [];
+  const answers = [() => Promise.reject(new Error('away')), async () => 1];
+  const waiting = () => answers.shift()?.() ?? Promise.resolve(1);
+  const { reserve } = laneOf({ limit: 1, waiting, left });
+  await expect(reserve()).rejects.toThrow('away');
+  await expect(reserve()).rejects.toBeInstanceOf(DirectiveRefused);
+  expect(left).toEqual(['d', 'd']);
 });

@@ -8,7 +8,7 @@ const COUNTS = { waiting: 0, delayed: 0, paused: false, globalConcurrency: null,
 
 function workerWith(running: number): PresentWorker {
   const lanes = [{ name: 'custom.own', concurrency: 5, running }];
-  return { id: 'w', roles: ['worker'], state: 'working', lanes } as unknown as PresentWorker;
+  return { id: 'w', roles: ['worker'], state: 'working', lanes, silentMs: 0 } as unknown as PresentWorker;
 }
 
 /** `jobs`: that BullMQ counts as active. */
@@ -36,6 +36,7 @@ function partsOf(jobs: number, workers: readonly PresentWorker[]): LaneListParts
 test.each([
   ['what runs without a job is counted', 0, [workerWith(2), workerWith(1)], 3],
   ['jobs that the workers have not reported yet are counted', 4, [workerWith(1)], 4],
+  ['what a silent worker ran is not', 1, [{ ...workerWith(1), silentMs: 6_000 }, workerWith(1)], 1],
   ['a worker that does not say what it serves adds nothing', 1, [{ ...workerWith(9), lanes: null }], 1],
 ])('%s', async (_name, jobs, workers, active) => {
   const { lanes } = await listLanes(partsOf(jobs, workers));

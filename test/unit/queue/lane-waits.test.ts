@@ -21,17 +21,19 @@ const worker = (more: Partial<PresentWorker> = {}): PresentWorker => ({
   ...more,
 });
 
+const NO_LOAD = { waiting: 0, active: 0, globalConcurrency: null };
+
 const QUIET: LaneFacts = {
   workers: [worker()],
   heldBack: null,
-  load: { waiting: 0, active: 0 },
+  load: NO_LOAD,
 };
 
 const why = (facts: Partial<LaneFacts>) => laneWait('tool.a', { ...QUIET, ...facts }, NOW);
 
 test('a lane with a worker and room does not wait', () => {
   expect(why({})).toBeNull();
-  expect(why({ load: { waiting: 3, active: 0 } })).toBeNull();
+  expect(why({ load: { ...NO_LOAD, waiting: 3 } })).toBeNull();
   expect(why({ workers: [worker({ lanes: null })] })).toBeNull();
 });
 
@@ -40,7 +42,10 @@ test.each([
   ['whose workers serve other lanes', [worker({ lanes: [] })]],
   ['whose worker is in a state of a later version', [worker({ state: 'resting' })]],
 ])('a lane %s has no worker', (_name, workers) => {
-  expect(why({ workers, load: { waiting: 3, active: 1 } })).toEqual({ reason: 'no_worker', untilAt: null });
+  expect(why({ workers, load: { ...NO_LOAD, waiting: 3, active: 1 } })).toEqual({
+    reason: 'no_worker',
+    untilAt: null,
+  });
 });
 
 test('a lane whose workers are drained has no worker, and that is why', () => {
@@ -80,5 +85,19 @@ test('a pause that a server asked for and a rate that is used up are told apart'
 });
 
 test('what waits behind others waits for a place', () => {
-  expect(why({ load: { waiting: 1, active: 2 } })).toEqual({ reason: 'concurrency', untilAt: null });
+  expect(why({ load: { ...NO_LOAD, waiting: 1, active: 2 } })).toEqual({
+    reason: 'concurrency',
+    untilAt: null,
+  });
+});
+
+test('no limit is named where there is room, or where nobody was heard since the jobs were taken', () => {
+  const load = { ...NO_LOAD, waiting: 1, active: 1 };
+  const full = { reason: 'concurrency', untilAt: null };
+  expect(why({ load })).toBeNull();
+  expect(why({ load: { ...load, globalConcurrency: 1 } })).toEqual(full);
+  const dead = worker({ silentMs: 9_000 });
+  expect(why({ workers: [dead], load: { ...load, active: 2, globalConcurrency: 1 } })).toBeNull();
+  expect(why({ workers: [dead, worker()], load: { ...load, active: 2 } })).toEqual(full);
+  expect(why({ workers: [worker({ lanes: null })], load })).toEqual(full);
 });

@@ -1,8 +1,8 @@
-/** What the sweeper decides about a run, from the journal's entry.
+/** What the sweeper decides about a run, from the journal's entry, and whom it tells.
  *  It must not need Redis: the decision is a pure function. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RunHead } from '../../../src/journal/run-journal.ts';
-import { runDecision } from '../../../src/queue/sweep-runs.ts';
+import { createRunSweep, runDecision } from '../../../src/queue/sweep-runs.ts';
 
 const NOW = 1_000_000_000;
 const ENTRY = { requestId: 'r', id: '@run', missedBefore: false };
@@ -51,5 +51,19 @@ describe('a run', () => {
   test('that the journal does not know is given time to appear, once', () => {
     expect(runDecision(ENTRY, null, NOW)).toEqual({ kind: 'missing', at: NOW + 60_000 });
     expect(runDecision({ ...ENTRY, missedBefore: true }, null, NOW)).toEqual({ kind: 'forget' });
+  });
+
+  test('that waits is noted for the list at each look: its engine may have died before it did', async () => {
+    const changed = vi.fn<(requestId: string) => void>();
+    const lookAgain = vi.fn<() => Promise<void>>().mockResolvedValue();
+    const sweep = createRunSweep({
+      runs: { head: async () => head() },
+      index: { lookAgain },
+      waker: {},
+      changed,
+    } as unknown as Parameters<typeof createRunSweep>[0]);
+    await sweep({ ...ENTRY, takenAs: '1' }, NOW);
+    expect(changed.mock.calls).toEqual([['r']]);
+    expect(lookAgain).toHaveBeenCalledOnce();
   });
 });

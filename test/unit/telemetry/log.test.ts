@@ -26,8 +26,10 @@ describe('a line for programs', () => {
     const { logger, lines } = logged(false);
     const nested = { server: { headers: { Authorization: 'Bearer hunter2' } } };
     logger.warn({ apiKey: 'hunter2', nested }, 'cannot reach redis://user:hunter2@example.test:6379/0');
+    logger.warn({ path: '/v1/keys/adj_0123456789ab_hunter2-x_y' }, 'adj_0123456789ab_hunter2');
     expect(lines.join('')).not.toContain('hunter2');
-    expect(JSON.parse(lines.join(''))).toMatchObject({
+    expect(lines[1]).toMatch(/"\/v1\/keys\/adj_0123456789ab_\[REDACTED\]".*"adj_0123456789ab_\[REDACTED\]"/);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       apiKey: '[REDACTED]',
       msg: 'cannot reach redis://[REDACTED]@example.test:6379/0',
     });

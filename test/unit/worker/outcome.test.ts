@@ -251,6 +251,13 @@ describe('a directive whose worker died', () => {
     expect(lostAttemptError('once', 1)).toMatchObject({ type: 'outcome_unknown', retryable: false });
   });
 
+  test('is made three times more if no attempt began, then given up, and its outcome is known', () => {
+    const types = [1, 2, 3, 4].map(
+      (redeliveries) => lostAttemptError('once', redeliveries, false, false)?.type,
+    );
+    expect(types).toEqual([undefined, undefined, undefined, 'worker_lost']);
+  });
+
   test.each(['read', 'idempotent'] as const)('is repeated three times when %s, then given up', (effect) => {
     expect(MAX_REDELIVERIES).toBe(3);
     expect([1, 2, 3].map((redeliveries) => lostAttemptError(effect, redeliveries))).toEqual([

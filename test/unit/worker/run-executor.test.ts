@@ -18,6 +18,7 @@ afterEach(() => {
 function run(execute: Execute, signal: AbortSignal) {
   const context: ExecutionContext = {
     lane: 'tool.test',
+    tenant: 'default',
     attempt: 1,
     signal,
     remainingMs: 1_000,

@@ -1,0 +1,147 @@
+/** Rows of the search index on a real Redis: what is read of many requests at once, and how rows change.
+ *  It must never read a row otherwise than a list does. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createFactsReader } from '../../../src/search/request-facts.ts';
+import { readRow, rowOf, type RequestFacts } from '../../../src/search/row.ts';
+import { createReindex } from '../../../src/search/reindex.ts';
+import { createSearchIndex } from '../../../src/search/search-index.ts';
+import { createSmallReader } from '../../../src/search/small-requests.ts';
+import { eventually } from '../../support/eventually.ts';
+import { acceptance, endOf, failureOf, toolCall } from '../../support/journal.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
+import { openStore } from '../../support/store.ts';
+
+const redis = useRedis();
+const open = eachTest(() => openStore(redis.url));
+
+const LARGE = 20_000;
+
+/** Ids of requests of every sort, by what they are. */
+async function requests() {
+  const ended = async (end: typeof endOf | typeof failureOf) => {
+    const call = await open.accepted({ metadata: { tags: ['nightly'] } });
+    const status = end === endOf ? 'succeeded' : 'failed';
+    await open.journal.finish(await open.claimed(call), status, [end(call)]);
+    return call.request_id;
+  };
+  const two = randomUUID();
+  for (const id of ['a', 'b'])
+    await open.journal.accept(two, [acceptance(toolCall({ request_id: two, id }))]);
+  return {
+    succeeded: await ended(endOf),
+    accepted: (await open.accepted()).request_id,
+    failed: await ended(failureOf),
+    two,
+    large: (await open.accepted({ arguments: { text: 'x'.repeat(LARGE) } })).request_id,
+    gone: randomUUID(),
+  };
+}
+
+test('what is read of many requests at once is what is read of one; others than the common ones are left to that', async () => {
+  const { connection, keys, journal } = open;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const { succeeded, accepted, ...others } = await requests();
+  const ids = [others.failed, succeeded, others.two, others.large, accepted, others.gone];
+  const [failed, small, two, large, waiting, gone] = await createSmallReader(connection, keys)(ids);
+  expect([failed, two, large, gone]).toEqual([null, null, null, null]);
+  expect(waiting).toEqual(await readFacts(accepted));
+  const whole = await readFacts(succeeded);
+  expect({ ...small, expiresAt: null }).toEqual({ ...whole, expiresAt: null });
+  expect(Math.abs((small?.expiresAt ?? 0) - (whole?.expiresAt ?? Number.NaN))).toBeLessThan(1_000);
+  expect(small).toMatchObject({ tags: ['nightly'], tools: ['test.echo'], open: 0 });
+});
+
+const FACTS: RequestFacts = {
+  requestId: 'r:1',
+  version: 2,
+  createdAt: 1_700_000_000_000,
+  closedAt: null,
+  expiresAt: null,
+  open: 1,
+  directives: 1,
+  types: ['tool_exec'],
+  tools: ['test.echo'],
+  models: [],
+  errorTypes: [],
+  tags: ['a', 'b'],
+  text: '',
+  waitingFor: [],
+  anyFailed: false,
+  anyCancelled: false,
+  run: null,
+};
+
+test('a row that changes leaves the sets that it is no longer in, beside new rows of the same call', async () => {
+  const index = createSearchIndex(open.connection, open.keys);
+  const all = { from: null, since: null, mostSeen: 10, mostFound: 10 };
+  const found = async (facet: string) =>
+    (await index.scan('default', { ...all, facets: [facet] })).rows.map(({ id }) => id);
+  const other = rowOf({ ...FACTS, requestId: 'r:2' });
+  await index.write([rowOf(FACTS), other], []);
+  expect([await found('s:open'), await found('g:a')]).toEqual([
+    ['r:2', 'r:1'],
+    ['r:2', 'r:1'],
+  ]);
+  const closed = { ...FACTS, version: 4, open: 0, closedAt: FACTS.createdAt + 5, tags: ['b', 'c'] };
+  const failed = { ...closed, errorTypes: ['timeout'], anyFailed: true, expiresAt: Date.now() + 60_000 };
+  await index.write([rowOf({ ...FACTS, requestId: 'r:3' }), rowOf(failed)], []);
+  await index.write([rowOf(FACTS)], []);
+  expect([await found('s:open'), await found('g:a')]).toEqual([
+    ['r:3', 'r:2'],
+    ['r:3', 'r:2'],
+  ]);
+  expect([await found('s:failed'), await found('g:c')]).toEqual([['r:1'], ['r:1']]);
+  expect(await index.errorTypes('default')).toEqual([{ type: 'timeout', requests: 1 }]);
+  const [row] = (await index.scan('default', { ...all, facets: ['e:timeout'] })).rows;
+  expect(readRow('r:1', row?.stored ?? '')).toMatchObject({
+    status: 'failed',
+    types: ['tool_exec'],
+    tools: ['test.echo'],
+    error_types: ['timeout'],
+    tags: ['b', 'c'],
+    closed_at: new Date(FACTS.createdAt + 5).toISOString(),
+  });
+});
+
+test('what is built anew loses no request, whatever its id, and is begun by one at a time', async () => {
+  const { connection, keys, changes, journal } = open;
+  const index = createSearchIndex(connection, keys);
+  const reindex = createReindex(connection, keys, changes);
+  const tricky = ['search:x', 'search:default', 'search:default:f:s:open'];
+  for (const request_id of tricky) await open.accepted({ request_id });
+  await index.write([rowOf(FACTS)], []);
+  await connection.set(keys.searchRebuild, 'x', 'PX', 60_000);
+  await expect(reindex(undefined)).rejects.toMatchObject({ problem: { code: 'reindex_under_way' } });
+  expect((await index.sizes('default', ['s:open', 'g:a'])).slice(0, 3)).toEqual([1, 1, 1]);
+  await connection.del(keys.searchRebuild);
+  expect(await reindex(undefined)).toEqual({ noted: 3, pending: 3, next: null });
+  expect(await index.sizes('default', ['s:open', 'g:a'])).toEqual([0, 0, 0]);
+  for (const id of tricky) expect(await journal.request(id)).not.toBeNull();
+  const { changes: due } = await changes.take(10);
+  expect(due.map(({ requestId }) => requestId).toSorted()).toEqual(tricky.toSorted());
+});
+
+test('a note that Redis refuses is made later', async () => {
+  const { connection, keys, changes } = open;
+  await connection.set(keys.changedRequests, 'of another type');
+  changes.note('r:1');
+  await expect(changes.flush()).rejects.toThrow('WRONGTYPE');
+  await connection.del(keys.changedRequests);
+  changes.note('r:2');
+  await eventually(() => connection.zrange(keys.changedRequests, '0', '-1')).toEqual(['r:1', 'r:2']);
+});
+
+test('an answer of Redis that never came leaves a note all the same', async () => {
+  const { connection, keys, changes, journal } = open;
+  const call = await open.accepted();
+  const [state] = keys.request(call.request_id);
+  await connection.rename(state, `${state}:away`);
+  await connection.set(state, 'of another type');
+  const cause = { requestId: call.request_id, id: call.id };
+  await expect(
+    journal.endUnclaimed(cause.requestId, cause.id, 'failed', [failureOf(call)]),
+  ).rejects.toThrow();
+  await changes.flush();
+  expect(await connection.zrange(keys.changedRequests, '0', '-1')).toEqual([call.request_id]);
+});
