@@ -1,8 +1,12 @@
 /** Submits a tool call over HTTP, follows its signals to the end, and reads the result.
- *  Run it beside `npm start`: node --conditions=adjutant-source examples/client.ts */
+ *  A service that asks for keys gets ADJUTANT_API_KEY. Run it beside `npm start`: node --conditions=adjutant-source examples/client.ts */
 import { createHttpClient } from 'adjutant/client';
 
-const client = createHttpClient({ baseUrl: process.env['ADJUTANT_URL'] ?? 'http://127.0.0.1:7420' });
+const apiKey = process.env['ADJUTANT_API_KEY'];
+const client = createHttpClient({
+  baseUrl: process.env['ADJUTANT_URL'] ?? 'http://127.0.0.1:7420',
+  ...(apiKey === undefined ? {} : { apiKey }),
+});
 
 const submission = await client.submit({
   type: 'tool_exec',

@@ -2,6 +2,7 @@
  *  It must work on Node 20 with nothing installed, and take no noticeable time when nothing is missing. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureConsole } from './console-freshness.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { become, environmentOf, FROM_SOURCES, nodePath } from './pinned-node.mjs';
 import { ensureRedisServer } from './redis-server.mjs';
@@ -9,16 +10,19 @@ import { reportUnprepared, Unprepared } from './unprepared.mjs';
 
 /**
  * Task → its program, and whether it needs a redis-server on this machine: `always` (it starts its own), `unless-url`
- * (not when REDIS_URL is set), or `never`.
+ * (not when REDIS_URL is set), or `never`; and whether it serves the console.
  */
 const TASKS = {
-  start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url' },
+  start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url', console: true },
   demo: { program: ['scripts/demo.ts'], redisServer: 'always' },
   test: { program: ['scripts/test.ts'], redisServer: 'always' },
+  'test:archive': { program: ['test/archive/main.ts'], redisServer: 'always' },
+  'test:access': { program: ['test/access/main.ts'], redisServer: 'always' },
   'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
   'test:leftovers': { program: ['test/leftovers/main.ts'], redisServer: 'always' },
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },
   'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },
+  'test:console': { program: ['test/console/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
@@ -36,7 +40,9 @@ reportUnprepared(() => {
   ensureDependencies(root);
   const tools = needsRedisServer(task) ? [ensureRedisServer(task.redisServer === 'unless-url')] : [];
   const command = [FROM_SOURCES, ...task.program, ...args];
-  become(nodePath(root), command, { cwd: root, env: environmentOf(root, tools) });
+  const [node, env] = [nodePath(root), environmentOf(root, tools)];
+  if (task.console === true) ensureConsole(root, node, env);
+  become(node, command, { cwd: root, env });
 });
 
 function needsRedisServer({ redisServer }) {

@@ -49,5 +49,7 @@ export async function writeTestProgram(): Promise<string> {
   mkdirSync(join(PLACE, 'control-server'), { recursive: true });
   writeFileSync(join(PLACE, `${CONTROL_SERVER}.js`), `import '../program/${CONTROL_SERVER}.js';\n`);
   copyFileSync('package.json', join(PLACE, 'package.json'));
+  // Where the program looks for it, seen from its own folder.
+  cpSync('dist/console', resolve(FOLDER, '../../dist/console'), { recursive: true });
   return join(FOLDER, 'main.js');
 }
