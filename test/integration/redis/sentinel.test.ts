@@ -18,8 +18,9 @@ describe('the master dies', () => {
     ['hangs, and closes no connection', ({ pid }) => process.kill(pid, 'SIGSTOP')],
   ])('%s, with durability "replica": acknowledged work ends once after the failover', async (_how, end) => {
     await using sentinel = await startSentinel({ replicas: 2 });
+    // Longer than a slow election: each lease that lapses before a claim is confirmed counts as a lost worker.
     await using installation = await installOn(sentinel.url, {
-      config: { durability: 'replica', worker: { lease_ms: 2_000 } },
+      config: { durability: 'replica', worker: { lease_ms: 5_000 } },
     });
     const { start } = installation;
     const children = await Promise.all([start('api'), start('worker'), start('worker')]);
