@@ -20,7 +20,12 @@ interface Report {
 }
 
 /** They take a minute and a half of two cores: `npm run test:console` has them. */
-const OF_THEIR_OWN = ['test/console/inbox.test.ts', 'test/console/request.test.ts'];
+const OF_THEIR_OWN = [
+  'test/console/inbox.test.ts',
+  'test/console/request.test.ts',
+  'test/console/long-list.test.ts',
+  'test/console/long-log.test.ts',
+];
 
 const only = process.argv.slice(2);
 // Before the tests: several would build it at the same time.

@@ -98,11 +98,15 @@ function Lines({ log, found, count, follows, onFollow }: LinesProps) {
     const element = box.current;
     if (follows && element !== null) element.scrollTop = element.scrollHeight;
   }, [follows, count]);
-  const scrolled = (): void => {
-    const element = box.current;
-    if (element === null) return;
-    const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    if (follows && !isNear) onFollow(false);
+  const lastTop = useRef(0);
+  // The page itself only scrolls down: up is a person, who wants to read; at the end it follows again.
+  const scrolled = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement): void => {
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    const isDown = scrollTop > lastTop.current;
+    const isUp = scrollTop < lastTop.current;
+    lastTop.current = scrollTop;
+    if (follows && isUp && !isNear) onFollow(false);
+    if (!follows && isDown && isNear) onFollow(true);
   };
   return (
     <div
@@ -112,9 +116,7 @@ function Lines({ log, found, count, follows, onFollow }: LinesProps) {
       aria-live="off"
       aria-label="Log"
       tabIndex={0}
-      onWheel={scrolled}
-      onTouchMove={scrolled}
-      onKeyUp={scrolled}
+      onScroll={({ currentTarget }) => scrolled(currentTarget)}
     >
       <div style={{ height: list.getTotalSize(), position: 'relative' }}>
         {list.getVirtualItems().map(({ index, start }) => {

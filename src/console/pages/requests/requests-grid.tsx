@@ -27,6 +27,7 @@ export interface RequestsGridProps {
   readonly ageOf: (row: ListedRequest) => number | null;
 }
 
+const NOTHING: ReadonlySet<string> = new Set();
 const HEADS = ['', 'Status', 'Request', 'Agent or tool', 'Asked', 'At', 'Took', 'Cost'];
 
 export function RequestsGrid(props: RequestsGridProps) {
@@ -71,7 +72,7 @@ export function RequestsGrid(props: RequestsGridProps) {
       {...(active < 0 ? {} : { 'aria-activedescendant': `request-${active}` })}
       onScroll={({ currentTarget }) => onAway(currentTarget.scrollTop > ROW_PX)}
     >
-      <Heads />
+      <Heads rows={rows} selected={selected} onSelect={onSelect} />
       <div role="rowgroup" className="request-rows" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, start }) => {
           const row = rows[index];
@@ -103,16 +104,34 @@ function useSight(
   useEffect(() => onSeen({ first, last }), [first, last, onSeen]);
 }
 
-function Heads() {
+/** The box above the boxes chooses all rows of the list, or none. */
+function Heads({ rows, selected, onSelect }: Pick<RequestsGridProps, 'rows' | 'selected' | 'onSelect'>) {
+  const isAll = selected.size >= rows.length;
+  const choose = (): void => onSelect(isAll ? NOTHING : new Set(rows.map(({ request_id: id }) => id)));
   return (
     <div role="row" aria-rowindex={1} className="request-row request-heads">
       {HEADS.map((head) => (
-        <span key={head} role="columnheader" className={/At|Took|Cost/.test(head) ? 'num' : ''}>
-          {head === '' ? <span className="visually-hidden">Selected</span> : head}
+        <span key={head} role="columnheader" className={classOf(head)}>
+          {head !== '' ? (
+            head
+          ) : (
+            <input
+              type="checkbox"
+              tabIndex={-1}
+              aria-label={isAll ? 'Choose none' : `Choose all ${rows.length}`}
+              checked={isAll}
+              onChange={choose}
+            />
+          )}
         </span>
       ))}
     </div>
   );
+}
+
+function classOf(head: string): string {
+  if (head === '') return 'request-check';
+  return /At|Took|Cost/.test(head) ? 'num' : '';
 }
 
 type Select = (index: number, isRange: boolean) => void;

@@ -36,7 +36,7 @@ export function RequestsPage() {
         <FilterBar ref={input} filter={filter} onFilter={setFilter} counts={list.listing?.counts ?? null}>
           {list.listing !== null && <Lag ms={list.listing.lag_ms} />}
         </FilterBar>
-        <Notes faults={faults} error={list.error} />
+        <Notes faults={faults} list={list} />
         <NewRows list={list} />
         {list.rows.length > 0 ? (
           <RequestsGrid
@@ -58,9 +58,15 @@ export function RequestsPage() {
   );
 }
 
-function Notes({ faults, error }: { faults: readonly string[]; error: Error | null }) {
+function Notes({ faults, list: { error, isCut, rows } }: { faults: readonly string[]; list: RequestList }) {
   return (
     <div className="requests-notes">
+      {isCut && (
+        <Banner tone="wait">
+          The newest {rows.length.toLocaleString('en-GB')} are here; a narrower filter, as{' '}
+          <code>until:2d</code>, shows older ones.
+        </Banner>
+      )}
       {faults.map((fault) => (
         <Banner key={fault} tone="wait">
           {fault}

@@ -15,7 +15,8 @@ export interface RequestList {
   readonly hasGap: boolean;
   readonly listing: RequestListing | null;
   readonly error: Error | null;
-  readonly isMore: boolean;
+  /** There are more than are held: only a narrower filter shows them. */
+  readonly isCut: boolean;
   /** When a row was read that may have changed since, milliseconds; null: just now. */
   ageOf(row: ListedRequest): number | null;
   /** Which rows are in sight. */
@@ -76,7 +77,8 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
 
   const { next } = state;
   const more = useCallback(() => {
-    if (query === null || next === null || isReading.current) return;
+    const isFull = shown.current.length >= MOST_ROWS;
+    if (query === null || next === null || isFull || isReading.current) return;
     isReading.current = true;
     readPage(query, next, null)
       .then((page) => setState((old) => (old.next === next ? withFurther(old, page) : old)))
@@ -99,14 +101,13 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
   }, []);
 
   const { rows, listing, error, readAt, latest } = state;
-  const isMore = next !== null && rows.shown.length < MOST_ROWS;
   return {
     rows: rows.shown,
     held: rows.held.length,
     hasGap: rows.hasGap,
     listing,
     error,
-    isMore,
+    isCut: next !== null && rows.shown.length >= MOST_ROWS,
     ageOf: (row) => ageOf(row, readAt.get(row.request_id), latest),
     see,
     more,
