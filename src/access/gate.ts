@@ -4,7 +4,7 @@ import { SCOPES } from '../contract/access.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { hasExpired, type KeyRecord } from './key-records.ts';
 import * as keyText from './key-text.ts';
-import { looksLikeToken, type VerifyToken } from './jwt.ts';
+import { looksLikeToken, type VerifiedToken, type VerifyToken } from './jwt.ts';
 import type { KnownKeys } from './known-keys.ts';
 import { type Principal, UNLIMITED } from './principal.ts';
 import type { SessionKeys } from './sessions.ts';
@@ -117,11 +117,18 @@ export function createGate(options: GateOptions, { digestOf, sameDigest }: Compa
 
   const sessionKeys: SessionKeys = {
     async admitKey(text) {
-      const authorization = `Bearer ${text}`;
-      const admission = jwtOf(authorization) === undefined ? await admitKey(authorization) : WRONG;
+      const admission = await admitKey(`Bearer ${text}`);
       return admission.kind === 'admitted' ? admission.principal : null;
     },
+    admitToken(text): Promise<VerifiedToken | null> | null {
+      const token = jwtOf(`Bearer ${text}`);
+      return verifyToken === null || token === undefined ? null : verifyToken(token);
+    },
     find: findForSession,
+    async hasKeys() {
+      if (!known.isFresh) await known.refresh();
+      return adminKey !== null || known.size > 0;
+    },
   };
 
   return {
@@ -130,7 +137,9 @@ export function createGate(options: GateOptions, { digestOf, sameDigest }: Compa
       // A token needs nothing from Redis.
       const token = jwtOf(authorization);
       if (verifyToken === null || token === undefined) return admitKey(authorization);
-      return verifyToken(token).then((principal) => (principal ? { kind: 'admitted', principal } : WRONG));
+      return verifyToken(token).then((found) =>
+        found === null ? WRONG : { kind: 'admitted', principal: found.principal },
+      );
     },
     admitPublic: (authorization) => (jwtOf(authorization) === undefined ? admitKey(authorization) : WRONG),
     get isOpen() {

@@ -19,8 +19,14 @@ export interface JwtRules {
 /** Whether tokens may name a tenant. */
 export type KnowsTenant = (name: string) => boolean;
 
+export interface VerifiedToken {
+  readonly principal: Principal;
+  /** Its `exp`, milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** null: the token is not valid. Rejects with `ServiceUnavailable` where the issuer's keys cannot be read. */
-export type VerifyToken = (token: string) => Promise<Principal | null>;
+export type VerifyToken = (token: string) => Promise<VerifiedToken | null>;
 
 /** Only those with a public key: a secret that both sides have would let the service forge tokens. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -36,8 +42,7 @@ export function looksLikeToken(text: string): boolean {
   return PARTS.test(text);
 }
 
-interface KnownToken {
-  readonly principal: Principal;
+interface KnownToken extends VerifiedToken {
   readonly until: number;
 }
 
@@ -56,7 +61,7 @@ export function createTokenCheck(
   return async (token) => {
     const digest = digestOf(token);
     const found = known.get(digest);
-    if (found !== undefined && now() < found.until) return found.principal;
+    if (found !== undefined && now() < found.until) return found;
     known.delete(digest);
     const payload = await (await verifying)(token);
     const principal = payload && principalOf(payload, rules, knowsTenant);
@@ -67,9 +72,11 @@ export function createTokenCheck(
       );
     if (!principal) return null;
     if (known.size >= MOST_KNOWN) known.clear();
-    const endsAt = ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
-    known.set(digest, { principal, until: Math.min(endsAt, now() + KNOWN_MS) });
-    return principal;
+    const expiresAt = (payload.exp ?? 0) * 1_000;
+    const until = Math.min(expiresAt + CLOCK_TOLERANCE_S * 1_000, now() + KNOWN_MS);
+    const verified = { principal, expiresAt, until };
+    known.set(digest, verified);
+    return verified;
   };
 }
 
@@ -133,6 +140,7 @@ function principalOf(payload: JWTPayload, rules: JwtRules, knowsTenant: KnowsTen
   return { id: `${TOKEN_MARK}${subject}`, name: subject, tenant, scopes, ...UNLIMITED };
 }
 
+/** Words in a text or a list; those that name no scope are ignored. */
 function scopesOf(claim: unknown): ReadonlySet<string> {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return new Set(SCOPES.filter((scope) => words.includes(scope) || words.includes(`adjutant:${scope}`)));

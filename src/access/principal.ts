@@ -6,8 +6,9 @@ import { toolMatches } from '../contract/tool-pattern.ts';
 /** Names in which `*` stands for any characters; null: any name. */
 export type Patterns = readonly string[] | null;
 
-/** The first characters of the id of a caller with a token. */
+/** The first characters of the id of a caller with a token, and of a person who has signed in at an issuer. */
 export const TOKEN_MARK = 'jwt:';
+const PERSON_MARK = 'oidc:';
 
 export interface Principal {
   /** Of its key. Shown to operators. */
@@ -28,7 +29,8 @@ export const UNLIMITED = { tools: null, agents: null, models: null, perMinute: n
 
 /** What the caller brought, in sentences. */
 export function callerText({ id, name }: Principal): string {
-  return `${id.startsWith(TOKEN_MARK) ? 'token of' : 'key'} "${name}"`;
+  const sort = id.startsWith(TOKEN_MARK) ? 'token of' : id.startsWith(PERSON_MARK) ? 'login of' : 'key';
+  return `${sort} "${name}"`;
 }
 
 export function hasScope({ scopes }: Principal, scope: Scope): boolean {

@@ -1,37 +1,44 @@
-// The text of a session's cookie, `<key id>.<secret>`, and what is derived from it.
+// The text of a session's cookie, `<key id>.<secret>`, of a person `<id>.<secret>.<claims>`, and what is derived from it.
 // Must never be kept as it is: Redis has only a hash that also needs the hash of the key.
 import { randomBytes } from 'node:crypto';
 import { digestOf, sameDigest } from './key-text.ts';
 
 const SECRET_BYTES = 32;
-const TEXT = /^(?<keyId>[a-z0-9]{1,32})\.(?<secret>[A-Za-z0-9_-]{43})$/;
+const TEXT =
+  /^(?<keyId>[a-z0-9]{1,32})\.(?<secret>[A-Za-z0-9_-]{43})(?:\.(?<claims>[A-Za-z0-9_-]{1,3000}))?$/;
 
 export interface SessionText {
   readonly keyId: string;
   readonly secret: string;
+  /** What an issuer said of a person; null: it stands for a key. Anybody can write it: the hash in Redis is over it. */
+  readonly claims: string | null;
 }
 
-export function newSession(keyId: string, random: (bytes: number) => Buffer = randomBytes): SessionText {
-  return { keyId, secret: random(SECRET_BYTES).toString('base64url') };
+export function newSession(
+  keyId: string,
+  claims: string | null = null,
+  random: (bytes: number) => Buffer = randomBytes,
+): SessionText {
+  return { keyId, secret: random(SECRET_BYTES).toString('base64url'), claims };
 }
 
-export function sessionText({ keyId, secret }: SessionText): string {
-  return `${keyId}.${secret}`;
+export function sessionText({ keyId, secret, claims }: SessionText): string {
+  return claims === null ? `${keyId}.${secret}` : `${keyId}.${secret}.${claims}`;
 }
 
 /** null: it has not the form of one. */
 export function readSession(text: string): SessionText | null {
-  const { keyId, secret } = TEXT.exec(text)?.groups ?? {};
-  return keyId === undefined || secret === undefined ? null : { keyId, secret };
+  const { keyId, secret, claims = null } = TEXT.exec(text)?.groups ?? {};
+  return keyId === undefined || secret === undefined ? null : { keyId, secret, claims };
 }
 
 /** What Redis keeps. A key that is replaced by another of the same id, as that of the environment may be, ends its sessions. */
-export function sessionMember({ secret }: SessionText, keyDigest: string): string {
+export function sessionMember({ secret }: Pick<SessionText, 'secret'>, keyDigest: string): string {
   return digestOf(`session:${keyDigest}:${secret}`);
 }
 
 /** What a page of this service can read, and one of another cannot. */
-export function csrfToken({ secret }: SessionText): string {
+export function csrfToken({ secret }: Pick<SessionText, 'secret'>): string {
   return digestOf(`csrf:${secret}`);
 }
 

@@ -1,8 +1,10 @@
-// Sessions of browsers: a key is changed into a cookie once, and the cookie then stands for the key.
-// Must never let a session do more, or longer, than its key.
+// Sessions of browsers: a key, a token or a login is changed into a cookie once, and the cookie then stands for it.
+// Must never let a session do more, or longer, than what it stands for.
 import type { Audit } from './audit.ts';
 import { digestOf } from './key-text.ts';
 import type { Admission } from './gate.ts';
+import type { VerifiedToken } from './jwt.ts';
+import type { Persons, PersonSource } from './persons.ts';
 import type { Principal } from './principal.ts';
 import type { SessionRecords } from './session-records.ts';
 import { newSession, readSession, sessionMember, type SessionText, sessionText } from './session-text.ts';
@@ -15,51 +17,81 @@ export interface OpenedSession {
   readonly lastsMs: number;
 }
 
-/** `admitted` holds until `untilAt`. */
-export type SessionAdmission = Admission & { readonly untilAt?: number };
+/** `admitted` holds until `untilAt`. `source`: of a person. */
+export type SessionAdmission = Admission & { readonly untilAt?: number; readonly source?: PersonSource };
 
 export interface Sessions {
-  /** `key`: its text. null: it is not known, or no API key. */
-  open(key: string): Promise<OpenedSession | null>;
+  /** `text`: of a key or token. null: it does not count. */
+  open(text: string): Promise<OpenedSession | null>;
+  /** Of one for whom an issuer speaks. `untilAt`: the latest end. */
+  openPerson(principal: Principal, source: PersonSource, untilAt: number): Promise<OpenedSession | null>;
   /** Rejects when Redis does not answer. */
   admit(text: string): Promise<SessionAdmission>;
   close(text: string): Promise<void>;
+  /** Whether there is any key that could sign somebody in. */
+  hasKeys(): Promise<boolean>;
 }
 
 /** What the gate knows of keys. */
 export interface SessionKeys {
   /** As for a header; null: it is no API key. */
   admitKey(text: string): Promise<Principal | null>;
+  /** null: it has not the form of a token, or tokens do not count. */
+  admitToken(text: string): Promise<VerifiedToken | null> | null;
   /** Of a key that counts now, by its id; null: none. Resolves to `open` where nobody is asked for one. */
   find(id: string): Promise<{ readonly digest: string; readonly admission: Admission } | 'open' | null>;
+  hasKeys(): Promise<boolean>;
 }
 
 const WRONG: Admission = { kind: 'refused', reason: 'wrong' };
 
-export function createSessions(
-  keys: SessionKeys,
-  records: SessionRecords,
-  audit: Pick<Audit, 'note'>,
-  now: () => number = Date.now,
-): Sessions {
-  /** null: its key counts no more. */
+export interface SessionParts {
+  readonly keys: SessionKeys;
+  readonly persons: Persons;
+  readonly records: SessionRecords;
+  readonly audit: Pick<Audit, 'note'>;
+  readonly now?: () => number;
+}
+
+export function createSessions({ keys, persons, records, audit, now = Date.now }: SessionParts): Sessions {
+  /** null: what it stands for counts no more. */
   async function known(text: string): Promise<Known | 'open' | null> {
     const session = readSession(text);
+    const person = session?.claims == null ? null : persons.read(session.claims);
+    if (session !== null && person !== null) {
+      const { principal, digest, source } = person;
+      const admission: SessionAdmission = { kind: 'admitted', principal, source };
+      return { session, admission, member: sessionMember(session, digest) };
+    }
     const key = session === null ? null : await keys.find(session.keyId);
     if (key === 'open') return key;
-    if (session === null || key === null) return null;
+    if (session === null || session.claims !== null || key === null) return null;
     return { session, admission: key.admission, member: sessionMember(session, key.digest) };
   }
 
+  async function add(session: SessionText, digest: string, owner: Principal, lastsMs = LASTS_MS) {
+    await records.add(session.keyId, sessionMember(session, digest), now() + lastsMs);
+    await audit.note(owner, 'sign_in', { target: owner.id });
+    return { text: sessionText(session), lastsMs };
+  }
+
+  async function openPerson(principal: Principal, source: PersonSource, latestAt: number) {
+    const { ownerId, claims } = persons.write(principal, source);
+    const digest = persons.read(claims)?.digest;
+    const lastsMs = Math.min(latestAt - now(), LASTS_MS);
+    // A token that is taken a little after its end, as clocks differ, is too old for a session.
+    if (digest === undefined || lastsMs <= 0) return null;
+    return add(newSession(ownerId, claims), digest, principal, lastsMs);
+  }
+
   return {
-    async open(key) {
-      const owner = await keys.admitKey(key);
-      if (owner === null) return null;
-      const session = newSession(owner.id);
-      await records.add(owner.id, sessionMember(session, digestOf(key)), now() + LASTS_MS);
-      await audit.note(owner, 'sign_in', { target: owner.id });
-      return { text: sessionText(session), lastsMs: LASTS_MS };
+    async open(text) {
+      const token = await keys.admitToken(text);
+      if (token !== null) return openPerson(token.principal, 'jwt', token.expiresAt);
+      const owner = await keys.admitKey(text);
+      return owner === null ? null : add(newSession(owner.id), digestOf(text), owner);
     },
+    openPerson,
     async admit(text) {
       const found = await known(text);
       if (found === 'open') return { kind: 'open' };
@@ -72,15 +104,16 @@ export function createSessions(
       if (found === null || found === 'open') return;
       const { session, member, admission } = found;
       const ended = await records.remove(session.keyId, member);
-      // Its key alone is no session: anybody can name a key.
+      // What it stands for alone is no session: anybody can name a key.
       if (ended && admission.kind === 'admitted')
-        await audit.note(admission.principal, 'sign_out', { target: session.keyId });
+        await audit.note(admission.principal, 'sign_out', { target: admission.principal.id });
     },
+    hasKeys: async () => keys.hasKeys(),
   };
 }
 
 interface Known {
   readonly session: SessionText;
-  readonly admission: Admission;
+  readonly admission: SessionAdmission;
   readonly member: string;
 }

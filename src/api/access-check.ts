@@ -3,6 +3,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { missingScope, notOperator, onBehalfOf } from '../access/caller.ts';
 import type { Gate } from '../access/gate.ts';
+import type { PersonSource } from '../access/persons.ts';
 import type { Principal } from '../access/principal.ts';
 import type { SessionAdmission, Sessions } from '../access/sessions.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
@@ -27,6 +28,8 @@ export interface Caller {
   readonly principal: Principal;
   /** When its session ends, milliseconds since the epoch. Absent: it has none. */
   readonly untilAt?: number;
+  /** Who spoke for the person of its session. Absent: nobody, it stands for a key. */
+  readonly source?: PersonSource;
 }
 
 const callers = new WeakMap<FastifyRequest, Caller | 'open'>();
@@ -153,10 +156,11 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
     callers.set(request, 'open');
     return undefined;
   }
-  if (admission.kind === 'refused') return rule === 'public' ? undefined : unauthorized(admission.reason);
+  if (admission.kind === 'refused')
+    return rule === 'public' ? undefined : unauthorized(isOfSession(request) ? 'ended' : admission.reason);
   if (refusal !== undefined) return refusal;
-  const { principal, untilAt } = admission;
-  callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }) });
+  const { principal, untilAt, source } = admission;
+  callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
   if (rule === 'public') return undefined;
   const { url = '' } = request.routeOptions;
   return (
@@ -164,11 +168,18 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
   );
 }
 
+function isOfSession(request: FastifyRequest): boolean {
+  return request.headers.authorization === undefined && sessionOf(request) !== null;
+}
+
 /** The same words for a key that never was, one that was revoked, and one that has expired. */
-function unauthorized(reason: 'missing' | 'wrong'): Error {
-  const detail =
-    reason === 'missing'
-      ? 'This service asks for a key: send it in the header, as in `Authorization: Bearer adj_…`.'
-      : 'The key or token is not known here; or it was revoked, or has expired.';
-  return new DirectiveRefused(problem('unauthorized', { detail }));
+const UNAUTHORIZED = {
+  missing: 'This service asks for a key: send it in the header, as in `Authorization: Bearer adj_…`.',
+  wrong: 'The key or token is not known here; or it was revoked, or has expired.',
+  ended:
+    'The session has ended: its time is over, somebody signed out, or what it stood for counts no more. Sign in again.',
+};
+
+function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {
+  return new DirectiveRefused(problem('unauthorized', { detail: UNAUTHORIZED[reason] }));
 }

@@ -4,7 +4,11 @@ import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 
 export const signInBodySchema = z.strictObject({
-  key: z.string().min(1).max(8_192).describe('An API key, or the key of ADJUTANT_ADMIN_KEY.'),
+  key: z
+    .string()
+    .min(1, 'is empty: give an API key, or a token of the issuer')
+    .max(8_192)
+    .describe('An API key, the key of ADJUTANT_ADMIN_KEY, or a token of the issuer.'),
 });
 
 export const sessionViewSchema = z.object({
@@ -19,6 +23,20 @@ export const sessionViewSchema = z.object({
   expires_at: instantSchema.optional(),
   /** To be sent in `X-Adjutant-CSRF` with each call by cookie that changes something. */
   csrf_token: z.string().optional(),
+  /** Path to open after the session was ended here: it ends the one at the issuer too. Absent: there is none to end. */
+  sign_out_path: z.string().optional(),
+  // Of `signed_out`:
+  /** How one can sign in. */
+  sign_in: z
+    .object({
+      /** Whether there is any API key. */
+      keys: z.boolean(),
+      /** The button of a login at an issuer: its words and its path. Absent: there is none. */
+      oidc: z.object({ name: z.string(), path: z.string() }).optional(),
+      /** Why the last login of this browser failed. */
+      failed: z.string().optional(),
+    })
+    .optional(),
 });
 
 export type SignInBody = z.infer<typeof signInBodySchema>;

@@ -9,6 +9,7 @@ import { createKeyRecords } from '../access/key-records.ts';
 import { createKeyService } from '../access/key-service.ts';
 import { createKeyUses } from '../access/key-uses.ts';
 import { createKnownKeys, type KnownKeys } from '../access/known-keys.ts';
+import { createPersons } from '../access/persons.ts';
 import { createSessionRecords } from '../access/session-records.ts';
 import { createSessions, type Sessions } from '../access/sessions.ts';
 import { isLoopback } from '../api/allowed-host.ts';
@@ -63,13 +64,19 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   const verifyToken = jwt === undefined ? null : createTokenCheck(jwt, tokenLog(options.logger), knowsTenant);
   const onUse = createKeyUses(records, onError);
   const gate = createGate({ known, adminKey, verifyToken, closed, reopens: insecure, onUse });
+  // Another issuer or audience is another one to believe: sessions of the one before end with it.
+  const persons = createPersons(
+    { jwt: jwt === undefined ? null : `${jwt.issuer}\n${jwt.audience}`, oidc: null },
+    knowsTenant,
+  );
+  const sessionParts = { keys: gate.sessionKeys, persons, records: createSessionRecords(connection, names) };
   const hasOtherAdmin = adminKey !== null || jwt !== undefined;
   const changes = createSubscriptions({ listening, publishing: connection });
   const hear = { hear: () => known.doubt(false), missed: () => known.doubt(true) };
   return {
     name: 'access',
     gate,
-    sessions: createSessions(gate.sessionKeys, createSessionRecords(connection, names), audit),
+    sessions: createSessions({ ...sessionParts, audit }),
     audit,
     spend: createKeyBudget(connection, names, store.limitsOf),
     keys: createKeyService({ records, known, log, isOpen: () => gate.isOpen, hasOtherAdmin }),

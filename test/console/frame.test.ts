@@ -58,9 +58,14 @@ describeInBrowser('the frame of the console', () => {
     await using shown = await browser.open(service.url, '/requests', { expected });
     const { page, context } = shown;
     const field = page.getByLabel('API key');
-    await field.fill('adj_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('The field is empty').waitFor();
+    await field.fill(key.slice(0, -1));
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('The key is not known here').waitFor();
+    await page.getByRole('alert').getByText('not whole').waitFor();
+    await field.fill(`${key.slice(0, -6)}AAAAAA`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The key or token is not known here').waitFor();
     await expectAccessible(page);
     await field.fill(key);
     await page.keyboard.press('Enter');
@@ -71,5 +76,7 @@ describeInBrowser('the frame of the console', () => {
     expect(JSON.stringify(await context.storageState())).not.toContain(key);
     await adminAt(service.url).revoke(id);
     await field.waitFor();
+    await page.getByText(/Your session ended at .*, before its time.*: sign in again/).waitFor();
+    await expectAccessible(page);
   });
 });

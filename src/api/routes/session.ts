@@ -2,8 +2,11 @@
  *  It must never show the cookie to a script, nor say why a key is refused. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
+import { looksLikeToken } from '../../access/jwt.ts';
+import { keyIdOf } from '../../access/key-text.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import { csrfToken, readSession } from '../../access/session-text.ts';
+import { KEY_MARK } from '../../contract/access.ts';
 import { type SessionView, sessionViewSchema, signInBodySchema } from '../../contract/session.ts';
 import { readInput } from '../../contract/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
@@ -24,9 +27,9 @@ const readSchema = {
 
 const signInSchema = {
   operationId: 'signIn',
-  summary: 'Change an API key into a session of a browser',
+  summary: 'Change an API key, or a token of the issuer, into a session of a browser',
   description:
-    'The answer sets a cookie that scripts cannot read; it stands for the key for 12 hours, or until the key is revoked. ' +
+    'The answer sets a cookie that scripts cannot read; it stands for the key for 12 hours, or until the key is revoked; for a token not longer than until its `exp`. ' +
     'A call by cookie that changes something needs the token of `GET /v1/session` in the header `X-Adjutant-CSRF`.',
   tags: ['access'],
   querystring: noQuery,
@@ -42,14 +45,16 @@ const signOutSchema = {
   response: { 204: z.null().describe('There is none any more.'), ...problems() },
 };
 
-const NOT_KNOWN =
-  'The key is not known here; or it was revoked, or has expired. A token of an issuer cannot open a session.';
+const NOT_KNOWN = 'The key or token is not known here; or it was revoked, or has expired.';
+const NO_KEYS =
+  'There are no API keys here: `adjutant keys create` makes one, as does an API that is started with ADJUTANT_ADMIN_KEY.';
+const NOT_WHOLE = 'This begins as an API key does, but is not whole: copy all of it';
 
 /** `sessions` null: nobody is asked for a key. */
 export function sessionRoutes(app: App, sessions: Sessions | null): void {
   app.get('/v1/session', { schema: readSchema }, async (request, reply) => {
     void reply.header('cache-control', 'no-store');
-    return viewOf(request, sessions !== null);
+    return viewOf(request, sessions);
   });
   app.post('/v1/session', { schema: signInSchema }, async (request, reply) => {
     if (sessions !== null) await signIn(request, reply, sessions, keyIn(request.body));
@@ -69,6 +74,12 @@ function keyIn(body: unknown): string {
   return readInput(signInBodySchema, body, 'invalid_body').key;
 }
 
+/** By its form only: nothing of what is known here. */
+async function whyNot(key: string, sessions: Sessions): Promise<string> {
+  if (key.startsWith(KEY_MARK) && keyIdOf(key) === null) return `${NOT_WHOLE} (${key.length} characters).`;
+  return (await whileAvailable(() => sessions.hasKeys())) || looksLikeToken(key) ? NOT_KNOWN : NO_KEYS;
+}
+
 async function signIn(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -79,15 +90,20 @@ async function signIn(
   if (request.headers.origin !== undefined && !isSameOrigin(request.headers))
     throw new DirectiveRefused(problem('forbidden', { detail: 'Only a page of this service may sign in.' }));
   const opened = await whileAvailable(() => sessions.open(key));
-  if (opened === null) throw new DirectiveRefused(problem('unauthorized', { detail: NOT_KNOWN }));
+  if (opened === null)
+    throw new DirectiveRefused(problem('unauthorized', { detail: await whyNot(key, sessions) }));
   void reply.header('cache-control', 'no-store');
   void reply.header('set-cookie', sessionCookie(request, opened.text, opened.lastsMs));
 }
 
-function viewOf(request: FastifyRequest, asksForKeys: boolean): SessionView {
+async function viewOf(request: FastifyRequest, sessions: Sessions | null): Promise<SessionView> {
   const caller = callerOf(request);
-  if (!asksForKeys || caller === 'open') return { state: 'open' };
-  if (caller === null) return { state: 'signed_out' };
+  if (sessions === null || caller === 'open') return { state: 'open' };
+  if (caller === null) {
+    // While Redis is away, nothing is said to be missing.
+    const keys = await sessions.hasKeys().catch(() => true);
+    return { state: 'signed_out', sign_in: { keys } };
+  }
   const { principal, untilAt } = caller;
   const { id, name, tenant, scopes } = principal;
   const session = readSession(sessionOf(request) ?? '');

@@ -12,6 +12,32 @@ const EVERY_MS = 60_000;
 /** All tabs share the cookie: each reads the session anew when another one changes it. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('adjutant.session');
 
+/** What this page saw of a session that is over; null: it has seen none, or somebody signed out here. */
+export interface EndedSession {
+  readonly at: string;
+  /** Its time was over. */
+  readonly isExpired: boolean;
+}
+
+/** When the session that was seen last ends; null: none. */
+let lastsUntil: string | null = null;
+let ended: EndedSession | null = null;
+
+function note({ state, expires_at: until }: SessionView): void {
+  if (state === 'signed_in') {
+    lastsUntil = until ?? null;
+    ended = null;
+  } else if (state === 'signed_out' && lastsUntil !== null) {
+    const isExpired = Date.parse(lastsUntil) <= Date.now();
+    ended = { at: isExpired ? lastsUntil : new Date().toISOString(), isExpired };
+    lastsUntil = null;
+  }
+}
+
+export function endedSession(): EndedSession | null {
+  return ended;
+}
+
 export function useSession() {
   const queries = useQueryClient();
   const query = useQuery<SessionView>({
@@ -19,6 +45,7 @@ export function useSession() {
     queryFn: async () => {
       const session = await call<SessionView>('GET', '/v1/session');
       hold(session);
+      note(session);
       return session;
     },
     refetchInterval: EVERY_MS,
@@ -48,6 +75,7 @@ export function useSigning() {
     },
     async signOut(): Promise<void> {
       await call('DELETE', '/v1/session');
+      lastsUntil = null;
       tabs?.postMessage(null);
       await queries.invalidateQueries({ queryKey: KEY });
     },

@@ -28,7 +28,7 @@ export function Frame() {
   if (session?.state === 'signed_out')
     return (
       <Suspense>
-        <SignIn />
+        <SignIn ways={session.sign_in} />
       </Suspense>
     );
   return <Shell isReady={session !== undefined} />;

@@ -1,19 +1,57 @@
-/** The page before all others where keys are asked for: changes a key into a session.
+/** The page before all others where keys are asked for: changes a key, a token or a login into a session.
  *  It must never keep the key, nor put it into a URL. */
-import { type FormEvent, useState } from 'react';
-import { useSigning } from '../data/session.ts';
-import { ErrorBanner } from '../parts/banner.tsx';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { SessionView } from '../../contract/session.ts';
+import { endedSession, useSigning } from '../data/session.ts';
+import { clockText } from '../data/shown.ts';
+import { Banner, ErrorBanner } from '../parts/banner.tsx';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
 import './sign-in.css';
 
-export function SignIn() {
+type Ways = SessionView['sign_in'];
+
+export function SignIn({ ways }: { ways: Ways }) {
+  return (
+    <main className="sign-in">
+      <div className="stack">
+        <h1>Sign in to Adjutant</h1>
+        <Why ways={ways} />
+        <KeyForm />
+      </div>
+    </main>
+  );
+}
+
+/** Why this page is shown, where that is known. */
+function Why({ ways }: { ways: Ways }): ReactNode {
+  const ended = endedSession();
+  if (ended !== null) {
+    const why = ended.isExpired ? '' : ', before its time: its key was revoked, or it was ended elsewhere';
+    return (
+      <Banner tone="wait">
+        Your session ended at {clockText(ended.at)}
+        {why}: sign in again.
+      </Banner>
+    );
+  }
+  if (ways?.keys !== false) return null;
+  return (
+    <Banner tone="wait">
+      There are no API keys here: <code>adjutant keys create</code> makes one, as does an API that is started
+      with <code>ADJUTANT_ADMIN_KEY</code>.
+    </Banner>
+  );
+}
+
+function KeyForm() {
   const { signIn } = useSigning();
   const [key, setKey] = useState('');
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const send = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (key.trim() === '') return setError(new Error('The field is empty: paste an API key, as adj_…'));
     setBusy(true);
     try {
       await signIn(key.trim());
@@ -24,30 +62,28 @@ export function SignIn() {
     }
   };
   return (
-    <main className="sign-in">
-      <form className="stack" onSubmit={(event) => void send(event)}>
-        <h1>Sign in to Adjutant</h1>
-        <TextField
-          label="API key"
-          type="password"
-          autoComplete="current-password"
-          spellCheck={false}
-          required
-          value={key}
-          onChange={({ target }) => setKey(target.value)}
-          hint={
-            <>
-              <code>adjutant keys create</code> makes one. The page keeps a session of 12 hours, not the key.
-            </>
-          }
-        />
-        {error !== null && <ErrorBanner error={error} />}
-        <div>
-          <Button look="primary" type="submit" disabled={isBusy || key.trim() === ''}>
-            Sign in
-          </Button>
-        </div>
-      </form>
-    </main>
+    <form className="stack" noValidate onSubmit={(event) => void send(event)}>
+      <TextField
+        label="API key or token"
+        type="password"
+        autoComplete="current-password"
+        spellCheck={false}
+        required
+        value={key}
+        onChange={({ target }) => setKey(target.value)}
+        hint={
+          <>
+            <code>adjutant keys create</code> makes a key. The page keeps a session of at most 12 hours, not
+            the key.
+          </>
+        }
+      />
+      {error !== null && <ErrorBanner error={error} />}
+      <div>
+        <Button look="primary" type="submit" disabled={isBusy}>
+          Sign in
+        </Button>
+      </div>
+    </form>
   );
 }

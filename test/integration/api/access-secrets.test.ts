@@ -66,6 +66,8 @@ describe('a key', () => {
           open: async () => null,
           admit: async () => ({ kind: 'refused', reason: 'wrong' }),
           close: async () => {},
+          openPerson: async () => null,
+          hasKeys: async () => true,
         },
         keys: adminAt(service.url),
       },

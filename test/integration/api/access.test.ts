@@ -8,6 +8,7 @@ import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import type { SessionView } from '../../../src/contract/session.ts';
 import { boundedFetch } from '../../../src/access/issuer-fetch.ts';
 import { createTokenCheck } from '../../../src/access/jwt.ts';
 import { checkAccess } from '../../../src/api/access-check.ts';
@@ -580,6 +581,73 @@ describe('tokens of an issuer', () => {
     const { created_by } = await access.create({ name: 'by-token', scopes: ['read'] });
     expect(created_by).toBe(SUBJECT);
     expect((await access.audit({ limit: 1 })).entries[0]?.by.id).toBe(`jwt:${SUBJECT}`);
+  });
+
+  const sessionWith = async (key: string, at = service.url): Promise<Response> =>
+    fetch(`${at}/v1/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key }),
+    });
+  const cookieOf = ({ headers }: Response): string => (headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const statusBy = async (cookie: string, at = service.url): Promise<number> =>
+    (await fetch(`${at}/v1/lanes`, { headers: { cookie } })).status;
+
+  test('open a session that has their rights, and ends with them at the latest', async () => {
+    const exp = Math.floor(Date.now() / 1_000) + 100;
+    const opened = await sessionWith(await issuer.token({ exp, scope: 'read submit' }));
+    expect(opened.status).toBe(204);
+    const cookie = cookieOf(opened);
+    const view = (await (
+      await fetch(`${service.url}/v1/session`, { headers: { cookie } })
+    ).json()) as SessionView;
+    expect(view).toMatchObject({ key_id: `jwt:${SUBJECT}`, name: SUBJECT, tenant: 'default' });
+    expect(view.scopes).toEqual(['submit', 'read']);
+    expect(Date.parse(view.expires_at ?? '')).toBeLessThanOrEqual(exp * 1_000);
+    expect(await statusBy(cookie)).toBe(200);
+    // What the cookie says of the caller counts only with its hash.
+    const [id, secret, claims = ''] = cookie.split('.');
+    const text = Buffer.from(claims, 'base64url').toString().replace('"submit"', '"admin"');
+    expect(text).toContain('admin');
+    expect(await statusBy([id, secret, Buffer.from(text).toString('base64url')].join('.'))).toBe(401);
+    for (const forged of [`${id}.${secret}`, `${id}.${secret}.x`, `${id}.${'A'.repeat(43)}.${claims}`])
+      expect(await statusBy(forged)).toBe(401);
+  });
+
+  test('open no session when they are too old for one, of others, or of a tenant that is not named', async () => {
+    const justOver = Math.floor(Date.now() / 1_000) - 5;
+    for (const claims of [{ exp: justOver }, { aud: 'other' }, { tenant: 'other' }])
+      expect((await sessionWith(await issuer.token(claims))).status).toBe(401);
+  });
+
+  test('leave no session when the issuer is no longer configured', async () => {
+    const cookie = cookieOf(await sessionWith(await issuer.token({})));
+    const named = (jwt?: object) => ({ access: jwt === undefined ? {} : { jwt } });
+    const environment = { ADJUTANT_ADMIN_KEY: 'x'.repeat(40) };
+    const { prefix } = service;
+    for (const config of [named(), named({ ...jwtOf(), issuer: 'https://other.example' })]) {
+      await using other = await startService({ redisUrl: redis.url, roles, config, environment, prefix });
+      expect(await statusBy(cookie, other.url)).toBe(401);
+    }
+    expect(await statusBy(cookie)).toBe(200);
+  });
+
+  test('are the only way in where there are no keys, and a key is told so', async () => {
+    const config = { access: { jwt: jwtOf() } };
+    await using fresh = await startService({ redisUrl: redis.url, roles, config });
+    const answer = await sessionWith(`adj_${'0'.repeat(12)}_${'A'.repeat(43)}`, fresh.url);
+    expect(await answer.json()).toMatchObject({
+      status: 401,
+      detail: expect.stringContaining('no API keys'),
+    });
+    const cut = await sessionWith('adj_0123');
+    expect(await cut.json()).toMatchObject({ status: 401, detail: expect.stringContaining('not whole') });
+    const empty = await sessionWith('');
+    expect(await empty.json()).toMatchObject({ status: 400, detail: expect.stringContaining('is empty') });
+    expect(await (await fetch(`${fresh.url}/v1/session`)).json()).toEqual({
+      state: 'signed_out',
+      sign_in: { keys: false },
+    });
   });
 
   async function startIssuer() {

@@ -138,14 +138,14 @@ describe('a session', () => {
     expect((await get('/v1/lanes', { cookie })).status).toBe(200);
     expect((await get('/v1/keys', { cookie })).status).toBe(403);
     expect((await get('/metrics', { cookie })).status).toBe(401);
-    expect(await (await get('/v1/session')).json()).toEqual({ state: 'signed_out' });
+    expect(await (await get('/v1/session')).json()).toEqual({ state: 'signed_out', sign_in: { keys: true } });
     // Another of the same name that stands before it.
     const name = cookie.slice(0, cookie.indexOf('='));
     const crowd = `${name}=broken; ${name}; ${cookie}`;
     expect((await get('/v1/lanes', { cookie: crowd })).status).toBe(200);
     // Nobody has this one: it names the key alone.
     const secret = 'A'.repeat(43);
-    const own = { 'x-adjutant-csrf': csrfToken({ keyId: id, secret }), ...SAME };
+    const own = { 'x-adjutant-csrf': csrfToken({ secret }), ...SAME };
     expect(await change('/v1/session', { cookie: `${name}=${id}.${secret}`, ...own }, 'DELETE')).toBe(204);
     const token = { 'x-adjutant-csrf': csrf };
     expect(await change('/v1/session', { cookie, ...token, ...SAME }, 'DELETE')).toBe(204);
