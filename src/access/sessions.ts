@@ -57,7 +57,8 @@ export function createSessions({ keys, persons, records, audit, now = Date.now }
   /** null: what it stands for counts no more. */
   async function known(text: string): Promise<Known | 'open' | null> {
     const session = readSession(text);
-    const person = session?.claims == null ? null : persons.read(session.claims);
+    const claims = session?.claims ?? null;
+    const person = claims === null ? null : persons.read(claims);
     if (session !== null && person !== null) {
       const { principal, digest, source } = person;
       const admission: SessionAdmission = { kind: 'admitted', principal, source };
