@@ -7,6 +7,7 @@ import { modelSections } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
 import { runSections } from './runs.ts';
+import { searchSections } from './search.ts';
 import { serviceSections } from './service.ts';
 import { tenantSections } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
@@ -23,6 +24,7 @@ export const fileSchema = z.strictObject({
   ...serviceSections,
   ...accessSections,
   ...archiveSections,
+  ...searchSections,
   ...tenantSections,
 });
 

@@ -23,6 +23,7 @@ const PROBLEMS = {
   request_closed: [409, 'The request is closed'],
   already_decided: [409, 'It is decided already'],
   last_admin_key: [409, 'No other key may make and revoke keys'],
+  search_off: [409, 'The list of requests is turned off'],
   reindex_under_way: [409, 'The list is being built anew already'],
   keys_full: [409, 'There are as many keys as there may be'],
   body_too_large: [413, 'The body is too large'],

@@ -24,8 +24,19 @@ const MOST_GATHERED = 50_000;
 export const INDEX_DELAY_MS = 400;
 /** What a process took and did not finish, because it died, is due again after this time. */
 const HOLD_MS = 10_000;
+/** Indexers are never so far behind, milliseconds. */
+const OVERDUE_MS = 60_000;
 
-export function createChangedRequests(connection: RedisConnection, keys: KeySpace) {
+export interface ChangedRequestsOptions {
+  /** false: there is no list, and nothing is noted for it. Default: true. */
+  readonly isListed?: boolean | undefined;
+}
+
+export function createChangedRequests(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { isListed = true }: ChangedRequestsOptions = {},
+) {
   const run = prepareScripts(connection);
   const key = keys.changedRequests;
   let gathered = new Set<string>();
@@ -34,7 +45,7 @@ export function createChangedRequests(connection: RedisConnection, keys: KeySpac
 
   /** Returns at once; see `flush`. */
   function note(requestId: string): void {
-    if (isPassing(requestId) || gathered.size >= MOST_GATHERED) return;
+    if (!isListed || isPassing(requestId) || gathered.size >= MOST_GATHERED) return;
     gathered.add(requestId);
     if (gathered.size >= FLUSH_BATCH && !isRefused) void flush().catch(() => {});
     else flushLater();
@@ -91,7 +102,13 @@ export function createChangedRequests(connection: RedisConnection, keys: KeySpac
     return dueAt === undefined ? 0 : Math.max(0, Math.round(now - (Number(dueAt) - INDEX_DELAY_MS)));
   }
 
+  /** Those that nobody has indexed for so long that nobody will: the list is turned off. */
+  async function dropOverdue(): Promise<void> {
+    const [seconds = 0] = await connection.time();
+    await connection.zremrangebyscore(key, '-inf', Number(seconds) * 1_000 - OVERDUE_MS);
+  }
+
   const size = (): Promise<number> => connection.zcard(key);
 
-  return { note, flush, noteAll, take, done, lagMs, size };
+  return { isListed, note, flush, noteAll, take, done, lagMs, size, dropOverdue };
 }

@@ -66,7 +66,7 @@ function refOf(member: string): DirectiveRef {
 }
 
 /** What a list of requests shows: not the reads of hosts, nor notes of spans. */
-function isListed({ requestId, id }: DirectiveRef): boolean {
+function isShown({ requestId, id }: DirectiveRef): boolean {
   return !isPassing(requestId) && !id.startsWith('@spans');
 }
 
@@ -79,12 +79,14 @@ export interface SweepIndexOptions {
   readonly noteEnded?: NoteEnded | undefined;
   /** Whether it is counted what the tenant has open. Default: of none. */
   readonly isLimited?: (tenant: string) => boolean;
+  /** false: there is no list of requests, and no change is noted for it. Default: true. */
+  readonly isListed?: boolean | undefined;
 }
 
 export function createSweepIndex(
   connection: RedisConnection,
   keys: KeySpace,
-  { noteEnded, isLimited = () => false }: SweepIndexOptions = {},
+  { noteEnded, isLimited = () => false, isListed = true }: SweepIndexOptions = {},
 ) {
   const run = prepareScripts(connection);
   /** How far the clock of Redis is ahead of this process', milliseconds: known from the first look of its sweeper on. */
@@ -141,7 +143,7 @@ export function createSweepIndex(
 
   /** Their requests have changed. On a cluster the two keys are in different slots: the note comes first. */
   async function forgetAll(members: readonly string[], missed: ReadonlySet<string>): Promise<void> {
-    const changed = requestsOf(members);
+    const changed = isListed ? requestsOf(members) : [];
     // What could not be noted stays, and the sweeper forgets it once more.
     if (missed.size > 0) await noteEnded?.(requestsOf([...missed]), 'perhaps');
     const known = requestsOf(members.filter((member) => !missed.has(member)));
@@ -185,6 +187,6 @@ export function createSweepIndex(
 
 /** Those that are listed and archived. */
 function requestsOf(members: readonly string[]): string[] {
-  const refs = members.map((member) => refOf(member)).filter(isListed);
+  const refs = members.map((member) => refOf(member)).filter(isShown);
   return [...new Set(refs.map(({ requestId }) => requestId))];
 }

@@ -64,11 +64,17 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     guardClient(open, { audit, spend, maxDirectives: config.limits.batch });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
+  const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const api = createApi({
     client,
     access,
-    ready: () => readiness(connection, { announcements: hearing, cancellations }, catalog.workers),
+    ready: () =>
+      readiness(
+        connection,
+        { announcements: hearing, cancellations },
+        { workers: catalog.workers, isListed },
+      ),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },

@@ -113,6 +113,7 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   metrics.add(redisGauges(connection));
   if (!hasApi) return;
   metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+  if (!records.changes.isListed) return;
   const now = redisClock(connection);
   metrics.add(searchGauges(async () => records.changes.lagMs(await now())));
 }

@@ -11,11 +11,20 @@ const READINESS_LIMIT_MS = 2_000;
 /** Whether they work is said and does not count: without them this process accepts and answers all the same. */
 const OTHER_ROLES = ['engine', 'worker'];
 
-/** `channels`: what this process listens to, by name; null: it does not. `workers`: of the other roles nothing is said without it. */
+export interface ReadinessFacts {
+  /** Of the other roles nothing is said without it. */
+  workers?: Pick<Workers, 'read'>;
+  /** false is said, and does not count. Default: nothing is said. */
+  isListed?: boolean;
+}
+
+const LIST_OFF = 'off: search.enabled is false';
+
+/** `channels`: what this process listens to, by name; null: it does not. */
 export async function readiness(
   connection: RedisConnection,
   channels: Readonly<Record<string, (() => Hearing) | null>>,
-  workers?: Pick<Workers, 'read'>,
+  { workers, isListed = true }: ReadinessFacts = {},
 ) {
   let answered = false;
   let roles: Record<string, string> = {};
@@ -30,9 +39,10 @@ export async function readiness(
     hearing ? [{ name, ...hearing() }] : [],
   );
   const checks = Object.fromEntries(heard.map(({ name, lostAt }) => [name, hearingText(lostAt)]));
+  const search = isListed ? {} : { search: LIST_OFF };
   return {
     ok: answered && heard.every(({ ok }) => ok),
-    checks: { redis: answered ? 'ok' : 'out of reach', ...checks, ...roles },
+    checks: { redis: answered ? 'ok' : 'out of reach', ...checks, ...roles, ...search },
   };
 }
 

@@ -6,9 +6,11 @@ import { NO_SIGNALS, createRunStore, type StoredRun } from '../engine/run-store.
 import { ASKED_FOR, type AskedFor } from '../contract/request-listing.ts';
 import { ownId } from '../contract/tenant.ts';
 import type { RequestLists } from '../queue/queue-client.ts';
+import type { Startable } from '../lifecycle.ts';
 import { redisClock } from '../redis/clock.ts';
 import { type ApprovalListParts, createApprovalList } from '../search/approval-list.ts';
-import { createIndexer, type Indexer } from '../search/indexer.ts';
+import { createIndexer } from '../search/indexer.ts';
+import { createListOff, refuseList } from '../search/list-off.ts';
 import { createFactsReader, type FactsParts, type ListedRun } from '../search/request-facts.ts';
 import { createReindex } from '../search/reindex.ts';
 import { createRequestList } from '../search/request-list.ts';
@@ -22,6 +24,7 @@ const DOCUMENT_BYTES = 2_097_152;
 export function requestListsOf(store: Store): RequestLists {
   const { connection, keys, records } = store;
   const { changes, journal } = records;
+  if (!changes.isListed) return { requests: refuseList, approvals: refuseList, reindex: refuseList };
   const index = createSearchIndex(connection, keys);
   return {
     requests: createRequestList({ index, changes, now: redisClock(connection) }),
@@ -30,9 +33,10 @@ export function requestListsOf(store: Store): RequestLists {
   };
 }
 
-export function indexerOf(store: Store, { onError }: { onError: (error: Error) => void }): Indexer {
+export function indexerOf(store: Store, { onError }: { onError: (error: Error) => void }): Startable {
   const { connection, keys, records } = store;
   const { journal, changes } = records;
+  if (!changes.isListed) return createListOff({ connection, keys, changes, onError });
   const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
   const index = createSearchIndex(connection, keys);
   const readSmall = createSmallReader(connection, keys);

@@ -172,6 +172,7 @@ function storeOn(
     reports: observation.reports,
     onEnd,
     archiveAfterMs: config.archive?.after_ms,
+    isListed: config.search.enabled,
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,

@@ -49,6 +49,8 @@ export interface StoreOptions {
   onEnd?: ((requestId: string) => void) | undefined;
   /** How long after its end a request is to be archived, milliseconds. Default: nothing is archived. */
   archiveAfterMs?: number | undefined;
+  /** Whether the list of requests is kept. Default: true. */
+  isListed?: boolean | undefined;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -99,15 +101,23 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
 function recordsOn(
   connection: RedisConnection,
   keys: KeySpace,
-  { retentionMs, requestBytes, limitsOf = NO_TENANT_LIMITS, onEnd, local, archiveAfterMs }: StoreOptions,
+  {
+    retentionMs,
+    requestBytes,
+    limitsOf = NO_TENANT_LIMITS,
+    onEnd,
+    local,
+    archiveAfterMs,
+    isListed,
+  }: StoreOptions,
   wakeRun: WakeRun,
 ) {
   const archive = createArchiveQueue(connection, keys, { afterMs: archiveAfterMs, retentionMs });
   const noteEnded = archiveAfterMs === undefined ? undefined : archive.note;
   const isLimited = (tenant: string): boolean => limitsOf(tenant).maxOpen !== undefined;
-  const index = createSweepIndex(connection, keys, { noteEnded, isLimited });
+  const index = createSweepIndex(connection, keys, { noteEnded, isLimited, isListed });
   const mayTellEngine = (): boolean => local.engine() === null;
-  const changes = createChangedRequests(connection, keys);
+  const changes = createChangedRequests(connection, keys, { isListed });
   const kept = { retentionMs, requestBytes, limitsOf };
   const told = { wakeRun, mayTellEngine, onEnd, onChange: changes.note, noteEnded };
   const journal = createJournal({ connection, keys, ...kept, ...told });

@@ -25,7 +25,7 @@ const cancelSchema = {
   tags: ['requests'],
   querystring: noQuery,
   body: bulkCancelBodySchema,
-  response: { 200: bulkCancellationSchema, ...problems(415) },
+  response: { 200: bulkCancellationSchema, ...problems(409, 415) },
 };
 
 const redriveSchema = {
@@ -37,7 +37,7 @@ const redriveSchema = {
   tags: ['requests'],
   querystring: noQuery,
   body: bulkRedriveBodySchema,
-  response: { 200: bulkRedriveSchema, ...problems(415) },
+  response: { 200: bulkRedriveSchema, ...problems(409, 415) },
 };
 
 const reindexSchema = {
@@ -48,7 +48,7 @@ const reindexSchema = {
   tags: ['requests'],
   querystring: noQuery,
   body: reindexBodySchema,
-  response: { 200: reindexStepSchema, ...problems(415) },
+  response: { 200: reindexStepSchema, ...problems(409, 415) },
 };
 
 export interface BulkRouteOptions {

@@ -53,7 +53,7 @@ const listSchema = {
     'the list is. A search stops after a while; then `searched_until` says how far it came, and `next` goes on.',
   tags: ['requests'],
   querystring: listQuery,
-  response: { 200: requestListingSchema, ...problems() },
+  response: { 200: requestListingSchema, ...problems(409) },
 };
 
 const approvalsSchema = {
@@ -64,7 +64,7 @@ const approvalsSchema = {
     'question with `POST /v1/requests/{r}/inputs/{input_id}`; `GET /v1/requests/{r}` shows the form that a question asks for.',
   tags: ['requests'],
   querystring: approvalQuerySchema,
-  response: { 200: approvalListingSchema, ...problems() },
+  response: { 200: approvalListingSchema, ...problems(409) },
 };
 
 const requestSchema = {

@@ -62,6 +62,7 @@ async function examine(
   environment: Environment,
 ) {
   const { examineArchive } = await import('../../doctor/archive.ts');
+  const { searchFindings } = await import('../../doctor/search.ts');
   const { examineCollector } = await import('../../doctor/collector.ts');
   const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
     await import('../../doctor/diagnosis.ts');
@@ -78,6 +79,7 @@ async function examine(
     config === null ? [] : examineModels(config),
     config === null ? [] : examineCollector(config),
     config === null ? [] : examineArchive(config),
+    config === null ? [] : searchFindings(config),
     examineService(at, names),
   ];
 }

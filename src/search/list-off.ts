@@ -1,0 +1,46 @@
+// What stands where the list of requests would, while it is turned off: a refusal of what asks for it, and the removal of what is left.
+// Must never answer with a list: an empty one would say that there are no requests.
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import type { ChangedRequests } from '../journal/changed-requests.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { createLoop, type Startable } from '../lifecycle.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { removeIndex } from './index-removal.ts';
+
+const DETAIL =
+  'This service keeps no list of requests: `search.enabled` is false in its configuration. Set it to true for every process and start them ' +
+  'again; `adjutant reindex` then builds the list from the journal. One request is still shown by its id.';
+
+/** In place of each function of a list. */
+export function refuseList(): Promise<never> {
+  return Promise.reject(new DirectiveRefused(problem('search_off', { detail: DETAIL })));
+}
+
+export interface ListOffParts {
+  connection: RedisConnection;
+  keys: KeySpace;
+  changes: Pick<ChangedRequests, 'dropOverdue'>;
+  onError: (error: Error) => void;
+}
+
+const LOOK_EVERY_MS = 10_000;
+const LONGEST_STOP_MS = 1_000;
+
+/** Removes the list once, and again and again what others note for it: programs with a direct client do not know that it is off. */
+export function createListOff({ connection, keys, changes, onError }: ListOffParts): Startable {
+  let isRemoved = false;
+
+  async function look(): Promise<void> {
+    if (!isRemoved) await removeIndex(connection, keys);
+    isRemoved = true;
+    await changes.dropOverdue();
+  }
+
+  return createLoop({
+    name: 'list of requests, off',
+    work: look,
+    everyMs: LOOK_EVERY_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
+}
