@@ -2,6 +2,7 @@
 // Must never let a call pass on behalf of a caller whose key does not allow it.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Scope } from '../contract/access.ts';
+import type { BudgetListing } from '../contract/budget-listing.ts';
 import type { BulkRedrive } from '../contract/bulk.ts';
 import type { Redrive } from '../contract/dead-letter.ts';
 import { tooManyDirectives } from '../contract/directive.ts';
@@ -103,6 +104,7 @@ export function guardClient(
       if (options?.cursor !== undefined) return client.reindex(options);
       return audit.around(caller, 'reindex', {}, () => client.reindex(options));
     },
+    budgets: async () => ownBudgets(currentCaller(), await client.budgets()),
     drainWorker: async (id, drain = true) => {
       const caller = requireCaller('admin');
       return audit.around(caller, drain ? 'drain_worker' : 'resume_worker', { target: id }, () =>
@@ -111,6 +113,12 @@ export function guardClient(
     },
     runs: guardRuns(client, audit, spend),
   };
+}
+
+/** Who manages keys sees what each has spent. */
+function ownBudgets(caller: Principal | null, listing: BudgetListing): BudgetListing {
+  if (caller === null || hasScope(caller, 'admin')) return listing;
+  return { ...listing, budgets: listing.budgets.filter(({ key }) => key === undefined || key === caller.id) };
 }
 
 type Submissions = Pick<DirectiveClient, 'submit' | 'execute'>;

@@ -37,6 +37,7 @@ export function createCallersClient(clientOf: ClientOf): DirectiveClient {
     agents: () => own().agents(),
     tools: (...given) => own().tools(...given),
     lanes: () => own().lanes(),
+    budgets: () => own().budgets(),
     workers: () => own().workers(),
     drainWorker: (...given) => own().drainWorker(...given),
     close: () => clientOf(DEFAULT_TENANT).close(),

@@ -5,6 +5,7 @@ import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { agentListingSchema } from '../contract/agent-listing.ts';
+import { budgetListingSchema } from '../contract/budget-listing.ts';
 import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
 import { laneListingSchema } from '../contract/lane-listing.ts';
 import { problemSchema } from '../contract/problem.ts';
@@ -111,6 +112,7 @@ const COMPONENTS = {
   AgentListing: agentListingSchema,
   ToolListing: toolListingSchema,
   LaneListing: laneListingSchema,
+  BudgetListing: budgetListingSchema,
   WorkerListing: workerListingSchema,
   Problem: problemSchema,
 };

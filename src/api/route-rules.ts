@@ -40,6 +40,7 @@ const RULES: Readonly<Record<string, RouteRule>> = {
   'GET /v1/tools': 'read',
   'GET /v1/agents': 'read',
   'GET /v1/lanes': 'read',
+  'GET /v1/budgets': 'read',
   'GET /v1/workers': 'read',
   'POST /v1/workers/:worker_id/drain': 'admin',
   'POST /v1/workers/:worker_id/resume': 'admin',

@@ -2,6 +2,7 @@
  *  It must never do the work of a verb. */
 import { type Command, Option } from 'commander';
 import { type AnswerOptions, answerQuestion } from './commands/answer.ts';
+import { budgets } from './commands/budgets.ts';
 import { call, type CallOptions } from './commands/call.ts';
 import { type ArchiveInvocation, getArchived } from './commands/archived.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
@@ -101,6 +102,10 @@ function addListings(program: Command, withClient: WithClient): void {
     .command('lanes')
     .description('list the lanes and how busy they are')
     .action(async () => withClient(lanes));
+  program
+    .command('budgets')
+    .description('show what models have used today, and what is left')
+    .action(async () => withClient(budgets));
 }
 
 function addWorkerVerbs(program: Command, withClient: WithClient): void {

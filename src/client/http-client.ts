@@ -2,6 +2,7 @@
  *  It must never need anything but web standards: it runs wherever there is a fetch. */
 import type { AgentListing } from '../contract/agent-listing.ts';
 import type { ApprovalListing } from '../contract/approval-listing.ts';
+import type { BudgetListing } from '../contract/budget-listing.ts';
 import type { BulkCancellation, BulkRedrive, ReindexStep } from '../contract/bulk.ts';
 import { directivePath, inputPath, requestPath, tracePath } from '../contract/api-path.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
@@ -111,6 +112,7 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     tools: async ({ remembered = false } = {}) =>
       exchanger.json<ToolListing>({ path: `/v1/tools${remembered ? '?remembered=true' : ''}` }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
+    budgets: async () => exchanger.json<BudgetListing>({ path: '/v1/budgets' }),
     workers: async () => exchanger.json<WorkerListing>({ path: '/v1/workers' }),
     drainWorker: async (id, drain = true) =>
       exchanger.json<WorkerDrain>({

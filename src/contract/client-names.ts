@@ -2,6 +2,7 @@
 // Must never define anything: it only re-exports.
 export type { AgentListing, ListedAgent } from './agent-listing.ts';
 export type { ApprovalListing, ApprovalQuery, OpenApproval } from './approval-listing.ts';
+export type { BudgetListing, ListedBudget } from './budget-listing.ts';
 export type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
 export type { Cancellation, CancelledDirective } from './cancellation.ts';
 export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';

@@ -2,6 +2,7 @@
 // Must never gain a method that only one transport can offer.
 import type { AgentListing } from './agent-listing.ts';
 import type { ApprovalListing, ApprovalQuery } from './approval-listing.ts';
+import type { BudgetListing } from './budget-listing.ts';
 import type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
 import type { Cancellation } from './cancellation.ts';
 import type {
@@ -120,6 +121,8 @@ export interface DirectiveClient {
   /** `remembered`: also those of servers that no worker serves now, as they were within a day. */
   tools(options?: { remembered?: boolean }): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
+  /** The budgets of today that hold for the tenant: what is used, and of what. A key without `admin` sees of keys only its own. */
+  budgets(): Promise<BudgetListing>;
   /** The processes of the installation. */
   workers(): Promise<WorkerListing>;
   /** Asks a process to take no more work, or (`drain` false) to work again; refused (`not_found`) where there is none, or an API alone. */

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '2e561378c352d169a98d5a6c14d81e1e4425706fd4ab4cc3202b69f5cf61168a';
+export const CONTRACT_SHA256 = '87b9ccded3242e57cd609817c7ba683c513f33bfbeebd3fc7bafaa94a2424ef3';

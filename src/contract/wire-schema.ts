@@ -30,6 +30,7 @@ import {
 } from './directive.ts';
 import { embeddingsSchema } from './embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
+import { budgetListingSchema } from './budget-listing.ts';
 import { laneListingSchema } from './lane-listing.ts';
 import { messageSchema } from './message.ts';
 import { modelTurnSchema } from './model-turn.ts';
@@ -97,6 +98,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   embeddings: embeddingsSchema,
   'error-envelope': errorEnvelopeSchema,
   'lane-listing': laneListingSchema,
+  'budget-listing': budgetListingSchema,
   'model-turn': modelTurnSchema,
   problem: problemSchema,
   'approval-listing': approvalListingSchema,

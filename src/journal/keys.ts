@@ -48,6 +48,8 @@ export interface KeySpace {
   login(principal: string, server: string): [record: string, lock: string];
   /** [hash of the tokens of a server's day, hash of a tool call's]: what its tools have asked of models. */
   sampling(server: string, call: string): [day: string, call: string];
+  /** The beginning of every key of budgets, in one slot. */
+  readonly budgets: string;
   /** String: what the installation seals with. */
   readonly seal: string;
   /** [hash of the API keys, hash of their uses]. */
@@ -118,6 +120,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       const tag = `${prefix}:{sampling:${server}}`;
       return [`${tag}:day`, `${tag}:call:${call}`];
     },
+    budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
     access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
     spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,

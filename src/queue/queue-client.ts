@@ -6,6 +6,7 @@ import {
   type ApprovalQuery,
   approvalQuerySchema,
 } from '../contract/approval-listing.ts';
+import type { BudgetListing } from '../contract/budget-listing.ts';
 import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
@@ -61,6 +62,7 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   runs: ClientRuns;
   answer: DirectiveClient['answer'];
   lists: RequestLists;
+  budgets(tenant: string): Promise<BudgetListing>;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
@@ -115,6 +117,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>
       whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
+    budgets: () => whileAvailable(() => parts.budgets(tenant)),
     workers: () => whileAvailable(() => listWorkers(catalog.workers)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),

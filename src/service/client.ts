@@ -7,6 +7,8 @@ import { createRunStore } from '../engine/run-store.ts';
 import { runView } from '../engine/core/run-view.ts';
 import type { CustomTypes } from '../contract/custom-directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import { type BudgetSettings, NO_BUDGETS } from '../contract/budget.ts';
+import { createBudgetList } from '../journal/budget-list.ts';
 import { createFollower, RECHECK_MS } from '../journal/follower.ts';
 import { createTenantRoom } from '../journal/tenant-room.ts';
 import { createSubscriber } from '../journal/subscriber.ts';
@@ -39,6 +41,8 @@ export interface ClientOptions {
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
+  /** Those that are listed before a call was counted in them. Default: none. */
+  budgets?: BudgetSettings;
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
   /** As in `RedriveParts`. Default: nobody is asked. */
@@ -85,6 +89,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     canceller,
     payloads,
     lists: requestListsOf(store),
+    budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
     answer: answererOf(store, schemas, requestBytes),
     deadLetters: createDeadLetters({ journal, dead, submitter, charge: options.charge }),
     catalog,

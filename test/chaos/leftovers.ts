@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 const PERMANENT = [
   /^chaos:(catalog|models|agents|workers|lanes|lane-limits)$/,
   /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
+  /^chaos:\{budgets\}:/,
   /^chaos:(archive|changed-requests|search-tenants)$/,
   /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,

@@ -10,6 +10,7 @@ import {
 } from '../../src/contract/dead-letter.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import { budgetListingSchema } from '../../src/contract/budget-listing.ts';
 import { laneListingSchema } from '../../src/contract/lane-listing.ts';
 import { ServiceUnavailable } from '../../src/contract/problem.ts';
 import { requestTraceSchema } from '../../src/contract/request-trace.ts';
@@ -463,6 +464,13 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(laneListingSchema.parse(lanes)).toEqual(lanes);
         const paused = new Map(lanes.lanes.map((lane) => [lane.name, lane.paused]));
         expect([paused.get('tool.peer'), paused.get('run')]).toEqual([false, false]);
+      });
+
+      test('lists the budgets of today', async () => {
+        const listing = await client.budgets();
+        expect(budgetListingSchema.parse(listing)).toEqual(listing);
+        expect(listing).toMatchObject({ currency: 'USD', time_zone: 'UTC', budgets: [] });
+        expect(Date.parse(listing.resets_at)).toBeGreaterThan(Date.parse(listing.day));
       });
 
       test('lists the processes, drains one and lets it work again', async () => {

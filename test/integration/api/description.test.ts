@@ -44,6 +44,7 @@ test('it names every route, once', () => {
     'GET /v1/agents',
     'GET /v1/approvals',
     'GET /v1/audit',
+    'GET /v1/budgets',
     'GET /v1/dead-letters',
     'GET /v1/dead-letters/groups',
     'GET /v1/keys',

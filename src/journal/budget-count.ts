@@ -1,0 +1,33 @@
+// One budget that calls are counted in: of a rule, and of one tenant and key where each has its own.
+// Must never give two of them one place in Redis, whatever they are called.
+import { hash } from 'node:crypto';
+import type { BudgetRule } from '../contract/budget.ts';
+
+/** As `BudgetRule`, but `*` has become one tenant and one key; null: of all together. */
+export interface CountedBudget extends BudgetRule {
+  /** In Redis. */
+  readonly id: string;
+}
+
+export function countedBudget(
+  rule: BudgetRule,
+  { tenant, key }: Pick<BudgetRule, 'tenant' | 'key'>,
+): CountedBudget {
+  const id = hash('sha256', JSON.stringify([rule.name, tenant, key]), 'hex').slice(0, 32);
+  return { ...rule, tenant, key, id };
+}
+
+/** Fields of its hash, beside the counts. */
+export function budgetFields(budget: CountedBudget): Record<string, string> {
+  const { name, tenant, key, alias, tokensPerDay, moneyPerDay, onBreach, cheaper } = budget;
+  return {
+    name,
+    tenant: tenant ?? '',
+    key: key ?? '',
+    alias: alias ?? '',
+    tokens_limit: String(tokensPerDay ?? ''),
+    money_limit: String(moneyPerDay ?? ''),
+    on_breach: onBreach,
+    cheaper: cheaper ?? '',
+  };
+}

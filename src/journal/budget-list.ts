@@ -1,0 +1,118 @@
+// Lists the budgets of a tenant as they stand today.
+// Must never show a tenant what another one, or all together, have spent.
+import { BUDGET_CURRENCY, type BudgetRule, type BudgetSettings, EACH } from '../contract/budget.ts';
+import { type BudgetListing, listedBudgetSchema, type ListedBudget } from '../contract/budget-listing.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { budgetFields, type CountedBudget, countedBudget } from './budget-count.ts';
+import { createBudgetDays, daysAround } from './budget-day.ts';
+import type { KeySpace } from './keys.ts';
+import { prepareScripts, type RunScript } from './scripts.ts';
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Of all tenants together. */
+const SHARED = '';
+
+export type ListBudgets = (tenant: string) => Promise<BudgetListing>;
+
+/** `timeZone` and `rules`: of this process; what no call was counted in today is listed by them alone. */
+export function createBudgetList(
+  connection: RedisConnection,
+  { budgets: place }: Pick<KeySpace, 'budgets'>,
+  { timeZone, rules }: BudgetSettings,
+): ListBudgets {
+  const run = prepareScripts(connection);
+  const daysOf = createBudgetDays(timeZone);
+  return async (tenant) => {
+    // The operators' tenant sees what is of all.
+    const owners = tenant === DEFAULT_TENANT ? [SHARED, tenant] : [tenant];
+    const [, day, , endsAt, zone, text] = await read(run, place, { timeZone, daysOf, owners });
+    const found = new Map((JSON.parse(String(text)) as string[][]).map(fieldsOf));
+    for (const budget of rules.flatMap((rule) => ownOf(rule, tenant)))
+      if (!found.has(budget.id)) found.set(budget.id, new Map(Object.entries(budgetFields(budget))));
+    return {
+      day: String(day),
+      time_zone: String(zone),
+      resets_at: new Date(Number(endsAt) * 1_000).toISOString(),
+      currency: BUDGET_CURRENCY,
+      budgets: [...found.values()].map(listed).toSorted(byName),
+    };
+  };
+}
+
+async function read(
+  run: RunScript,
+  place: string,
+  asked: { timeZone: string; daysOf: ReturnType<typeof createBudgetDays>; owners: readonly string[] },
+) {
+  const { timeZone, daysOf, owners } = asked;
+  const reply = await run('budget-read', [place], [JSON.stringify(daysOf(Date.now())), ...owners]);
+  const [verdict, seconds] = reply;
+  if (verdict === 'ok') return reply;
+  const days = daysAround(Number(seconds) * 1_000, timeZone);
+  return run('budget-read', [place], [JSON.stringify(days), ...owners]);
+}
+
+/** The budgets of a rule that the tenant sees and that are known without a call. */
+function ownOf(rule: BudgetRule, tenant: string): CountedBudget[] {
+  const { key } = rule;
+  if (key === EACH) return [];
+  if (rule.tenant === null)
+    return tenant === DEFAULT_TENANT ? [countedBudget(rule, { tenant: null, key })] : [];
+  return rule.tenant === EACH || rule.tenant === tenant ? [countedBudget(rule, { tenant, key })] : [];
+}
+
+function fieldsOf([id = '', ...rest]: string[]): [string, Fields] {
+  const pairs = rest.flatMap((name, position) =>
+    position % 2 === 0 ? [[name, rest[position + 1] ?? ''] as const] : [],
+  );
+  return [id, new Map(pairs)];
+}
+
+function listed(fields: Fields): ListedBudget {
+  const text = (name: string) => {
+    const value = fields.get(name) ?? '';
+    return value === '' ? {} : { [name]: value };
+  };
+  const limit = (name: string): number | null => (fields.get(name) ? countIn(fields, name) : null);
+  return {
+    name: fields.get('name') ?? '',
+    ...text('tenant'),
+    ...text('key'),
+    ...text('alias'),
+    tokens: { used: countIn(fields, 'tokens'), limit: limit('tokens_limit') },
+    money: { used: countIn(fields, 'money'), limit: limit('money_limit') },
+    calls: countIn(fields, 'calls'),
+    breaches: countIn(fields, 'breaches'),
+    // A later version may know others.
+    on_breach: listedBudgetSchema.shape.on_breach.catch('stop').parse(fields.get('on_breach')),
+    ...text('cheaper'),
+    models: modelsOf(fields),
+  };
+}
+
+const OF_MODEL = 'calls|';
+
+function modelsOf(fields: Fields): ListedBudget['models'] {
+  const names = [...fields.keys()].filter((field) => field.startsWith(OF_MODEL));
+  return names
+    .map((field) => field.slice(OF_MODEL.length))
+    .map((name) => ({
+      name,
+      calls: countIn(fields, `calls|${name}`),
+      tokens: countIn(fields, `tokens|${name}`),
+      money: countIn(fields, `money|${name}`),
+    }))
+    .toSorted((left, right) => right.money - left.money || right.tokens - left.tokens);
+}
+
+function countIn(fields: Fields, name: string): number {
+  const count = Number(fields.get(name) ?? 0);
+  return Number.isSafeInteger(count) ? Math.max(0, count) : 0;
+}
+
+function byName(left: ListedBudget, right: ListedBudget): number {
+  const key = ({ name, tenant = '', key: of = '' }: ListedBudget): string => `${name} ${tenant} ${of}`;
+  return key(left) < key(right) ? -1 : 1;
+}
