@@ -122,14 +122,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     },
     budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
-    access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
-    spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,
-    sessions: (keyId) => `${prefix}:{access}:sessions:${keyId}`,
-    audit: (tenant) => {
-      const own = tenant === DEFAULT_TENANT ? '' : `:${tenant}`;
-      const tag = `${prefix}:{access}`;
-      return { changes: `${tag}:changes${own}`, submissions: `${tag}:submissions${own}` };
-    },
+    ...accessKeys(prefix),
     changedRequests: `${prefix}:changed-requests`,
     searchTenants: `${prefix}:search-tenants`,
     searchRebuild: `${prefix}:search-rebuild`,
@@ -140,5 +133,18 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
+  };
+}
+
+function accessKeys(prefix: string): Pick<KeySpace, 'access' | 'spent' | 'sessions' | 'audit'> {
+  return {
+    access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
+    spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,
+    sessions: (keyId) => `${prefix}:{access}:sessions:${keyId}`,
+    audit: (tenant) => {
+      const own = tenant === DEFAULT_TENANT ? '' : `:${tenant}`;
+      const tag = `${prefix}:{access}`;
+      return { changes: `${tag}:changes${own}`, submissions: `${tag}:submissions${own}` };
+    },
   };
 }
