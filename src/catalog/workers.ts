@@ -14,6 +14,11 @@ const GONE_AFTER_MS = 30_000;
 /** A longer entry is written without its lanes: it then serves whatever it is asked about. */
 const LARGEST_ENTRY_BYTES = 65_536;
 
+const count = z.int().min(0);
+
+/** Attempts that ended in the last minute. */
+const recentSchema = z.object({ attempts: count, failed: count });
+
 /** Of a newer version, what is not named here is skipped, and roles and states may be others. */
 const entrySchema = z.object({
   roles: z.array(z.string().max(64)).max(64),
@@ -25,7 +30,9 @@ const entrySchema = z.object({
   started_at: z.number(),
   /** null: more than fit. */
   lanes: z
-    .array(z.object({ name: z.string(), concurrency: z.int().min(0), running: z.int().min(0) }))
+    .array(
+      z.object({ name: z.string(), concurrency: count, running: count, recent: recentSchema.optional() }),
+    )
     .nullable(),
 });
 

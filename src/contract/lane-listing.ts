@@ -18,6 +18,12 @@ export const listedLaneSchema = z.object({
   blocked_until: instantSchema.nullable(),
   /** Why its directives do not go on; absent: they do. */
   waits: waitSchema.optional(),
+  /** When what waits longest was enqueued; null: nothing waits. */
+  oldest_at: instantSchema.nullable().optional(),
+  /** Attempts that ended in the last minute, and those of them that failed, as its workers last said; absent: none of them does. */
+  recent: z.object({ attempts: count, failed: count }).optional(),
+  /** Of a model provider that has asked to slow down: until when none of its models is asked. Absent: they are. */
+  cools_until: instantSchema.optional(),
 });
 
 export const laneListingSchema = z.object({ lanes: z.array(listedLaneSchema) });

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '87b9ccded3242e57cd609817c7ba683c513f33bfbeebd3fc7bafaa94a2424ef3';
+export const CONTRACT_SHA256 = 'f537d657a06238ee3ffaaa150945bfffb96376f8c968cea42f7ac58df54b6b23';

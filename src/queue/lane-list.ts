@@ -35,7 +35,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     listed(parts.lanes, waits, {
       name,
       until: blocked.get(name)?.untilAt ?? 0,
-      running: runningIn(name, workers),
+      workers: workersOf(name, workers),
     });
   return { lanes: await Promise.all(names.map(look)) };
 }
@@ -43,28 +43,57 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
 /** A worker that misses so many beats has died, or stands still: what it ran may run elsewhere. */
 const SILENT_MS = 3 * BEAT_MS;
 
-/** As the workers last said: what an engine gives to the worker of its own process has no job. */
-function runningIn(lane: string, workers: readonly PresentWorker[]): number {
+type ServedLane = NonNullable<PresentWorker['lanes']>[number];
+
+/** The lane as each worker that is heard last said of it. */
+function workersOf(lane: string, workers: readonly PresentWorker[]): ServedLane[] {
   const heard = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
-  const served = heard.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
-  return served.reduce((sum, { running }) => sum + running, 0);
+  return heard.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
+}
+
+/** undefined: no worker counts its attempts. */
+function recentOf(served: readonly ServedLane[]): ListedLane['recent'] {
+  const counted = served.flatMap(({ recent }) => (recent === undefined ? [] : [recent]));
+  if (counted.length === 0) return undefined;
+  return {
+    attempts: counted.reduce((sum, { attempts }) => sum + attempts, 0),
+    failed: counted.reduce((sum, { failed }) => sum + failed, 0),
+  };
+}
+
+const MODEL_LANES = modelLane('');
+
+async function coolsUntil(lanes: Lanes, name: string): Promise<Pick<ListedLane, 'cools_until'>> {
+  if (!name.startsWith(MODEL_LANES)) return {};
+  const forMs = await lanes.coolsForMs(name.slice(MODEL_LANES.length));
+  return forMs === 0 ? {} : { cools_until: new Date(Date.now() + forMs).toISOString() };
 }
 
 interface LookedAt {
   name: string;
   /** Milliseconds since the epoch; 0 = its server is in reach. */
   until: number;
-  running: number;
+  workers: readonly ServedLane[];
 }
 
 async function listed(
   lanes: Lanes,
   waits: LaneWaits,
-  { name, until, running }: LookedAt,
+  { name, until, workers }: LookedAt,
 ): Promise<ListedLane> {
-  const [{ globalConcurrency, ...counts }, wait] = await Promise.all([lanes.counts(name), waits.of(name)]);
+  const [{ globalConcurrency, ...counts }, wait, oldestAt, cools] = await Promise.all([
+    lanes.counts(name),
+    waits.of(name),
+    lanes.oldestAt(name),
+    coolsUntil(lanes, name),
+  ]);
+  // What an engine gives to the worker of its own process has no job.
+  const running = workers.reduce((sum, lane) => sum + lane.running, 0);
+  const recent = recentOf(workers);
   const active = Math.max(counts.active, running);
   const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
   const why = wait === null ? {} : { waits: waitOf(name, wait) };
-  return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...why };
+  const oldest_at = oldestAt === null ? null : new Date(oldestAt).toISOString();
+  const more = { ...why, oldest_at, ...(recent && { recent }), ...cools };
+  return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...more };
 }

@@ -3,6 +3,7 @@
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
+import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
 
@@ -108,6 +109,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     queued,
     load,
     counts,
+    ...createLaneAges(connection, keys, queue),
     ...throttle,
     isFree,
     scriptedBase: queues.scriptedBase,

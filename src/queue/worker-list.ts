@@ -41,6 +41,8 @@ function listed({ id, roles, state, host, pid, version, lanes, ...worker }: Pres
     silent_ms: Math.max(0, Math.round(worker.silentMs)),
     running,
     concurrency,
-    lanes,
+    lanes:
+      lanes?.map((lane) => ({ name: lane.name, concurrency: lane.concurrency, running: lane.running })) ??
+      null,
   };
 }

@@ -9,7 +9,7 @@ import { version } from '../version.ts';
 
 /** A role that takes jobs. */
 export interface LaneServer {
-  lanes(): { name: string; concurrency: number; running: number }[];
+  lanes(): NonNullable<WorkerEntry['lanes']>;
   /** Takes nothing more, or works again; what was taken goes on. */
   setDraining(draining: boolean): void;
 }

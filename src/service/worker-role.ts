@@ -10,6 +10,7 @@ import { createCancelListener } from '../worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../worker/circuit-breaker.ts';
 import type { AttemptLimits } from '../worker/claimed.ts';
 import type { Heartbeat } from '../worker/heartbeat.ts';
+import { countingAttempts, createLaneRates } from '../worker/lane-rates.ts';
 import { createReachLog } from '../worker/reach-log.ts';
 import { createRunningAttempts } from '../worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../worker/threaded-heartbeat.ts';
@@ -42,6 +43,7 @@ export function createWorkerRole(
   const { connection, keys, records, queue } = store;
   const { journal, serial, ends, payloads } = records;
   const running = createRunningAttempts();
+  const rates = createLaneRates();
   const reach = createReachLog(settings.logger);
   const breaker = createCircuitBreaker({
     ...DEFAULT_BREAKER,
@@ -67,8 +69,9 @@ export function createWorkerRole(
       breaker,
       limits: attemptLimits(settings),
       logger: settings.logger,
-      reports: store.reports,
+      reports: countingAttempts(store.reports, rates),
     },
+    rates,
   });
   executes.watchReach(breaker);
   const subscription = { listening, publishing: connection, onError: settings.onError };

@@ -14,6 +14,7 @@ import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createInHand } from './in-hand.ts';
 import { createLaneConsumers } from './lane-consumers.ts';
+import type { LaneRates } from './lane-rates.ts';
 import { createLanePauses } from './lane-pauses.ts';
 import { createSharedLimits } from './shared-limits.ts';
 
@@ -35,6 +36,8 @@ export interface WorkerOptions {
   connection: RedisConnection;
   keys: KeySpace;
   serves: readonly ServedLane[];
+  /** Of the last minute. Default: nobody counts. */
+  rates?: Pick<LaneRates, 'of'>;
   /** How long a stop waits for running attempts before it aborts them, milliseconds. */
   drainMs: number;
   /** BullMQ's lock on a job and how often it looks for dead ones, milliseconds. */
@@ -103,6 +106,11 @@ async function enqueueIfLater(
   outcome: JobOutcome,
 ): Promise<void> {
   if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
+}
+
+function busyLane({ name, concurrency }: ServedLane, running: number, rates: WorkerOptions['rates']) {
+  const recent = rates?.of(name);
+  return { name, concurrency, running, ...(recent && { recent }) };
 }
 
 export function createWorker(options: WorkerOptions) {
@@ -198,7 +206,7 @@ export function createWorker(options: WorkerOptions) {
     /** Attempts that have not been recorded yet. */
     inHand: inHand.total,
     /** The lanes that are served, and how many attempts of each run here. */
-    lanes: () => serves.map(({ name, concurrency }) => ({ name, concurrency, running: inHand.in(name) })),
+    lanes: () => serves.map((lane) => busyLane(lane, inHand.in(lane.name), options.rates)),
     /** On request of an operator; has no effect on a stop. */
     setDraining: consumers.setDraining,
     canTake,

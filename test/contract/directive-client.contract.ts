@@ -464,6 +464,10 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(laneListingSchema.parse(lanes)).toEqual(lanes);
         const paused = new Map(lanes.lanes.map((lane) => [lane.name, lane.paused]));
         expect([paused.get('tool.peer'), paused.get('run')]).toEqual([false, false]);
+        // Its worker says so with its next beat.
+        const recent = async () =>
+          (await client.lanes()).lanes.find(({ name }) => name === 'tool.peer')?.recent?.attempts;
+        await vi.waitFor(async () => expect(await recent()).toBeGreaterThan(0), 20_000);
       });
 
       test('lists the budgets of today', async () => {

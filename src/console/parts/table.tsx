@@ -20,9 +20,11 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** What is said below a row, over its whole width; null: nothing. Default: nothing. */
+  readonly noteOf?: (row: Row) => ReactNode;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, noteOf = () => null }: TableProps<Row>) {
   return (
     <table className="table" aria-label={label}>
       <thead>
@@ -36,16 +38,36 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)}>
-            {columns.map((column) => (
-              <td key={column.name} className={classOf(column)}>
-                {column.cell(row)}
-              </td>
-            ))}
-          </tr>
+          <Row key={keyOf(row)} columns={columns} row={row} note={noteOf(row)} />
         ))}
       </tbody>
     </table>
+  );
+}
+
+interface RowProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly row: Row;
+  readonly note: ReactNode;
+}
+
+function Row<Row>({ columns, row, note }: RowProps<Row>) {
+  const hasNote = note !== null;
+  return (
+    <>
+      <tr className={hasNote ? 'table-noted' : undefined}>
+        {columns.map((column) => (
+          <td key={column.name} className={classOf(column)}>
+            {column.cell(row)}
+          </td>
+        ))}
+      </tr>
+      {hasNote && (
+        <tr className="table-note">
+          <td colSpan={columns.length}>{note}</td>
+        </tr>
+      )}
+    </>
   );
 }
 

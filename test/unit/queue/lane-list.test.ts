@@ -26,6 +26,8 @@ function partsOf(jobs: number, workers: readonly PresentWorker[]): LaneListParts
     },
     lanes: {
       counts: async () => ({ ...COUNTS, active: jobs }),
+      oldestAt: async () => null,
+      coolsForMs: async () => 0,
       heldBack: async () => null,
       load: async () => ({ waiting: 0, active: jobs }),
     },
@@ -41,4 +43,16 @@ test.each([
 ])('%s', async (_name, jobs, workers, active) => {
   const { lanes } = await listLanes(partsOf(jobs, workers));
   expect(lanes.find(({ name }) => name === 'custom.own')).toMatchObject({ active });
+});
+
+test('the attempts of the last minute are those of all workers that count them', async () => {
+  const counting = (recent: object | undefined): PresentWorker => {
+    const lanes = [{ name: 'custom.own', concurrency: 5, running: 0, recent }];
+    return { ...workerWith(0), lanes } as unknown as PresentWorker;
+  };
+  const own = async (...workers: PresentWorker[]) =>
+    (await listLanes(partsOf(0, workers))).lanes.find(({ name }) => name === 'custom.own');
+  const both = await own(counting({ attempts: 5, failed: 2 }), counting({ attempts: 3, failed: 0 }));
+  expect(both?.recent).toEqual({ attempts: 8, failed: 2 });
+  expect((await own(counting(undefined)))?.recent).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 /** The lanes: how much waits and runs in each, and why one does not go on.
  *  It must never show more than a screen unasked. */
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ListedLane } from '../../../contract/lane-listing.ts';
-import { clockText, countText } from '../../data/shown.ts';
+import { clockText, countText, durationText, instantTitle } from '../../data/shown.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -12,21 +12,26 @@ import { isStuck, lanesInOrder } from './trouble.ts';
 
 const FIRST = 14;
 
-const COLUMNS: readonly Column<ListedLane>[] = [
-  { name: 'Lane', cell: ({ name }) => <Text mono>{name}</Text> },
-  { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
-  {
-    name: 'Running',
-    cell: ({ active, concurrency }) =>
-      `${countText(active)}${concurrency === null ? '' : ` of ${concurrency}`}`,
-    isNumber: true,
-  },
-  { name: 'Later', cell: ({ delayed }) => countText(delayed), isNumber: true, isMinor: true },
-  { name: 'Workers', cell: ({ workers }) => countText(workers), isNumber: true, isMinor: true },
-  { name: 'State', cell: (lane) => <State lane={lane} />, isWide: true },
-];
+/** `now`: when they were read, milliseconds. */
+function columnsAt(now: number): readonly Column<ListedLane>[] {
+  return [
+    { name: 'Lane', cell: ({ name }) => <Text mono>{name}</Text> },
+    { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
+    { name: 'Oldest', cell: (lane) => <Oldest lane={lane} now={now} />, isNumber: true },
+    {
+      name: 'Running',
+      cell: ({ active, concurrency }) =>
+        `${countText(active)}${concurrency === null ? '' : ` of ${concurrency}`}`,
+      isNumber: true,
+    },
+    { name: 'Later', cell: ({ delayed }) => countText(delayed), isNumber: true, isMinor: true },
+    { name: 'Per minute', cell: (lane) => rateText(lane), isNumber: true, isMinor: true },
+    { name: 'Failed', cell: (lane) => <Failed lane={lane} />, isNumber: true, isMinor: true },
+    { name: 'State', cell: (lane) => <State lane={lane} />, isWide: true },
+  ];
+}
 
-export function Lanes({ lanes }: { lanes: readonly ListedLane[] }) {
+export function Lanes({ lanes, at }: { lanes: readonly ListedLane[]; at: number }) {
   const [isOpen, open] = useState(false);
   const all = lanesInOrder(lanes);
   const shown = isOpen ? all : all.slice(0, FIRST);
@@ -38,7 +43,13 @@ export function Lanes({ lanes }: { lanes: readonly ListedLane[] }) {
           A worker makes one for each MCP server and model provider.
         </Empty>
       ) : (
-        <Table label="Lanes" columns={COLUMNS} rows={shown} keyOf={({ name }) => name} />
+        <Table
+          label="Lanes"
+          columns={columnsAt(at)}
+          rows={shown}
+          keyOf={({ name }) => name}
+          noteOf={noteOf}
+        />
       )}
       {shown.length < all.length && (
         <Button look="ghost" onClick={() => open(true)}>
@@ -49,15 +60,44 @@ export function Lanes({ lanes }: { lanes: readonly ListedLane[] }) {
   );
 }
 
-function State({ lane }: { lane: ListedLane }) {
-  const { paused, waits, blocked_until: blocked, active } = lane;
-  if (!isStuck(lane)) return active > 0 ? <Status of="running" /> : <span className="faint">idle</span>;
-  const until = waits?.until ?? blocked;
+function Oldest({ lane: { oldest_at: at }, now }: { lane: ListedLane; now: number }) {
+  if (at === null || at === undefined) return <span className="faint">–</span>;
+  return <span title={instantTitle(at)}>{durationText(now - Date.parse(at))}</span>;
+}
+
+/** Attempts that ended in the last minute. */
+function rateText({ recent }: ListedLane): string {
+  return recent === undefined ? '–' : countText(recent.attempts);
+}
+
+function Failed({ lane: { recent } }: { lane: ListedLane }) {
+  if (recent === undefined || recent.attempts === 0) return <span className="faint">–</span>;
+  const { attempts, failed } = recent;
+  if (failed === 0) return '0';
+  const share = Math.max(1, Math.round((100 * failed) / attempts));
   return (
-    <span>
-      <Status of={paused ? 'paused' : 'blocked'} text={paused ? 'paused' : 'held up'} />{' '}
-      {waits !== undefined && <Text>{waits.message}</Text>}
-      {until !== null && <span className="faint"> until {clockText(until)}</span>}
+    <span className="overview-error" title={`${failed} of ${attempts} attempts of the last minute`}>
+      {share} %
     </span>
   );
 }
+
+function State({ lane }: { lane: ListedLane }) {
+  const { paused, active } = lane;
+  if (!isStuck(lane)) return active > 0 ? <Status of="running" /> : <span className="faint">idle</span>;
+  return <Status of={paused ? 'paused' : 'blocked'} text={paused ? 'paused' : 'held up'} />;
+}
+
+/** Why it does not go on, over the whole width. */
+function Why({ waits, blocked_until: blocked }: ListedLane) {
+  const until = waits?.until ?? blocked;
+  return (
+    <span className="muted">
+      {waits !== undefined && <Text>{waits.message}</Text>}
+      {until !== null && ` until ${clockText(until)}`}
+    </span>
+  );
+}
+
+const noteOf = (lane: ListedLane): ReactNode =>
+  isStuck(lane) && (lane.waits !== undefined || lane.blocked_until !== null) ? <Why {...lane} /> : null;

@@ -1,6 +1,7 @@
 /** The installation at a glance: trouble first, then lanes, processes, servers, and what failed last.
  *  It must never act: each thing has its own page. */
 import { Link } from '@tanstack/react-router';
+import type { ApprovalListing } from '../../../contract/approval-listing.ts';
 import type { DeadLetterPage } from '../../../contract/dead-letter.ts';
 import type { LaneListing } from '../../../contract/lane-listing.ts';
 import type { RequestListing } from '../../../contract/request-listing.ts';
@@ -13,14 +14,17 @@ import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Lanes } from './lanes.tsx';
 import { Processes } from './processes.tsx';
-import { LastRequests } from './last-requests.tsx';
+import { LastFailures } from './last-failures.tsx';
+import { Providers } from './providers.tsx';
 import { Servers } from './servers.tsx';
 import { type Trouble, troubleOf } from './trouble.ts';
+import { Waiting } from './waiting.tsx';
 import './overview.css';
 
 const EVERY = { everyMs: 2_000 };
 const SELDOM = { everyMs: 5_000 };
-const SOME = 6;
+/** Of the newest that failed those that ended last are shown. */
+const SOME = 50;
 
 export function OverviewPage() {
   const read = useInstallation();
@@ -31,15 +35,18 @@ export function OverviewPage() {
       {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
       <div className="overview">
         <section className="overview-main">
-          {lanes.data !== undefined && <Lanes lanes={lanes.data.lanes} />}
-          {failed.data !== undefined && (
-            <LastRequests title="Last failures" status="failed" listing={failed.data} />
-          )}
+          {lanes.data !== undefined && <Lanes lanes={lanes.data.lanes} at={lanes.dataUpdatedAt} />}
+          {failed.data !== undefined && <LastFailures listing={failed.data} />}
         </section>
         <section className="overview-side">
           {waiting.data !== undefined && (
-            <LastRequests title="Wait for a person" status="waiting" listing={waiting.data} isNarrow />
+            <Waiting
+              listing={waiting.data}
+              requests={failed.data?.counts.status.waiting ?? 0}
+              at={waiting.dataUpdatedAt}
+            />
           )}
+          {lanes.data !== undefined && <Providers lanes={lanes.data.lanes} at={lanes.dataUpdatedAt} />}
           {workers.data !== undefined && <Processes workers={workers.data.workers} />}
           {tools.data !== undefined && <Servers servers={tools.data.servers} />}
         </section>
@@ -54,7 +61,7 @@ function useInstallation() {
     workers: useRead<WorkerListing>('/v1/workers', EVERY),
     tools: useRead<ToolListing>('/v1/tools?remembered=true', SELDOM),
     failed: useRead<RequestListing>(`/v1/requests?status=failed&limit=${SOME}`, EVERY),
-    waiting: useRead<RequestListing>(`/v1/requests?status=waiting&limit=${SOME}`, EVERY),
+    waiting: useRead<ApprovalListing>('/v1/approvals', SELDOM),
     dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=100', SELDOM),
   };
 }
@@ -68,7 +75,7 @@ function troubleIn(read: ReturnType<typeof useInstallation>): readonly Trouble[]
     ...lanes,
     ...workers,
     servers: tools.servers,
-    waiting: read.waiting.data?.counts.status.waiting ?? 0,
+    waiting: read.failed.data?.counts.status.waiting ?? 0,
     deadLetters: { count: letters.length, isMore: next !== null },
   });
 }

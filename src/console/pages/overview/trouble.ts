@@ -30,6 +30,20 @@ export function isStuck({ waits, paused, blocked_until: blocked, waiting }: List
   return paused || blocked !== null || (waits !== undefined && waiting > 0 && waits.reason !== 'concurrency');
 }
 
+const MODEL_LANES = 'llm.';
+
+/** null: it is the lane of something else. */
+export function providerOf({ name }: ListedLane): string | null {
+  return name.startsWith(MODEL_LANES) ? name.slice(MODEL_LANES.length) : null;
+}
+
+/** Until when a provider is not asked; null: it is. */
+export function coolDownOf({ cools_until: cools, waits }: ListedLane): string | null {
+  const asked = waits?.reason === 'rate_limited' ? waits.until : null;
+  if (cools === undefined || asked === null) return cools ?? asked;
+  return cools > asked ? cools : asked;
+}
+
 export function troubleOf(of: Installation): Trouble[] {
   const { count, isMore } = of.deadLetters;
   const executing = of.workers.filter(({ roles }) => roles.includes('worker'));
@@ -44,7 +58,18 @@ export function troubleOf(of: Installation): Trouble[] {
       '/tools',
       'bad',
     ),
-    phrase(of.lanes.filter(isStuck).length, 'lane held up|lanes held up', '/', 'wait'),
+    phrase(
+      of.lanes.filter((lane) => providerOf(lane) !== null && coolDownOf(lane) !== null).length,
+      'provider cools down|providers cool down',
+      '/',
+      'wait',
+    ),
+    phrase(
+      of.lanes.filter((lane) => isStuck(lane) && coolDownOf(lane) === null).length,
+      'lane held up|lanes held up',
+      '/',
+      'wait',
+    ),
     phrase(of.waiting, 'request waits for a person|requests wait for a person', '/approvals', 'wait'),
     phrase(count, 'dead letter|dead letters', '/dead-letters', 'wait', false, isMore),
   ].filter((each) => each !== null);

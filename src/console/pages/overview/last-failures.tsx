@@ -1,4 +1,4 @@
-/** The last requests of a status, and the way to all of them.
+/** The last requests that failed, and the way to all of them.
  *  It must never show more than a few. */
 import { Link } from '@tanstack/react-router';
 import type { ListedRequest, RequestListing } from '../../../contract/request-listing.ts';
@@ -8,39 +8,38 @@ import { Instant } from '../../parts/instant.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Text } from '../../parts/text.tsx';
 
-export interface LastRequestsProps {
-  readonly title: string;
-  readonly status: 'failed' | 'waiting';
-  readonly listing: RequestListing;
-  /** Whether it stands in the narrow column. */
-  readonly isNarrow?: boolean;
-}
+const SHOWN = 6;
 
-export function LastRequests({ title, status, listing, isNarrow = false }: LastRequestsProps) {
-  const { requests, counts } = listing;
-  const total = counts.status[status];
+export function LastFailures({ listing: { requests, counts } }: { listing: RequestListing }) {
+  const total = counts.status.failed;
   return (
     <div>
       <h2>
-        {title}{' '}
+        Last failures{' '}
         {total > 0 && (
-          <Link to="/requests" search={{ filter: `status:${status}` } as never} className="overview-all">
+          <Link to="/requests" search={{ filter: 'status:failed' } as never} className="overview-all">
             {countText(total)}
           </Link>
         )}
       </h2>
       {requests.length === 0 ? (
-        <Empty title={status === 'failed' ? 'Nothing has failed.' : 'Nobody is asked for anything.'} />
+        <Empty title="Nothing has failed." />
       ) : (
         <Table
-          label={title}
-          columns={isNarrow ? NARROW : WIDE}
-          rows={requests}
+          label="Last failures"
+          columns={COLUMNS}
+          rows={newestFirst(requests).slice(0, SHOWN)}
           keyOf={({ request_id: id }) => id}
         />
       )}
     </div>
   );
+}
+
+/** By their end: the list is in the order of their beginning. */
+function newestFirst(requests: readonly ListedRequest[]): readonly ListedRequest[] {
+  const endOf = ({ closed_at: closed, created_at: created }: ListedRequest): string => closed ?? created;
+  return requests.toSorted((one, other) => endOf(other).localeCompare(endOf(one)));
 }
 
 const REQUEST: Column<ListedRequest> = {
@@ -69,7 +68,7 @@ const AT: Column<ListedRequest> = {
   isNumber: true,
 };
 
-const WIDE: readonly Column<ListedRequest>[] = [
+const COLUMNS: readonly Column<ListedRequest>[] = [
   REQUEST,
   {
     name: 'Error',
@@ -79,14 +78,4 @@ const WIDE: readonly Column<ListedRequest>[] = [
   },
   { ...WHAT, isMinor: true },
   AT,
-];
-
-const NARROW: readonly Column<ListedRequest>[] = [
-  REQUEST,
-  {
-    name: 'For',
-    cell: ({ waiting_for: asked }) => <span className="overview-wait">{asked.join(', ')}</span>,
-    isWide: true,
-  },
-  { ...AT, name: 'Since' },
 ];

@@ -1,0 +1,24 @@
+// How long things stand in the lanes: what waits longest, and a provider that shall not be asked.
+// Must never decide what runs: it is a look of a moment, for a reader.
+import type { Queue } from 'bullmq';
+import type { KeySpace } from '../journal/keys.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+
+export function createLaneAges(
+  connection: RedisConnection,
+  keys: Pick<KeySpace, 'limits'>,
+  queueOf: (lane: string) => Pick<Queue, 'getJobs'>,
+) {
+  return {
+    /** When the job that waits longest was made, milliseconds since the epoch; null: none waits. */
+    async oldestAt(lane: string): Promise<number | null> {
+      const [job] = await queueOf(lane).getJobs(['wait', 'prioritized'], 0, 0, true);
+      return job === undefined || !Number.isFinite(job.timestamp) ? null : job.timestamp;
+    },
+    /** How long none of a provider's models is asked, milliseconds; 0 = they are asked. */
+    async coolsForMs(provider: string): Promise<number> {
+      const [, block] = keys.limits({ provider, model: '' });
+      return Math.max(0, await connection.pttl(block));
+    },
+  };
+}
