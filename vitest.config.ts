@@ -1,7 +1,7 @@
 /** How the tests run: four workers, as half of a test is waiting, which share their modules among the files; the longest first.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -29,6 +29,8 @@ class LongFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  // The example imports it from the package, which here is the sources.
+  resolve: { alias: { 'adjutant/testing': resolve('src/testing/test-kit.ts') } },
   test: {
     pool: 'forks',
     maxWorkers: 4,
@@ -37,7 +39,8 @@ export default defineConfig({
     teardownTimeout: 20_000,
     retry: 0,
     sequence: { sequencer: LongFirst },
-    include: ['test/**/*.test.ts'],
+    // The example is a test suite of a user.
+    include: ['test/**/*.test.ts', 'examples/testing/*.vitest.ts'],
     // A worker reads the modules once for all of its files: about a second of CPU time for each file.
     isolate: false,
     restoreMocks: true,

@@ -53,6 +53,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   doctor: ['contract', 'telemetry', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
   cli: ['contract', 'bounds', 'client', 'redis', 'doctor'],
+  testing: ['contract', 'redis', 'config', 'extend', 'client', 'service'],
 };
 
 /** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */
@@ -67,7 +68,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/']],
   [/^ioredis($|\/)/, ['redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
-  [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/', 'control-server/']],
+  [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/', 'control-server/', 'testing/']],
   [/^@ai-sdk\/(?!provider$)/, ['llm/']],
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
@@ -80,7 +81,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^pino($|\/)/, ['telemetry/', 'service/']],
 ];
 
-const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/'];
+const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/', 'testing/'];
 
 interface Import {
   readonly specifier: string;

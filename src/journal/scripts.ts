@@ -2,6 +2,7 @@
 // Must never hold a decision of its own: what a script means is written in its file.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { RedisConnection } from '../redis/connection.ts';
+import { onMovedClock } from '../redis/moved-clock.ts';
 import { sharedPart } from '../redis/script-bundle.ts';
 
 export type ScriptName =
@@ -110,7 +111,7 @@ function loadAll(): Map<string, string> {
   const files = readdirSync(DIRECTORY).filter(
     (file) => file.endsWith('.lua') && !file.startsWith('include-'),
   );
-  return new Map(files.map((file) => [file.slice(0, -'.lua'.length), source(file)]));
+  return new Map(files.map((file) => [file.slice(0, -'.lua'.length), onMovedClock(source(file))]));
 }
 
 let loaded: Map<string, string> | undefined;

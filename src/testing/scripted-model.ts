@@ -1,0 +1,181 @@
+/** A model provider on 127.0.0.1 that answers what the test says, in the order of its words, over the real HTTP of a provider.
+ *  It must never answer something that nobody has said: a call without an answer is refused, and the error says so. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a model was asked, as its provider got it. */
+export interface ModelCall {
+  readonly model: string;
+  /** As in the API of OpenAI. */
+  readonly messages: readonly { readonly role: string; readonly content?: unknown }[];
+  /** Names of the tools that it was offered. */
+  readonly tools: readonly string[];
+}
+
+export interface ToolWish {
+  /** As the agent knows it: `weather.forecast`. */
+  readonly tool: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+export interface ScriptedModel {
+  /** As `base_url` of an OpenAI-compatible provider. */
+  readonly url: string;
+  /** All calls so far, the oldest first. */
+  readonly calls: readonly ModelCall[];
+  /** The next unanswered call gets this text. */
+  says(text: string): ScriptedModel;
+  /** The next unanswered call gets these tool calls. */
+  wants(...calls: readonly ToolWish[]): ScriptedModel;
+  /** The next unanswered call fails with this HTTP status, 429 with `retry-after`. */
+  fails(status: number, retryAfterSeconds?: number): ScriptedModel;
+  /** The connection of the next unanswered call is cut, after the first piece of a stream. */
+  breaks(): ScriptedModel;
+  /** Answers each call that has no other answer. */
+  otherwise(text: string): ScriptedModel;
+  close(): Promise<void>;
+}
+
+type Reply =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tools'; readonly calls: readonly ToolWish[] }
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfterSeconds: number }
+  | { readonly kind: 'cut' };
+
+interface Asked {
+  readonly model?: string;
+  readonly stream?: boolean;
+  readonly input?: string | readonly string[];
+  readonly messages?: ModelCall['messages'];
+  readonly tools?: readonly { readonly function: { readonly name: string } }[];
+}
+
+const NOTHING_SAID =
+  'the scripted model has no answer left: say one with model.says(…), model.wants(…) or model.otherwise(…)';
+
+export async function startScriptedModel(): Promise<ScriptedModel> {
+  const replies: Reply[] = [];
+  const calls: ModelCall[] = [];
+  let usual: Reply | null = null;
+  const server = createServer((request, response) => {
+    bodyOf(request)
+      .then((asked) => serve(request.url ?? '', asked, response))
+      .catch(() => response.destroy());
+  });
+
+  function serve(path: string, asked: Asked, response: ServerResponse): void {
+    if (path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(asked));
+    calls.push(callOf(asked));
+    const reply = replies.shift() ?? usual;
+    if (reply === null) return sendJson(response, 400, { error: { message: NOTHING_SAID } });
+    send(response, reply, asked, calls.length);
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const model: ScriptedModel = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    calls,
+    says: (text) => next({ kind: 'text', text }),
+    wants: (...wishes) => next({ kind: 'tools', calls: wishes }),
+    fails: (status, retryAfterSeconds = 0) => next({ kind: 'status', status, retryAfterSeconds }),
+    breaks: () => next({ kind: 'cut' }),
+    otherwise(text) {
+      usual = { kind: 'text', text };
+      return model;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  function next(reply: Reply): ScriptedModel {
+    replies.push(reply);
+    return model;
+  }
+  return model;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Asked> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Asked;
+}
+
+function callOf({ model = '', messages = [], tools = [] }: Asked): ModelCall {
+  return { model, messages, tools: tools.map((tool) => tool.function.name) };
+}
+
+function send(
+  response: ServerResponse,
+  reply: Reply,
+  { model = '', stream = false }: Asked,
+  nth: number,
+): void {
+  if (reply.kind === 'status') {
+    response.setHeader('retry-after', String(reply.retryAfterSeconds));
+    return sendJson(response, reply.status, { error: { message: `the test says ${reply.status}` } });
+  }
+  const head = { id: `answer-${nth}`, model, created: 0 };
+  if (reply.kind === 'cut') return cut(response, stream ? chunk(head, { content: 'cut' }) : '{');
+  const message =
+    reply.kind === 'text' ? { content: reply.text } : { content: null, tool_calls: wished(reply.calls, nth) };
+  const finish_reason = reply.kind === 'text' ? 'stop' : 'tool_calls';
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  if (!stream) {
+    const choice = { index: 0, finish_reason, message: { role: 'assistant', ...message } };
+    return sendJson(response, 200, { ...head, object: 'chat.completion', choices: [choice], usage });
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const delta of deltasOf(reply, message)) response.write(chunk(head, delta));
+  response.write(chunk(head, {}, { finish_reason, usage }));
+  response.end('data: [DONE]\n\n');
+}
+
+/** Word by word, as a provider does. */
+function deltasOf(reply: Reply, message: object): object[] {
+  if (reply.kind !== 'text') return [{ role: 'assistant', ...message }];
+  return (reply.text.match(/\S*\s*/gu) ?? []).filter((piece) => piece !== '').map((content) => ({ content }));
+}
+
+function chunk(
+  head: object,
+  delta: object,
+  { finish_reason = null as string | null, usage = null as object | null } = {},
+): string {
+  const choices = [{ index: 0, delta, finish_reason }];
+  return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...(usage && { usage }) })}\n\n`;
+}
+
+function cut(response: ServerResponse, begun: string): void {
+  response.writeHead(200, { 'content-type': begun === '{' ? 'application/json' : 'text/event-stream' });
+  response.write(begun, () => response.destroy());
+}
+
+/** Providers do not allow a dot in the name of a tool. */
+function wished(calls: readonly ToolWish[], nth: number): object[] {
+  return calls.map(({ tool, arguments: args = {} }, index) => ({
+    index,
+    id: `call-${nth}-${index}`,
+    type: 'function',
+    function: { name: tool.replaceAll('.', '_'), arguments: JSON.stringify(args) },
+  }));
+}
+
+/** Of three numbers each, the same for the same text. */
+function embeddings({ model = '', input = [] }: Asked): object {
+  const texts = typeof input === 'string' ? [input] : input;
+  const data = texts.map((text, index) => ({ object: 'embedding', index, embedding: numbersOf(text) }));
+  return { object: 'list', model, data, usage: { prompt_tokens: texts.length, total_tokens: texts.length } };
+}
+
+function numbersOf(text: string): number[] {
+  const sum = Buffer.from(text).reduce((total, byte) => (total * 31 + byte) % 9_973, 7);
+  return [text.length, sum / 9_973, 1];
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

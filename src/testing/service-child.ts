@@ -1,0 +1,98 @@
+/** A process of the service under test: its roles, on a clock that the test moves. Its parent tells it what to be, and when to stop.
+ *  It must never outlive the test, however that ends. */
+import { enableCompileCache } from 'node:module';
+import { moveClock } from '../redis/moved-clock.ts';
+import { endProcess } from './end-process.ts';
+import type { Roles } from '../service/roles.ts';
+
+enableCompileCache();
+
+/** What the parent says. */
+export type Told =
+  | {
+      readonly kind: 'start';
+      /** As in adjutant.json. */
+      readonly config: unknown;
+      readonly directory: string;
+      readonly environment: Readonly<Record<string, string>>;
+      readonly roles: Roles;
+      readonly movedMs: number;
+      /** Of the Redis, which ends with the test too. */
+      readonly redisPid: number;
+    }
+  | { readonly kind: 'clock'; readonly movedMs: number }
+  | { readonly kind: 'stop' };
+
+/** What it answers. */
+export type Answered =
+  | { readonly kind: 'works'; readonly url: string | null }
+  | { readonly kind: 'failed'; readonly why: string };
+
+let movedMs = 0;
+let redisPid: number | null = null;
+let stop: (() => Promise<void>) | null = null;
+
+moveDates();
+moveClock(() => movedMs);
+process.on('message', (told: Told) => void take(told));
+process.once('disconnect', endWithTest);
+
+async function take(told: Told): Promise<void> {
+  switch (told.kind) {
+    case 'start':
+      return start(told);
+    case 'clock':
+      movedMs = told.movedMs;
+      return;
+    case 'stop':
+      await stop?.();
+      return endProcess(process.pid);
+  }
+}
+
+async function start(told: Extract<Told, { kind: 'start' }>): Promise<void> {
+  ({ movedMs, redisPid } = told);
+  try {
+    answer({ kind: 'works', url: await serve(told) });
+  } catch (error) {
+    answer({ kind: 'failed', why: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function serve({ config, directory, environment, roles }: Extract<Told, { kind: 'start' }>) {
+  const [{ parseConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
+    import('../config/config.ts'),
+    import('../extend/modules.ts'),
+    import('../extend/default-agent.ts'),
+    import('../service/service.ts'),
+  ]);
+  const parsed = parseConfig(config, { source: 'the configuration of the test kit', directory, environment });
+  const modules = await loadModules(parsed);
+  const agents = withDefaultAgent(modules.agents);
+  const service = createService(parsed, roles, { modules: { ...modules, agents } });
+  stop = async () => service.stop();
+  await service.start();
+  return service.url;
+}
+
+function answer(answered: Answered): void {
+  process.send?.(answered);
+}
+
+/** The test is gone, perhaps by SIGKILL: nobody else would end its Redis. */
+function endWithTest(): void {
+  if (redisPid !== null) endProcess(redisPid);
+  endProcess(process.pid);
+}
+
+/** `Date` of this process, moved. Timers, and what measures durations, run as they do. */
+function moveDates(): void {
+  const now = Date.now.bind(Date);
+  const moved = () => now() + movedMs;
+  globalThis.Date = new Proxy(Date, {
+    construct: (target, args, self) =>
+      Reflect.construct(target, args.length === 0 ? [moved()] : args, self) as Date,
+    apply: (target) => new target(moved()).toString(),
+    get: (target, name, self) => (name === 'now' ? moved : (Reflect.get(target, name, self) as unknown)),
+  });
+}

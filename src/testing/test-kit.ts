@@ -1,0 +1,253 @@
+/** `adjutant/testing`: a real service for one test suite, with its own Redis, a scripted model, the test's own tools, faults and a clock.
+ *  It must never touch a service, a Redis or a model of somebody else, nor leave a process behind. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHttpClient } from '../client/http-client.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { Signal } from '../contract/signal.ts';
+import {
+  endRedisProcess,
+  freeLocalPort,
+  type RedisProcess,
+  startRedisProcess,
+} from '../redis/redis-process.ts';
+import { endProcess } from './end-process.ts';
+import { createMovedClock, type MovedClock } from './moved-clock.ts';
+import { openRedisLink } from './redis-link.ts';
+import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
+import { type ScriptedServers, type ScriptedTools, startScriptedTools } from './scripted-tools.ts';
+import { type ServiceProcess, type Start, startServiceProcess } from './service-process.ts';
+
+export * from '../contract/client-names.ts';
+export { assertEndedOnce, assertFailed, assertSucceeded, matchers, type TestMatchers } from './judgement.ts';
+export type { MovedClock } from './moved-clock.ts';
+export type { ModelCall, ScriptedModel, ToolWish } from './scripted-model.ts';
+export type { ScriptedServers, ScriptedTool, ScriptedTools, ToolCallSeen } from './scripted-tools.ts';
+
+export interface TestKitOptions {
+  /** Tools of the test: MCP server → tool. Default: none. */
+  readonly tools?: ScriptedServers;
+  /** The rest of adjutant.json: agents, modules, limits, other MCP servers. Default: nothing. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Base of relative paths in `config`. Default: the current folder. */
+  readonly directory?: string;
+  /** Variables for placeholders in `config`. Default: none. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Processes that execute directives. Default: 1. */
+  readonly workers?: number;
+}
+
+/** What may go wrong, on demand. */
+export interface Faults {
+  /** As `kill -9` of a worker, the oldest first; another one takes its place at once unless `replace` is false. */
+  killWorker(options?: { readonly replace?: boolean }): Promise<void>;
+  /** As at a deployment: the oldest worker lets its calls come to an end, and goes. */
+  stopWorker(): Promise<void>;
+  startWorker(): Promise<void>;
+  /** As `kill -9` of the process of API and engine, which starts again at the same address. */
+  killApi(): Promise<void>;
+  /** No process reaches Redis until `restoreRedis`. */
+  cutRedis(): void;
+  restoreRedis(): void;
+}
+
+export interface TestKit {
+  /** Of the API. */
+  readonly url: string;
+  readonly client: DirectiveClient;
+  /** Every model name of `config` without a provider of its own goes to it; so does `scripted:<any name>`. */
+  readonly model: ScriptedModel;
+  readonly tools: ScriptedTools;
+  readonly faults: Faults;
+  readonly clock: MovedClock;
+  /** The whole log of a request so far. */
+  signals(requestId: string): Promise<Signal[]>;
+  /** The newest lines of all processes: what to look at when a test does not understand its service. */
+  log(): readonly string[];
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Rejects with what is wrong: no redis-server on the PATH, a fault of the configuration, a module that does not load. */
+export async function startTestKit(options: TestKitOptions = {}): Promise<TestKit> {
+  const open: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    while (open.length > 0) await open.pop()?.();
+  };
+  try {
+    return await start(options, open, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function start(
+  options: TestKitOptions,
+  open: (() => Promise<unknown>)[],
+  stop: () => Promise<void>,
+): Promise<TestKit> {
+  const [redis, model, tools] = await Promise.all([
+    openRedis(open),
+    startScriptedModel(),
+    startScriptedTools(options.tools ?? {}),
+  ]);
+  open.push(async () => Promise.all([model.close(), tools.close()]));
+  const link = await openRedisLink(redis.url);
+  open.push(link.close);
+  const port = await freeLocalPort();
+  const begin = beginOf(options, { model, tools, redisUrl: link.url, redisPid: redis.pid, port });
+  const running = createProcesses(begin, redis.url);
+  open.push(running.stop);
+  await running.start(options.workers ?? 1);
+  const url = `http://127.0.0.1:${port}`;
+  const client = createHttpClient({ baseUrl: url });
+  open.push(async () => client.close());
+  await untilListed(client, Object.entries(options.tools ?? {}).flatMap(namesOf));
+  return {
+    url,
+    client,
+    model,
+    tools,
+    clock: running.clock,
+    faults: { ...running.faults, cutRedis: link.cut, restoreRedis: link.restore },
+    signals: async (requestId) => signalsOf(client, requestId),
+    log: running.lines,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function signalsOf(client: DirectiveClient, requestId: string): Promise<Signal[]> {
+  const signals: Signal[] = [];
+  for await (const signal of client.signals(requestId, { follow: false })) signals.push(signal);
+  return signals;
+}
+
+function namesOf([server, tools]: readonly [string, object]): string[] {
+  return Object.keys(tools).map((name) => `${server}.${name}`);
+}
+
+interface OwnRedis {
+  readonly url: string;
+  readonly pid: number;
+}
+
+async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-testing-'));
+  open.push(async () => rm(folder, { recursive: true, force: true }));
+  const url = `redis://:${randomBytes(16).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
+  const { PATH: path } = process.env;
+  const redis: RedisProcess | null = await startRedisProcess(folder, url, {
+    path,
+    onSpawned: async () => {},
+  });
+  if (redis === null) throw new Error('The Redis of the test kit does not answer.');
+  const kill = (): void => endProcess(redis.pid);
+  process.once('exit', kill);
+  open.push(async () => {
+    process.off('exit', kill);
+    await endRedisProcess(redis);
+  });
+  return { url, pid: redis.pid };
+}
+
+interface Beginning {
+  readonly model: ScriptedModel;
+  readonly tools: ScriptedTools;
+  readonly redisUrl: string;
+  readonly redisPid: number;
+  readonly port: number;
+}
+
+function beginOf(
+  { config = {}, directory = process.cwd(), environment = {} }: TestKitOptions,
+  parts: Beginning,
+): Omit<Start, 'roles'> {
+  const { model, tools, redisUrl, redisPid, port } = parts;
+  const { mcpServers = {}, providers = {}, models = {} } = config as Record<string, object | undefined>;
+  return {
+    config: {
+      ...config,
+      mcpServers: { ...tools.mcpServers, ...mcpServers },
+      providers: { scripted: { type: 'openai-compatible', base_url: model.url }, ...providers },
+      models: { ...USUAL_MODELS, ...models },
+    },
+    directory,
+    redisPid,
+    environment: {
+      ADJUTANT_LOG_LEVEL: 'warn',
+      ...environment,
+      REDIS_URL: redisUrl,
+      ADJUTANT_PORT: String(port),
+      ADJUTANT_HOST: '127.0.0.1',
+    },
+  };
+}
+
+/** The names that agents and directives have without a configuration. */
+const USUAL_MODELS = Object.fromEntries(
+  ['fast', 'capable', 'thinking', 'reasoning', 'planning', 'embedding'].map((name) => [
+    name,
+    `scripted:${name}`,
+  ]),
+);
+
+function createProcesses(begin: Omit<Start, 'roles'>, redisUrl: string) {
+  const workers: ServiceProcess[] = [];
+  const ended: string[] = [];
+  let api: ServiceProcess | null = null;
+  const living = (): ServiceProcess[] => [...(api === null ? [] : [api]), ...workers];
+  const clock = createMovedClock({ redisUrl, processes: living });
+  const startApi = async (): Promise<void> => {
+    api = await startServiceProcess({ ...begin, roles: { api: true, engine: true } }, clock.movedMs());
+  };
+  const startWorker = async (): Promise<void> => {
+    workers.push(await startServiceProcess({ ...begin, roles: { worker: true } }, clock.movedMs()));
+  };
+  const end = async (process: ServiceProcess | null | undefined, how: 'kill' | 'stop'): Promise<void> => {
+    if (!process)
+      throw new Error('The test kit has no such process any more: start one with faults.startWorker().');
+    await process[how]();
+    ended.push(...process.lines);
+  };
+  return {
+    clock,
+    start: async (count: number) => {
+      await Promise.all([startApi(), ...Array.from({ length: count }, startWorker)]);
+    },
+    lines: () => [...ended, ...living().flatMap(({ lines }) => lines)],
+    faults: {
+      startWorker,
+      killWorker: async ({ replace = true }: { readonly replace?: boolean } = {}) => {
+        await end(workers.shift(), 'kill');
+        if (replace) await startWorker();
+      },
+      stopWorker: async () => end(workers.shift(), 'stop'),
+      killApi: async () => {
+        await end(api, 'kill');
+        await startApi();
+      },
+    },
+    stop: async () => {
+      await Promise.all(living().map(async (process) => process.kill()));
+    },
+  };
+}
+
+const LONGEST_START_MS = 30_000;
+
+/** Calls of a tool that no worker has listed yet would be refused. */
+async function untilListed(client: DirectiveClient, names: readonly string[]): Promise<void> {
+  const limit = AbortSignal.timeout(LONGEST_START_MS);
+  for (;;) {
+    const listed = new Set((await client.tools()).tools.map(({ name }) => name));
+    const missing = names.filter((name) => !listed.has(name));
+    if (missing.length === 0) return;
+    if (limit.aborted)
+      throw new Error(`No worker of the test kit has listed ${missing.join(', ')} within 30 s.`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
