@@ -11,9 +11,14 @@ local ACCEPT_FIELDS = 8
 local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
 
 -- Returns 'accepted' | 'existing' for each directive, how many are new, and the OPENING_FIELDS of the request; or nil, the id in
--- conflict, its stored digest.
-local function judge_batch(first)
+-- conflict, its stored digest. With `more`, names of fields, the values that are read with the OPENING_FIELDS come fourth, those of
+-- `more` behind theirs.
+local function judge_batch(first, more)
   local fields = { unpack(OPENING_FIELDS) }
+  for index = 1, more and #more or 0 do
+    fields[#fields + 1] = more[index]
+  end
+  local known = #fields
   for at = first, #ARGV, ACCEPT_FIELDS do
     fields[#fields + 1] = ARGV[at] .. '|digest'
   end
@@ -21,15 +26,15 @@ local function judge_batch(first)
   local verdicts, seen, fresh = {}, {}, 0
   for at = first, #ARGV, ACCEPT_FIELDS do
     local id, digest = ARGV[at], ARGV[at + 2]
-    local stored = seen[id] or request[#OPENING_FIELDS + #verdicts + 1]
+    local stored = seen[id] or request[known + #verdicts + 1]
     if stored and stored ~= digest then
-      return nil, id, stored
+      return nil, id, stored, request
     end
     verdicts[#verdicts + 1] = stored and 'existing' or 'accepted'
     fresh = fresh + (stored and 0 or 1)
     seen[id] = digest
   end
-  return verdicts, fresh, request
+  return verdicts, fresh, request, request
 end
 
 -- What the directives that `judge_batch` found new will hold.
@@ -70,9 +75,8 @@ local function add_fields(record, ...)
 end
 
 -- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here. `facts.fields`
--- go with the first of them.
+-- go with the first of them, and `facts.bodies` with its envelope.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
-  local bytes = 0
   for position = 1, #verdicts do
     local at = first + (position - 1) * ACCEPT_FIELDS
     local id = ARGV[at]
@@ -84,21 +88,17 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       if facts.inbox then
         add_fields(record, id .. '|inbox', facts.inbox)
       end
-      if facts.bytes then
-        facts.bytes = facts.bytes + bytes_of_directive(id) + #ARGV[at + 5]
-        add_fields(record, 'bytes', int(facts.bytes))
-      else
-        bytes = bytes + bytes_of_directive(id) + #ARGV[at + 5]
-      end
-      redis.call('HSET', BODIES, id, ARGV[at + 5])
+      facts.bytes = facts.bytes + bytes_of_directive(id) + #ARGV[at + 5]
+      add_fields(record, 'bytes', int(facts.bytes))
+      local bodies = facts.bodies or {}
+      facts.bodies = nil
+      add_fields(bodies, id, ARGV[at + 5])
+      redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))
       if ARGV[at + 6] ~= '' then
         facts.seq = end_directive(id, ARGV[at + 6], now, retention_ms, facts, at + 7, at + 7)
         facts.open = facts.open - 1
       end
     end
-  end
-  if bytes > 0 then
-    grow(bytes)
   end
 end

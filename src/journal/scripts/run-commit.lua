@@ -21,14 +21,19 @@
 -- `<read at> <written at> <sequence before them> <the last one>`. The newest are kept; nothing is decided by them.
 local TURNS_KEPT, TURN_BYTES = 128, 96
 
-local run = redis.call('HMGET', STATE, '@run|version', '@run|token', RUN_INBOX, '@run|inputs', unpack(OPENING_FIELDS))
-local version, inbox, final = tonumber(run[1] or '-1'), run[3], ARGV[8] == '1'
-if not run[1] then
+local RUN_FIELDS = { '@run|version', '@run|token', '@run|inputs' }
+
+local signals = after_announcements(19)
+local directives = signals + tonumber(ARGV[15])
+local verdicts, fresh, stored, read = judge_batch(directives, RUN_FIELDS)
+local _, _, stored_open, count, seq, inbox, stored_bytes, stored_version, token, inputs = unpack(read, 1, #OPENING_FIELDS + #RUN_FIELDS)
+local version, final = tonumber(stored_version or '-1'), ARGV[8] == '1'
+if not stored_version then
   return { 'unknown' }
 end
 local now = now_ms()
-if version == tonumber(ARGV[1]) + 1 and run[2] == ARGV[2] then
-  return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(run[9]) }
+if version == tonumber(ARGV[1]) + 1 and token == ARGV[2] then
+  return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(seq) }
 elseif version ~= tonumber(ARGV[1]) then
   return { 'version', version }
 end
@@ -37,24 +42,22 @@ local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
-local signals = after_announcements(19)
-local directives = signals + tonumber(ARGV[15])
-local verdicts, fresh, stored = judge_batch(directives)
 if not verdicts then
   return { 'conflict', fresh, stored }
 end
 -- The run itself counts as one of what is open.
-local open = tonumber(run[7]) + fresh
+local open = tonumber(stored_open) + fresh
 if ARGV[12] ~= '' and fresh > 0 and open - 1 > tonumber(ARGV[12]) then
   return { 'overflow', open - 1 }
 end
-local bytes = #ARGV[4] - redis.call('HSTRLEN', BODIES, '@run')
+-- Before its first turn a run has no document.
+local bytes = #ARGV[4] - (version > 0 and redis.call('HSTRLEN', BODIES, '@run') or 0) + bytes_of_signals(signals, directives - 1)
 if ARGV[5] ~= '' then
   bytes = bytes + #ARGV[5] - redis.call('HSTRLEN', BODIES, '@spec')
 end
-local added = bytes + bytes_of_signals(signals, directives - 1) + bytes_of_batch(directives, verdicts)
-if not final and added > 0 and not has_room(added, run[11], open, ARGV[14]) then
-  return { 'no_room', tonumber(run[11] or '0') }
+local added = bytes + bytes_of_batch(directives, verdicts)
+if not final and added > 0 and not has_room(added, stored_bytes, open, ARGV[14]) then
+  return { 'no_room', tonumber(stored_bytes or '0') }
 end
 
 if KEYS[4] then
@@ -66,35 +69,39 @@ if ends then
   redis.call('HDEL', STATE, RUN_INBOX)
 end
 local closes = ends and open == 0
-local sequence = emit(tonumber(run[9] or '0'), signals, directives - 1, closes)
-local before = int(tonumber(run[9] or '0'))
+local before = tonumber(seq or '0')
+local sequence = emit(before, signals, directives - 1, closes, true)
 version = version + 1
-local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. before .. ' ' .. int(sequence),
+bytes = tonumber(stored_bytes or '0') + bytes + (version <= TURNS_KEPT and TURN_BYTES or 0)
+local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. int(before) .. ' ' .. int(sequence),
   '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
   '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11], '@run|engine', ARGV[17],
-  '@run|inputs', int(tonumber(run[4] or '0') - tonumber(ARGV[10])),
-  'seq', int(sequence), 'open', int(open), 'count', int(tonumber(run[8] or '0') + fresh) }
+  '@run|inputs', int(tonumber(inputs or '0') - tonumber(ARGV[10])),
+  'seq', int(sequence), 'open', int(open), 'count', int(tonumber(count or '0') + fresh) }
 if ends then
-  changed[#changed + 1] = '@run|ended_at'
-  changed[#changed + 1] = int(now)
+  add_fields(changed, '@run|ended_at', int(now))
 elseif inbox then
-  changed[#changed + 1] = RUN_INBOX
-  changed[#changed + 1] = rest
+  add_fields(changed, RUN_INBOX, rest)
 end
-grow(bytes + (version <= TURNS_KEPT and TURN_BYTES or 0))
 if version > TURNS_KEPT then
   redis.call('HDEL', STATE, '@run|turn' .. int(version - TURNS_KEPT))
 end
-redis.call('HSET', BODIES, '@run', ARGV[4])
+local bodies = { '@run', ARGV[4] }
 if ARGV[5] ~= '' then
-  redis.call('HSET', BODIES, '@spec', ARGV[5])
+  add_fields(bodies, '@spec', ARGV[5])
 end
-if closes then
-  close_request(now, ARGV[13], unpack(changed))
+local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes }
+if fresh > 0 then
+  facts.fields, facts.bodies = changed, bodies
 else
-  redis.call('HSET', STATE, unpack(changed))
+  add_fields(changed, 'bytes', int(bytes))
+  redis.call('HSET', BODIES, unpack(bodies))
+  if closes then
+    close_request(now, ARGV[13], unpack(changed))
+  else
+    redis.call('HSET', STATE, unpack(changed))
+  end
 end
-local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest }
 accept_batch(directives, verdicts, now, ARGV[13], facts)
 -- What somebody else had accepted before, and what ended before, would never be heard of again.
 for position = 1, #verdicts do
