@@ -4,7 +4,13 @@ import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews, WithAcceptance } from '../journal/journal.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
-import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
+import type {
+  CommitVerdict,
+  RunBeginning,
+  RunCommit,
+  RunJournal,
+  RunReading,
+} from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { readOwn, readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
@@ -63,27 +69,19 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       held.delete(requestId);
       return null;
     }
-    const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes: unreadBytes } = reading;
-    const { spec: specText, document: text } = known?.version === version ? known : reading;
-    const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
-    const { spec, document, signals, fault, later, hasSetup } = readTexts(texts);
-    return {
+    const { version } = reading;
+    return storedRun(
       requestId,
-      version,
-      status,
-      now,
-      endedAt,
-      traceparent,
-      agent,
-      spec: { ...spec, started_at: createdAt },
-      specText,
-      hasSetup,
-      document,
-      fault,
-      later,
-      signals: await Promise.all(signals.map(whole)),
-      unreadBytes,
-    };
+      known?.version === version ? { ...reading, ...textsOf(known) } : reading,
+      whole,
+    );
+  }
+
+  /** The run as the caller was notified of it; null where that is not enough. */
+  async function known(requestId: string, version: number, news: RunNews | RunBeginning) {
+    return 'signal' in news
+      ? withNews(requestId, version, news)
+      : storedRun(requestId, beginningOf(news), whole);
   }
 
   /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
@@ -132,5 +130,39 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
   }
 
-  return { read, withNews, commit };
+  return { read, known, commit };
+}
+
+async function storedRun(requestId: string, reading: RunReading, whole: WholeResult): Promise<StoredRun> {
+  const { version, agent, spec: specText, document: text, inboxBytes: unreadBytes } = reading;
+  const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
+  const { spec, document, signals, fault, later, hasSetup } = readTexts(texts);
+  const { status, now, createdAt, endedAt, traceparent } = reading;
+  return {
+    requestId,
+    version,
+    status,
+    now,
+    endedAt,
+    traceparent,
+    agent,
+    spec: { ...spec, started_at: createdAt },
+    specText,
+    hasSetup,
+    document,
+    fault,
+    later,
+    signals: await Promise.all(signals.map(whole)),
+    unreadBytes,
+  };
+}
+
+function textsOf({ spec, document }: Held): Pick<RunReading, 'spec' | 'document'> {
+  return { spec, document };
+}
+
+/** As run-read answers before anything else has happened to the run. */
+function beginningOf(beginning: RunBeginning): RunReading {
+  const nothingElse = { version: 0, endedAt: null, inboxBytes: 0, more: false, document: '', signals: [] };
+  return { ...nothingElse, ...beginning, status: 'pending', createdAt: beginning.now };
 }

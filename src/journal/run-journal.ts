@@ -50,6 +50,9 @@ export type StartVerdict =
   /** `bytes`: what the request holds already. */
   | { kind: 'no_room'; bytes: number };
 
+/** What begins a run: the first turn of it has nothing else to read. */
+export type RunBeginning = Pick<RunReading, 'now' | 'traceparent' | 'agent' | 'spec'>;
+
 /** What a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RunReading {
   version: number;
@@ -156,7 +159,8 @@ export function createRunJournal(options: RunJournalOptions) {
     { requestId, digest, agent, spec, traceparent }: NewRun,
     together?: WithAcceptance,
   ): Promise<StartVerdict> {
-    const args = [digest, agent, spec, traceparent, mostBytes(requestId), ...announced(together)];
+    const first = [digest, agent, spec, traceparent, mostBytes(requestId), keys.engines];
+    const args = [...first, ...announced(together)];
     const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };

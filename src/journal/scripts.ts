@@ -25,6 +25,7 @@ export type ScriptName =
   | 'conversation-leave'
   | 'dead-add'
   | 'dead-expire'
+  | 'engine-list'
   | 'extend'
   | 'finish'
   | 'index-add'
