@@ -142,6 +142,8 @@ export function retryText({
 
 /** Why it waits, and when it is tried again, by UTC. */
 export function whyText({ message, reason, until }: Wait): string {
+  // It may be tomorrow, or next year.
+  if (reason === 'later') return `begins at ${until ?? 'an instant'}`;
   // A question is over then: nothing is tried again.
   const word = reason === 'input_required' ? 'until' : 'tried again at';
   const again = until === null ? '' : `, ${word} ${until.slice(11, 19)}`;

@@ -53,5 +53,15 @@ export function deadlineExceededError(
   return errorEnvelope('deadline_exceeded', message, allDetails);
 }
 
+/** The error of what has not begun in time. */
+export function expiredError(
+  startByMs: number,
+  details: Record<string, unknown> = {},
+  why?: string,
+): ErrorEnvelope {
+  const message = `not begun within start_by_ms${why === undefined ? '' : `: ${why}`}`;
+  return errorEnvelope('expired', message, { start_by_ms: startByMs, ...details });
+}
+
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;
 export type Cancellation = z.infer<typeof cancellationSchema>;

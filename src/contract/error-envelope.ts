@@ -33,6 +33,7 @@ export const ERROR_TYPES = [
   'invalid_result',
   'cancelled',
   'deadline_exceeded',
+  'expired',
   'outcome_unknown',
   'worker_lost',
   'llm_error',

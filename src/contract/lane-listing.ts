@@ -11,6 +11,8 @@ export const listedLaneSchema = z.object({
   waiting: count,
   active: count,
   delayed: count,
+  /** Directives and runs whose instant to begin has not come; absent: there are none. */
+  later: count.optional(),
   paused: z.boolean(),
   workers: count,
   concurrency: count.nullable(),

@@ -57,6 +57,8 @@ export const tracedDirectiveSchema = z.object({
   /** The turn of the run that sent it; null: a caller submitted it. */
   turn: z.int().min(1).nullable(),
   accepted_at: instantSchema,
+  /** Its caller said when it begins; absent: it could begin at once. */
+  begins_at: instantSchema.optional(),
   ended_at: instantOrNull,
   deadline_at: instantSchema,
   /** The type of the error that it ended with. */

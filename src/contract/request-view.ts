@@ -31,6 +31,10 @@ const summaryFields = {
   ended_at: instantSchema.nullable(),
   deadline_at: instantSchema,
   next_attempt_at: instantSchema.nullable(),
+  /** Its caller said when it begins; it may begin from then on. */
+  begins_at: instantSchema.optional(),
+  /** If it has not begun by then, it ends `expired`. */
+  start_by_at: instantSchema.optional(),
   digest: z.string(),
   /** Why it does not go on, as far as known; absent: it runs, has ended, or will be taken soon. */
   waiting: waitSchema.optional(),

@@ -10,6 +10,7 @@ const FAILED_OVER: ReadonlySet<string> = new Set(['retry', 'fallback']);
 export function waitsOf(directive: TracedDirective, readAt: string): TimelineWait[] {
   const { events, ended_at: ended } = directive;
   const waits = [
+    ...untilBegin(directive, readAt),
     ...betweenAttempts(directive),
     ...approvalWaits(events, { readAt, endedAt: directive.accepted_at }),
     ...questionWaits(events, ended),
@@ -17,9 +18,18 @@ export function waitsOf(directive: TracedDirective, readAt: string): TimelineWai
   return waits.sort((left, right) => at(left.from) - at(right.from));
 }
 
+/** Nobody might begin it before. */
+function untilBegin({ accepted_at: from, begins_at: due, ended_at: ended }: TracedDirective, readAt: string) {
+  if (due === undefined || at(due) <= at(from)) return [];
+  const isCut = ended !== null && at(ended) < at(due);
+  const open = ended === null && at(readAt) < at(due);
+  return [{ kind: 'later', from, until: isCut ? ended : due, open, why: null, due_at: due }];
+}
+
 /** Before the first claim, between two claims, and after the last one while the directive is open. */
 function betweenAttempts(directive: TracedDirective): TimelineWait[] {
-  const { attempts, accepted_at: accepted, attempts_left_out: missing } = directive;
+  const { attempts, attempts_left_out: missing } = directive;
+  const accepted = directive.begins_at ?? directive.accepted_at;
   if (attempts.length === 0) return queued(directive, { from: accepted, next: undefined, why: null });
   return attempts.flatMap((attempt, place) => {
     const before = attempts[place - 1];

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'f537d657a06238ee3ffaaa150945bfffb96376f8c968cea42f7ac58df54b6b23';
+export const CONTRACT_SHA256 = '76d82f31f24f063fd213993a85f371fdd24c587f8ce3dc0593e2f7dd1e02797b';

@@ -8,7 +8,7 @@ import { plainText } from './plain-text.ts';
  * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
  * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
  * directives of the lane run as may. `input_required`: its tool asks a person. `worker_lost`: its worker died, and no other has
- * taken it yet.
+ * taken it yet. `later`: its caller has said when it begins.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -18,6 +18,7 @@ export const WAIT_REASONS = [
   'concurrency',
   'input_required',
   'worker_lost',
+  'later',
 ] as const;
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -79,6 +80,8 @@ function waitMessage(lane: string, reason: string): string {
       return 'the tool asks a question';
     case 'worker_lost':
       return 'worker lost; waits for a worker';
+    case 'later':
+      return 'begins later';
     default:
       return `the lane ${lane} waits (${reason})`;
   }

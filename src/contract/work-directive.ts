@@ -9,6 +9,7 @@ import {
   serverNameSchema,
   toolNameSchema,
 } from './identifiers.ts';
+import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, type LaterFields, laterFields } from './later.ts';
 import { messageSchema } from './message.ts';
 import { retryFields } from './retry-policy.ts';
 
@@ -29,6 +30,7 @@ const toolExecFields = {
   context: jsonObjectSchema.default({}),
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
+  ...laterFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: repeatPolicySchema.optional(),
@@ -69,6 +71,7 @@ const llmFields = {
   reasoning: reasoningSchema.optional(),
   output_schema: jsonObjectSchema.optional(),
   ...retryFields,
+  ...laterFields,
   iteration: z.int().min(0).optional(),
 };
 
@@ -81,6 +84,7 @@ const embedFields = {
   encoding_format: encodingFormatSchema.optional(),
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
+  ...laterFields,
 };
 
 interface ModelChoice {
@@ -102,18 +106,26 @@ function modelDirective<S extends z.ZodRawShape & typeof modelFields>(shape: S) 
   return z
     .strictObject(shape)
     .refine((directive) => namesModel(directive as ModelChoice), MODEL_RULE)
-    .meta(MODEL_RULE_JSON);
+    .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
+    .meta({ ...MODEL_RULE_JSON, ...LATER_RULE_JSON });
+}
+
+function toolDirective<S extends z.ZodRawShape & typeof laterFields>(shape: S) {
+  return z
+    .strictObject(shape)
+    .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
+    .meta(LATER_RULE_JSON);
 }
 
 const streamFields = { type: z.literal('llm_stream'), ...llmFields };
 const generateFields = { type: z.literal('llm_generate'), ...llmFields };
 
-export const toolExecSchema = z.strictObject({ ...directiveFields, ...toolExecFields });
+export const toolExecSchema = toolDirective({ ...directiveFields, ...toolExecFields });
 export const llmStreamSchema = modelDirective({ ...directiveFields, ...streamFields });
 export const llmGenerateSchema = modelDirective({ ...directiveFields, ...generateFields });
 export const llmEmbedSchema = modelDirective({ ...directiveFields, ...embedFields });
 
-export const submittedToolExecSchema = z.strictObject({ ...submittedFields, ...toolExecFields });
+export const submittedToolExecSchema = toolDirective({ ...submittedFields, ...toolExecFields });
 export const submittedLlmStreamSchema = modelDirective({ ...submittedFields, ...streamFields });
 export const submittedLlmGenerateSchema = modelDirective({ ...submittedFields, ...generateFields });
 export const submittedLlmEmbedSchema = modelDirective({ ...submittedFields, ...embedFields });

@@ -6,7 +6,8 @@ import { LEFT_ALONE_MS } from '../journal/format.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
-import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import type { Announcement } from '../journal/journal.ts';
+import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,

@@ -35,6 +35,9 @@ export interface EndingParts extends Pick<
   mostBytes: (requestId: string) => number;
 }
 
+/** As `finish_directive` reads it. */
+const UNBEGUN = 3;
+
 export function createEndings(parts: EndingParts) {
   const { connection, keys, mayTellEngine, onEnd, onChange, run, wake, keptMs, mostBytes } = parts;
 
@@ -49,14 +52,16 @@ export function createEndings(parts: EndingParts) {
     return end(ref.requestId, args, signals, withJob);
   }
 
-  /** Ends a directive without a claim: past its deadline, or ended by an operator. */
+  /** Ends a directive without a claim: past its deadline, or ended by an operator. `onlyUnbegun`: what has begun is `stale`. */
   async function endUnclaimed(
     requestId: string,
     id: string,
     status: EndStatus,
     signals: readonly SignalDraft[],
+    { onlyUnbegun = false }: { onlyUnbegun?: boolean } = {},
   ): Promise<FinishVerdict> {
-    const args = [id, '', status, keptMs(requestId), 0, mostBytes(requestId)];
+    const how = onlyUnbegun ? UNBEGUN : 0;
+    const args = [id, '', status, keptMs(requestId), how, mostBytes(requestId)];
     try {
       return await end(requestId, args, signals);
     } finally {

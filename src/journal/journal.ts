@@ -6,6 +6,7 @@ import {
   NO_TENANT_LIMITS,
   requestBytesOf,
 } from '../contract/tenant-limits.ts';
+import type { Later } from '../contract/later.ts';
 import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -37,15 +38,31 @@ export interface Acceptance {
   type: string;
   digest: string;
   lane: string | null;
+  /** From when it may begin. */
   deadlineMs: number;
+  /** Default: it begins as soon as it can. */
+  later?: Later | null | undefined;
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
+}
+
+/** If it is still open `afterMs` from now, by the clock of Redis, the sweeper looks at it; what begins later is enqueued then. */
+export interface Announcement {
+  id: string;
+  afterMs: number;
+  /** `when`: as in `Later`. Absent: it has no instant to begin at. */
+  later?: LaterAnnouncement | undefined;
+}
+
+export interface LaterAnnouncement {
+  when: string;
+  lane: string;
 }
 
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
   /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,000. */
-  announcements: readonly { id: string; afterMs: number }[];
+  announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;
   /** Larger envelopes do not travel in the job. */
@@ -220,20 +237,28 @@ export function keysTogether({ sweep }: KeySpace, together: WithAcceptance | und
 
 /** As `announce` of include-entrance.lua reads them. */
 export function announced({ announcements }: WithAcceptance = NOTHING_TOGETHER): (string | number)[] {
-  return [announcements.length, ...announcements.flatMap(({ id, afterMs }) => [afterMs, id])];
+  return [announcements.length, ...announcements.flatMap(announcementWords)];
+}
+
+function announcementWords({ id, afterMs, later }: Announcement): (string | number)[] {
+  return later === undefined ? [afterMs, id] : [later.when, `${id}|${later.lane}`];
 }
 
 /** As include-accept.lua reads them. */
 export function acceptanceArguments(directive: Acceptance): (string | number)[] {
-  const { id, type, digest, lane, deadlineMs, envelope, end } = directive;
+  const { id, type, digest, lane, envelope, end } = directive;
   return [
     id,
     type,
     digest,
     lane ?? '',
-    deadlineMs,
+    deadlineWords(directive),
     envelope,
     end?.status ?? '',
     end ? JSON.stringify(end.signal) : '',
   ];
+}
+
+function deadlineWords({ deadlineMs, later }: Acceptance): string | number {
+  return later ? `${deadlineMs} ${later.when ?? '-'} ${later.startByMs ?? '-'}` : deadlineMs;
 }

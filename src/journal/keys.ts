@@ -14,6 +14,9 @@ export interface KeySpace {
   conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
   readonly sweep: string;
+  /** [sorted set of `<request>/<directive>|<lane>`, score = when it begins, milliseconds since the epoch; hash of lane → how many of
+   * them], in the slot of `sweep`. */
+  readonly later: [index: string, lanes: string];
   /** Sorted set of requests that may have closed and are to be archived, score = when, milliseconds since the epoch. */
   readonly archive: string;
   /** Sorted set of what a tenant with a limit has open, in the slot of `sweep`: `<request>/<directive>`. */
@@ -91,11 +94,9 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     request,
     log: (requestId) => `${prefix}:{${requestId}}:log`,
     waited: (requestId) => `${prefix}:{${requestId}}:waited`,
-    conversation: (conversationId) => {
-      const tag = `${prefix}:{c:${conversationId}}`;
-      return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
-    },
+    conversation: (conversationId) => conversationKeys(`${prefix}:{c:${conversationId}}`),
     sweep: `${prefix}:sweep`,
+    later: [`{${prefix}:sweep}:later`, `{${prefix}:sweep}:later-lanes`],
     archive: `${prefix}:archive`,
     open: (tenant) => `{${prefix}:sweep}:open:${tenant}`,
     dead: (tenant) => (tenant === DEFAULT_TENANT ? `${prefix}:dead` : `${prefix}:dead:${tenant}`),
@@ -129,10 +130,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     changedRequests: `${prefix}:changed-requests`,
     searchTenants: `${prefix}:search-tenants`,
     searchRebuild: `${prefix}:search-rebuild`,
-    search: (tenant) => {
-      const tag = `${prefix}:{search:${tenant}}`;
-      return [`${tag}:rows`, `${tag}:all`, `${tag}:expiry`, `${tag}:errors`, `${tag}:f:`];
-    },
+    search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
     accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
@@ -150,4 +148,12 @@ function accessKeys(prefix: string): Pick<KeySpace, 'access' | 'spent' | 'sessio
       return { changes: `${tag}:changes${own}`, submissions: `${tag}:submissions${own}` };
     },
   };
+}
+
+function searchKeys(tag: string): ReturnType<KeySpace['search']> {
+  return [`${tag}:rows`, `${tag}:all`, `${tag}:expiry`, `${tag}:errors`, `${tag}:f:`];
+}
+
+function conversationKeys(tag: string): ReturnType<KeySpace['conversation']> {
+  return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
 }

@@ -27,6 +27,8 @@ export interface DirectiveRecord {
   /** When the current claim was granted, by the clock of its worker; null: it is not running, or unknown. */
   claimedAt: number | null;
   nextAttemptAt: number | null;
+  /** Its caller said when it begins, or by when; null: nobody did. */
+  begin: RecordedBegin | null;
   /** Sequence of the terminal signal. */
   terminal: number | null;
   /** Why it does not go on; null: nobody has said so since its last claim. */
@@ -35,6 +37,12 @@ export interface DirectiveRecord {
   asked: AskedRound | null;
   /** The other side has made a task of its call: of one that has ended, nobody has cancelled it there yet. */
   task: boolean;
+}
+
+export interface RecordedBegin {
+  at: number;
+  /** null: only its deadline counts. */
+  by: number | null;
 }
 
 export interface RecordedWait {
@@ -54,7 +62,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -94,11 +102,32 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     leaseUntil: fields['status'] === 'running' ? numberOrNull(fields['lease_until']) : null,
     claimedAt: fields['status'] === 'running' ? identifierAt(fields['claimant'] ?? '') : null,
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
+    begin: recordedBegin(fields['begin']),
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
     asked: openRound(fields),
     task: fields['task'] !== undefined,
   };
+}
+
+/** As include-accept.lua writes it. */
+function recordedBegin(text: string | undefined): RecordedBegin | null {
+  const [at, by] = text?.split(' ') ?? [];
+  return at === undefined ? null : { at: Number(at), by: by === undefined || by === '-' ? null : Number(by) };
+}
+
+/** The instant from which a first attempt may be made; its deadline counts from there. */
+export function dueFrom({ begin, acceptedAt }: Pick<DirectiveRecord, 'begin' | 'acceptedAt'>): number {
+  return begin?.at ?? acceptedAt;
+}
+
+/** Until then nobody may begin it; null: it may begin now, has begun, or has ended. */
+export function beginsLater(
+  { begin, status, fence, nextAttemptAt }: DirectiveRecord,
+  now: number,
+): number | null {
+  const waits = begin !== null && status === 'waiting' && fence === 0;
+  return waits && nextAttemptAt !== null && nextAttemptAt > now ? nextAttemptAt : null;
 }
 
 const WAITS = /^(\d+) ([a-z0-9_]{1,64}) (\d+|-) /;

@@ -54,13 +54,13 @@ const MISSED_MARK = 0.5;
 const RECORDED_MARK = 0.25;
 
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
-const HOLD_MS = 1_000;
+export const HOLD_MS = 1_000;
 
-function memberOf(ref: DirectiveRef): string {
+export function memberOf(ref: DirectiveRef): string {
   return `${ref.requestId}/${ref.id}`;
 }
 
-function refOf(member: string): DirectiveRef {
+export function refOf(member: string): DirectiveRef {
   const slash = member.indexOf('/');
   return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
 }

@@ -6,8 +6,15 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
 
+/** Id → when it begins, as in `Later`, of what does not begin at once. */
+export type Begins = ReadonlyMap<string, string>;
+
 /** The limit of the tenant, where there is no room for these; else how to take out of the count what is not open after all. */
-export type EnterTenant = (requestId: string, ids: readonly string[]) => Promise<number | LeaveTenant>;
+export type EnterTenant = (
+  requestId: string,
+  ids: readonly string[],
+  begins?: Begins,
+) => Promise<number | LeaveTenant>;
 
 /** Of `ids`, those that were entered here, that nobody else has submitted since and that are not open. Never rejects. */
 export type LeaveTenant = (ids: readonly string[]) => Promise<void>;
@@ -24,16 +31,20 @@ export function createTenantRoom(
 
   async function entered(
     requestId: string,
-    ids: readonly string[],
+    { ids, begins }: { ids: readonly string[]; begins: Begins | undefined },
     most: number,
   ): Promise<LeaveTenant | null> {
     const places = [keys.open(tenantOf(requestId)), keys.sweep];
-    const members = ids.map((id) => memberOf(requestId, id));
+    const withBegin = (id: string): string => {
+      const when = begins?.get(id);
+      return when === undefined ? memberOf(requestId, id) : `${memberOf(requestId, id)} ${when}`;
+    };
+    const members = ids.map(withBegin);
     const [verdict, at = 0, ...added] = await run('tenant-enter', places, [most, ...members]);
     if (verdict === 'full') return null;
     const own = new Set(added);
     return async (left) => {
-      const leaving = left.map((id) => memberOf(requestId, id)).filter((member) => own.has(member));
+      const leaving = left.filter((id) => own.has(memberOf(requestId, id))).map(withBegin);
       // Where Redis does not answer they count until nobody has found them open for a while.
       if (leaving.length > 0) await run('tenant-leave', places, [at, ...leaving]).catch(() => {});
     };
@@ -46,14 +57,16 @@ export function createTenantRoom(
     return ids.filter((_, position) => known[position] === null);
   }
 
-  return async (requestId, ids) => {
+  return async (requestId, ids, begins) => {
     const { maxOpen } = limitsOf(tenantOf(requestId));
     if (maxOpen === undefined || ids.length === 0) return leaveNothing;
-    const leave = await entered(requestId, ids, maxOpen);
+    const leave = await entered(requestId, { ids, begins }, maxOpen);
     if (leave !== null) return leave;
     const left = await newOf(requestId, ids);
     if (left.length === 0) return leaveNothing;
-    return (left.length < ids.length ? await entered(requestId, left, maxOpen) : null) ?? maxOpen;
+    return (
+      (left.length < ids.length ? await entered(requestId, { ids: left, begins }, maxOpen) : null) ?? maxOpen
+    );
   };
 }
 

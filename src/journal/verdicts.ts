@@ -51,7 +51,9 @@ export type ClaimVerdict =
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost` and `lostClaim`: as above. */
-  | { kind: 'cancelled' | 'expired'; lost: boolean; lostClaim: LostClaim | null; task: string | null }
+  | { kind: 'cancelled'; lost: boolean; lostClaim: LostClaim | null; task: string | null }
+  /** `isTooLate`: it was to begin by an instant that has passed; else its deadline has. */
+  | { kind: 'expired'; isTooLate: boolean; lost: boolean; lostClaim: LostClaim | null; task: string | null }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
   /** `run`: of the run that has not read this end yet; null = there is none. */
@@ -120,6 +122,7 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
   if (kind === 'cancelled' || kind === 'expired')
     return {
       kind,
+      isTooLate: sixth === 1,
       lost: first === 1,
       lostClaim: Number(first) > 0 ? lostClaim(reply.slice(2)) : null,
       task: String(fifth ?? '') || null,

@@ -4,6 +4,7 @@ import { ownId } from '../contract/tenant.ts';
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -13,6 +14,7 @@ import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
+import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { reportEndedByOthers } from './settle-span.ts';
 
 export interface CancellerOptions {
@@ -20,6 +22,7 @@ export interface CancellerOptions {
   keys: KeySpace;
   journal: Journal;
   index: SweepIndex;
+  later: Pick<LaterIndex, 'drop'>;
   lanes: Lanes;
   /** Default: nothing is traced. */
   spans?: Spans;
@@ -33,7 +36,7 @@ export type Canceller = ReturnType<typeof createCanceller>;
 const AT_ONCE = 50;
 
 export function createCanceller(options: CancellerOptions) {
-  const { connection, keys, journal, index, lanes, spans = NO_SPANS, reports = NO_REPORTS } = options;
+  const { connection, keys, journal, index, later, lanes, spans = NO_SPANS, reports = NO_REPORTS } = options;
 
   /**
    * Cancels one directive, or all of a request; null when there is no such request or directive. `acceptedUntil`, by the clock
@@ -103,7 +106,7 @@ export function createCanceller(options: CancellerOptions) {
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
   async function removeJob(
-    { lane, fence, task }: DirectiveRecord,
+    { lane, fence, task, begin }: DirectiveRecord,
     ref: { requestId: string; id: string },
   ): Promise<void> {
     try {
@@ -111,6 +114,7 @@ export function createCanceller(options: CancellerOptions) {
       // It has a worker cancel the task of the call.
       if (task) await index.lookWithin(ref, 0);
       else if (fence > 0) index.forget(ref);
+      else if (begin !== null && lane) await later.drop(ref, lane, SHORTEST_LOOK_MS);
     } catch {
       // The directive has ended all the same.
     }

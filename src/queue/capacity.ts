@@ -3,13 +3,14 @@
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
-import { type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import { type Begins, type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
 import type { Lanes } from './lanes.ts';
 import type { MemoryRoom } from './memory-room.ts';
 
 export interface CapacityOptions {
   lanes: Lanes;
-  index: SweepIndex;
+  /** All that is open. */
+  index: Pick<SweepIndex, 'size'>;
   /** The most directives waiting in a lane; null = no limit. */
   maxQueuedIn: (lane: string) => number | null;
   /** The most open directives of the whole service; null = no limit. */
@@ -24,6 +25,8 @@ export interface CapacityOptions {
 export interface Additions {
   requestId: string;
   ids: readonly string[];
+  /** As in `EnterTenant`. */
+  begins?: Begins | undefined;
 }
 
 export interface Capacity {
@@ -92,7 +95,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
 
   /** Before all others: what the tenant itself has open is the nearer reason. */
   async function requireShare(of: Additions | undefined): Promise<LeaveTenant> {
-    const entered = of && (await options.enterTenant?.(of.requestId, of.ids));
+    const entered = of && (await options.enterTenant?.(of.requestId, of.ids, of.begins));
     if (of === undefined || entered === undefined) return leaveNothing;
     if (typeof entered === 'number') throw full(`the tenant "${tenantOf(of.requestId)}"`, entered);
     return entered;

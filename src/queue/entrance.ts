@@ -1,6 +1,7 @@
 // The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
 // Must never accept what the sweeper could not find, nor leave a job behind for what was refused.
-import type { WithAcceptance } from '../journal/journal.ts';
+import type { Announcement, WithAcceptance } from '../journal/journal.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from './durability.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';
@@ -11,12 +12,6 @@ import type { LocalLanes } from './local-roles.ts';
 export interface LaneJob {
   lane: string;
   data: JobData;
-}
-
-/** An index entry: if it is still open `afterMs` from now, by the clock of Redis, the sweeper looks at it. */
-export interface Announcement {
-  id: string;
-  afterMs: number;
 }
 
 export interface Entry<V> {
@@ -39,6 +34,7 @@ export interface Entry<V> {
 
 export interface EntranceOptions {
   index: SweepIndex;
+  later: Pick<LaterIndex, 'announce' | 'announced'>;
   lanes: Lanes;
   /** What this process takes itself is not enqueued. */
   local: LocalLanes;
@@ -73,6 +69,7 @@ export function createEntrance(options: EntranceOptions) {
     const verdict = await entered(entry, together);
     if (entry.jobsOf(verdict) === null) return verdict;
     options.changed?.(entry.requestId);
+    if (entry.announcements.some(({ later }) => later !== undefined)) options.later.announced();
     await confirm?.();
     return verdict;
   }
@@ -107,7 +104,7 @@ export function createEntrance(options: EntranceOptions) {
 
   async function enterInSteps<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
     const begunAt = now();
-    const announced = together ? Promise.resolve() : announce(options.index, entry);
+    const announced = together ? Promise.resolve() : announce(options, entry);
     if (!ordered) await announced;
     const accepting = entry.accept(together);
     const ahead = enqueueAhead(entry);
@@ -118,7 +115,7 @@ export function createEntrance(options: EntranceOptions) {
       return verdict;
     }
     // From here on it is durable: what fails now the sweeper does later.
-    if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options.index, entry, 0).catch(() => {});
+    if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options, entry, 0).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     return verdict;
   }
@@ -149,15 +146,18 @@ export function createEntrance(options: EntranceOptions) {
 
 /** `afterMs`: instead of those of the entry. */
 async function announce(
-  index: SweepIndex,
+  { index, later }: Pick<EntranceOptions, 'index' | 'later'>,
   { requestId, announcements }: Pick<Entry<unknown>, 'requestId' | 'announcements'>,
   afterMs?: number,
 ): Promise<void> {
-  const byTime = Map.groupBy(announcements, (each) => afterMs ?? each.afterMs);
+  const begins = announcements.flatMap((each) => (each.later ? [{ ...each.later, id: each.id }] : []));
+  const now = announcements.filter((each) => each.later === undefined);
+  const byTime = Map.groupBy(now, (each) => afterMs ?? each.afterMs);
   const written = [...byTime].map(([ms, ids]) => {
     const refs = ids.map(({ id }) => ({ requestId, id }));
     return index.announce(refs, ms);
   });
+  if (begins.length > 0) written.push(later.announce(requestId, begins));
   await Promise.all(written);
 }
 

@@ -4,6 +4,7 @@ import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { waitOf } from '../contract/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { Lanes } from './lanes.ts';
 import { BEAT_MS, type PresentWorker } from '../catalog/workers.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
@@ -13,16 +14,19 @@ import { RUN_LANE } from './run-wake.ts';
 export interface LaneListParts {
   catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers'>;
   lanes: Lanes;
+  /** What begins later in each lane. Default: nothing. */
+  later?: Pick<LaterIndex, 'counts'> | undefined;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
 }
 
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
-  const [servers, models, blocked, workers] = await Promise.all([
+  const [servers, models, blocked, workers, later] = await Promise.all([
     parts.catalog.servers.current(),
     parts.catalog.models.current(),
     blockedLanes(parts.catalog),
     parts.catalog.workers.known.recheck(),
+    parts.later?.counts(),
   ]);
   const names = [
     ...[...servers.keys()].map(toolLane),
@@ -36,6 +40,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
       name,
       until: blocked.get(name)?.untilAt ?? 0,
       workers: workersOf(name, workers),
+      later: later?.get(name) ?? 0,
     });
   return { lanes: await Promise.all(names.map(look)) };
 }
@@ -74,12 +79,13 @@ interface LookedAt {
   /** Milliseconds since the epoch; 0 = its server is in reach. */
   until: number;
   workers: readonly ServedLane[];
+  later: number;
 }
 
 async function listed(
   lanes: Lanes,
   waits: LaneWaits,
-  { name, until, workers }: LookedAt,
+  { name, until, workers, later }: LookedAt,
 ): Promise<ListedLane> {
   const [{ globalConcurrency, ...counts }, wait, oldestAt, cools] = await Promise.all([
     lanes.counts(name),
@@ -94,6 +100,7 @@ async function listed(
   const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
   const why = wait === null ? {} : { waits: waitOf(name, wait) };
   const oldest_at = oldestAt === null ? null : new Date(oldestAt).toISOString();
-  const more = { ...why, oldest_at, ...(recent && { recent }), ...cools };
+  const begins = later === 0 ? {} : { later };
+  const more = { ...why, ...begins, oldest_at, ...(recent && { recent }), ...cools };
   return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...more };
 }

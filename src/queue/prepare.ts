@@ -1,12 +1,13 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
-import type { Directive } from '../contract/directive.ts';
+import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
+import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
-import type { Acceptance } from '../journal/journal.ts';
+import type { Acceptance, Announcement } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
-import { type Announcement, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
+import { FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataFor, type JobData } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
@@ -82,6 +83,7 @@ export function createPreparer(
       digest,
       lane,
       deadlineMs: deadlineOf(directive),
+      later: beginOf(directive),
       envelope: encoded,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
@@ -132,13 +134,26 @@ function deadlineOf(directive: Directive): number {
   return typeof deadline_ms === 'number' ? deadline_ms : DEFAULT_DEADLINE_MS;
 }
 
+/** As with the deadline, but only of what this contract names: nobody else's field delays a directive. */
+function beginOf(directive: Directive): Later | null {
+  return DIRECTIVE_TYPES.includes(directive.type) ? laterOf(directive as LaterFields) : null;
+}
+
+/** What is enqueued when it begins. */
+export function isLaterOn({ acceptance }: Pick<Prepared, 'acceptance'>): boolean {
+  return acceptance.lane !== null && Boolean(acceptance.later?.when);
+}
+
 /** What has a lane; the others end as they are accepted. */
 export function withLane(prepared: readonly Prepared[]): Prepared[] {
   return prepared.filter(({ acceptance }) => acceptance.lane !== null);
 }
 
+/** What begins later has none yet. */
 export function jobsOf(open: readonly Prepared[]): LaneJob[] {
-  return open.map(({ acceptance, job }) => ({ lane: acceptance.lane ?? '', data: job }));
+  return open
+    .filter((each) => !isLaterOn(each))
+    .map(({ acceptance, job }) => ({ lane: acceptance.lane ?? '', data: job }));
 }
 
 /** Redis does nothing else while it accepts and enqueues them. */
@@ -152,6 +167,13 @@ export function onlyLaneOf(open: readonly Prepared[]): string | undefined {
 
 /** Soon enough that a short deadline is not missed. */
 export function announcementsOf(open: readonly Prepared[]): Announcement[] {
-  const afterMs = Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
-  return open.map(({ acceptance }) => ({ id: acceptance.id, afterMs }));
+  const bounds = open.map(({ acceptance: { deadlineMs, later } }) =>
+    Math.min(deadlineMs, later?.startByMs ?? Infinity),
+  );
+  const afterMs = Math.min(FIRST_LOOK_MS, ...bounds);
+  return open.map(({ acceptance: { id, lane, later } }) => ({
+    id,
+    afterMs,
+    ...(later?.when && lane !== null ? { later: { when: later.when, lane } } : {}),
+  }));
 }

@@ -23,6 +23,7 @@ import { wholeResults } from '../journal/whole-result.ts';
 import { type Bulk, createBulk } from './bulk.ts';
 import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { Lanes } from './lanes.ts';
 import { listLanes } from './lane-list.ts';
 import { unknownDirective, unknownRequest } from './not-found.ts';
@@ -59,6 +60,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   deadLetters: DeadLetters;
   catalog: Catalog;
   lanes: Lanes;
+  /** What begins later in each lane. Default: nothing. */
+  later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
   answer: DirectiveClient['answer'];
   lists: RequestLists;

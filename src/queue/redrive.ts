@@ -7,7 +7,8 @@ import {
   type Redrive,
   type RedriveBody,
 } from '../contract/dead-letter.ts';
-import type { ParsedDirective } from '../contract/directive.ts';
+import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
+import type { LaterFields } from '../contract/later.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
@@ -114,7 +115,7 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     const from = { request_id: ownId(entry.requestId), id: entry.id };
     const id = successorId(entry.id);
     const successor = {
-      ...directive,
+      ...atOnce(directive),
       id,
       metadata: { ...directive.metadata, redrive_of: from },
     } as ParsedDirective;
@@ -129,6 +130,13 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
   }
 
   return { redrive, redriveThese };
+}
+
+/** Its time has come. */
+function atOnce(directive: Directive): Directive {
+  if (!DIRECTIVE_TYPES.includes(directive.type)) return directive;
+  const { delay_ms: _delay, run_at: _at, start_by_ms: _by, ...again } = directive as LaterFields & Directive;
+  return again as Directive;
 }
 
 type RedriveOne = (entry: DeadEntry) => Promise<Redriven | Refused | DirectiveRefused | null>;

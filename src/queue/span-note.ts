@@ -1,10 +1,11 @@
 // Notes of spans under which others hang, in the sweep index: a process that dies before they are sent leaves them to a sweeper.
 // Must never be written after the work below the spans may have begun, nor hold content.
+import type { Announcement } from '../journal/journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { SpanRecord } from '../telemetry/span.ts';
 import type { Spans } from '../telemetry/spans.ts';
 import { traceContext } from '../telemetry/trace-context.ts';
-import { type Announcement, FIRST_LOOK_MS } from './entrance.ts';
+import { FIRST_LOOK_MS } from './entrance.ts';
 import type { Prepared } from './prepare.ts';
 
 /** Begins the entry of a note; no identifier begins so. */

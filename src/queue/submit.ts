@@ -3,11 +3,13 @@
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
 import { requestLinks } from '../contract/api-path.ts';
-import type { Directive, ParsedDirective } from '../contract/directive.ts';
+import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
+import { isTooFar, type LaterFields } from '../contract/later.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Begins } from '../journal/tenant-room.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
@@ -20,6 +22,7 @@ import { reportImmediate } from './immediate-end.ts';
 import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
+  isLaterOn,
   jobsOf,
   onlyLaneOf,
   type Prepared,
@@ -72,8 +75,13 @@ export function createSubmitter(options: SubmitterOptions) {
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
+    requireNear(directives);
     const ids = withLane(prepared).map(({ acceptance }) => acceptance.id);
-    const leave = await capacity.reserve(additionsOf(prepared), { requestId, ids });
+    const leave = await capacity.reserve(additionsOf(prepared), {
+      requestId,
+      ids,
+      begins: beginsOf(prepared),
+    });
     const note = notes.noteOf(requestId, { under: trace, prepared });
     const verdict = await entrance
       .enter(entryOf(requestId, prepared, note, replyChannel))
@@ -140,14 +148,30 @@ function notAccepted(prepared: readonly Prepared[], verdict: AcceptVerdict): str
   );
 }
 
-/** How many directives each lane would get; '' stands for those that are answered at once. */
+function beginsOf(prepared: readonly Prepared[]): Begins {
+  return new Map(
+    prepared.flatMap(({ acceptance: { id, later } }) => (later?.when ? [[id, later.when] as const] : [])),
+  );
+}
+
+/** How many directives each lane would get; '' stands for those that are answered at once, or begin later. */
 function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
   const additions = new Map<string, number>();
-  for (const { acceptance } of prepared) {
-    const lane = acceptance.lane ?? '';
+  for (const each of prepared) {
+    const lane = isLaterOn(each) ? '' : (each.acceptance.lane ?? '');
     additions.set(lane, (additions.get(lane) ?? 0) + 1);
   }
   return additions;
+}
+
+function requireNear(directives: readonly Directive[]): void {
+  const now = Date.now();
+  const errors = directives.flatMap((directive, position) => {
+    if (!DIRECTIVE_TYPES.includes(directive.type) || !isTooFar(directive as LaterFields, now)) return [];
+    const path = directives.length === 1 ? 'run_at' : `directives[${position}].run_at`;
+    return [{ path, message: 'must be within 365 days from now' }];
+  });
+  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
 }
 
 /** The envelope holds these members: where it fits, they do. */

@@ -1,6 +1,6 @@
 // Decides what the sweeper does with one directive of its index: forget it, look later, enqueue it, or end it.
 // Must never act: the sweeper does.
-import type { DirectiveRecord } from '../journal/records.ts';
+import { beginsLater, type DirectiveRecord, dueFrom } from '../journal/records.ts';
 import type { DueEntry } from '../journal/sweep-index.ts';
 
 /** `at`: when the entry is looked at next, milliseconds since the epoch. */
@@ -13,8 +13,10 @@ export type SweepDecision =
   | { kind: 'enqueue'; at: number }
   /** It has ended and left a task at its server, which a worker of its lane cancels. */
   | { kind: 'withdraw'; at: number }
-  /** Its deadline has passed. */
-  | { kind: 'expire' };
+  /** It begins at that instant. */
+  | { kind: 'park'; at: number }
+  /** Its deadline has passed; or the instant by which it was to begin, and it has not. */
+  | { kind: 'expire'; isTooLate?: true };
 
 /** The shortest time between two looks at an entry, and the wait after a look that failed. */
 export const SHORTEST_LOOK_MS = 5_000;
@@ -30,10 +32,26 @@ const MISSING_GRACE_MS = 60_000;
 const LEFT_TASK_MS = 10 * 60_000;
 
 /** The next look: after as long as the directive has been in its state (`soForMs`), within bounds, at the latest at its deadline. */
-function nextLook({ deadlineAt }: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
+function nextLook(record: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
   const pauseMs = Math.min(Math.max(soForMs, shortestMs), LONGEST_LOOK_MS);
-  return Math.min(now + pauseMs, Math.max(deadlineAt, now + 1));
+  const endsAt = Math.min(record.deadlineAt, startBy(record) ?? Infinity);
+  return Math.min(now + pauseMs, Math.max(endsAt, now + 1));
 }
+
+/** null: it has begun, or may begin until its deadline. */
+function startBy({ begin, startedAt }: DirectiveRecord): number | null {
+  return startedAt === null ? (begin?.by ?? null) : null;
+}
+
+/** One that a worker holds may be about to begin. */
+function isTooLate(record: DirectiveRecord, now: number): boolean {
+  const by = startBy(record);
+  const isHeld = record.status === 'running' && (record.leaseUntil ?? 0) > now;
+  return by !== null && by <= now && !isHeld;
+}
+
+/** What begins sooner stays with the sweeper. */
+const SHORTEST_PARK_MS = 1_000;
 
 type Seen = Pick<DueEntry, 'missedBefore' | 'recordedBefore'>;
 
@@ -47,8 +65,11 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
   if (record.terminal !== null)
     return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
+  if (isTooLate(record, now)) return { kind: 'expire', isTooLate: true };
+  const begins = beginsLater(record, now + SHORTEST_PARK_MS);
+  if (begins !== null) return { kind: 'park', at: begins };
   if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);
-  const at = nextLook(record, now, now - record.acceptedAt, SHORTEST_LOOK_MS);
+  const at = nextLook(record, now, now - dueFrom(record), SHORTEST_LOOK_MS);
   const { nextAttemptAt } = record;
   if (nextAttemptAt !== null && nextAttemptAt > now)
     return { kind: 'look_again', at: Math.min(at, nextAttemptAt + OVERDUE_MS) };

@@ -3,11 +3,12 @@
 import type { Result } from '../contract/result.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { deadlineExceededError } from '../contract/cancellation.ts';
+import { deadlineExceededError, expiredError } from '../contract/cancellation.ts';
 import { waitOf } from '../contract/waiting.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { DirectiveRecord } from '../journal/records.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
+import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
 import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DirectiveRef, DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
@@ -25,6 +26,7 @@ import type { SayWait } from './sweep-waits.ts';
 export interface DirectiveSweepParts {
   journal: Journal;
   index: SweepIndex;
+  later: Pick<LaterIndex, 'park'>;
   lanes: Lanes;
   ends: EndRecorder;
   /** Default: nothing is traced. */
@@ -43,9 +45,10 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, ends, spans = NO_SPANS, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const { journal, index, lanes, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
 
-  async function examine(entry: DueEntry, now: number): Promise<void> {
+  /** `begins`: it was not due before, so that nobody could have taken it. */
+  async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
     if (record) parts.changed?.(entry.requestId);
@@ -55,8 +58,10 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     if (decision.kind === 'forget') index.forget(entry);
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
-    else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at);
-    else if (record) await expire(entry, record, now);
+    else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at, begins);
+    else if (record && decision.kind === 'park')
+      await parts.later.park(entry, record.lane ?? '', decision.at);
+    else if (record && decision.kind === 'expire') await expire(entry, record, now, decision.isTooLate);
   }
 
   /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */
@@ -75,16 +80,16 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     ends.record({ requestId, id, lane: record.lane, errorType });
   }
 
-  async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
+  async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number, begins: boolean) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
       const envelope = decodeEnvelope(json);
       const job = jobDataFor(envelope, record.digest, json.length);
       // Where somebody had it, its job may still lie where a worker died.
       await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
-      reports.meters.swept('enqueued');
+      if (!begins) reports.meters.swept('enqueued');
       await afterEnqueuing(entry, at);
-      return sayWait?.(record, envelope);
+      return begins ? undefined : sayWait?.(record, envelope);
     }
     await afterEnqueuing(entry, at);
   }
@@ -101,25 +106,22 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     if (leaseUntil !== null && leaseUntil < at) await index.add([entry], leaseUntil);
   }
 
-  async function expire(entry: DueEntry, record: DirectiveRecord, now: number): Promise<void> {
+  async function expire(entry: DueEntry, record: DirectiveRecord, now: number, isTooLate = false) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
     const { directive, traceparent } = decodeEnvelope(json);
-    const facts = {
-      status: record.status,
-      attempts: record.fence - record.released,
-      failures: record.failures,
-      ...(mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
-    };
-    const why = await serverDownText(parts, record);
-    const error = deadlineExceededError(record.deadlineAt - record.acceptedAt, facts, why);
+    const error = await expiryError(parts, record, directive, isTooLate);
     const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
     const signal = failureSignal(directive, error, origin, {
       attempts: record.fence - record.released,
       redeliveries: record.redeliveries,
     });
-    const { kind } = await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
-    if (kind === 'ended') reportExpired({ ...entry, record, directive, traceparent, error, now });
+    const { kind } = await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal], {
+      onlyUnbegun: isTooLate,
+    });
+    // A worker has it after all.
+    if (kind === 'stale') return index.lookAgain(entry, now + SHORTEST_LOOK_MS);
+    if (kind === 'ended') reportExpired(parts, { ...entry, record, directive, traceparent, error, now });
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await removeJob(entry, record);
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
@@ -128,14 +130,26 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     onEnded?.(entry.requestId, entry.id);
   }
 
-  function reportExpired({ requestId, id, record, directive, now, ...end }: Expired): void {
-    const { lane, acceptedAt } = record;
-    reportEndedByOthers(spans, record, { directive, traceparent: end.traceparent }, end.error.type);
-    reports.meters.swept('ended');
-    reports.ended({ requestId, id, type: directive.type, lane, ...end, durationMs: now - acceptedAt });
-  }
-
   return examine;
+}
+
+async function expiryError(
+  parts: DirectiveSweepParts,
+  record: DirectiveRecord,
+  directive: Directive,
+  isTooLate: boolean,
+): Promise<ErrorEnvelope> {
+  const facts = {
+    status: record.status,
+    attempts: record.fence - record.released,
+    failures: record.failures,
+    ...(!isTooLate && mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
+  };
+  const why = await serverDownText(parts, record);
+  const from = dueFrom(record);
+  return isTooLate
+    ? expiredError((record.begin?.by ?? from) - from, facts, why)
+    : deadlineExceededError(record.deadlineAt - from, facts, why);
 }
 
 /** Until then the job stays, also where nobody serves the lane: the last look removes it. */
@@ -167,6 +181,17 @@ async function serverDownText(
   if (lane === null || status === 'running') return undefined;
   const wait = await waits?.of(lane).catch(() => null);
   return wait?.reason === 'server_down' ? waitOf(lane, wait).message : undefined;
+}
+
+function reportExpired(
+  { spans = NO_SPANS, reports = NO_REPORTS }: Pick<DirectiveSweepParts, 'spans' | 'reports'>,
+  { requestId, id, record, directive, now, ...end }: Expired,
+): void {
+  const { lane } = record;
+  reportEndedByOthers(spans, record, { directive, traceparent: end.traceparent }, end.error.type);
+  reports.meters.swept('ended');
+  const durationMs = now - dueFrom(record);
+  reports.ended({ requestId, id, type: directive.type, lane, ...end, durationMs });
 }
 
 /** A directive that the sweeper has ended. */

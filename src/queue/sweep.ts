@@ -4,6 +4,7 @@ import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits
 import { asError, createLoop } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { CrowdRule, DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { createLaterRelease, type LaterReleaseOptions } from './later-release.ts';
 import { RUN_ENTRY } from './run-wake.ts';
 import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { createDirectiveSweep, type DirectiveSweepParts } from './sweep-directives.ts';
@@ -14,6 +15,7 @@ import { MOST_SAID } from './sweep-waits.ts';
 
 export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts, Pick<SpanSweepParts, 'workers'> {
   index: SweepIndex;
+  later: DirectiveSweepParts['later'] & LaterReleaseOptions['later'];
   dead: DeadLetterIndex;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
@@ -54,10 +56,10 @@ export function createSweeper(options: SweeperOptions) {
     return more;
   }
 
-  async function lookAt(entry: DueEntry, now: number): Promise<void> {
+  async function lookAt(entry: DueEntry, now: number, begins = false): Promise<void> {
     if (entry.id === RUN_ENTRY) await sweepRun(entry, now);
     else if (entry.id.startsWith(SPAN_ENTRY)) await sweepSpans(entry, now);
-    else await sweepDirective(entry, now);
+    else await sweepDirective(entry, now, begins);
   }
 
   /** An entry whose check failed is checked again later; the others of its batch are not affected. */
@@ -74,18 +76,30 @@ export function createSweeper(options: SweeperOptions) {
     await lanes.forgetIdle();
   }
 
+  const intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
+  const release = createLaterRelease({
+    later: options.later,
+    begin: (entry, now) => lookAt(entry, now, true),
+    intervalMs,
+    onError,
+  });
   const loop = createLoop({
     name: 'sweeper',
     work: sweepAll,
-    everyMs: options.intervalMs ?? DEFAULT_INTERVAL_MS,
+    everyMs: intervalMs,
     longestStopMs: LONGEST_STOP_MS,
     onError,
   });
   return {
     ...loop,
     sweep,
+    release: release.release,
+    async start(): Promise<void> {
+      release.start();
+      await loop.start();
+    },
     async stop(): Promise<void> {
-      await loop.stop();
+      await Promise.all([loop.stop(), release.stop()]);
       index.flush();
     },
   };

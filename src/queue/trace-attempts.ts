@@ -3,7 +3,7 @@
 import type { TracedAttempt } from '../contract/request-trace.ts';
 import { WAIT_REASONS } from '../contract/waiting.ts';
 import type { ClaimNote } from '../journal/history.ts';
-import type { DirectiveRecord } from '../journal/records.ts';
+import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
 import { instantOrNull } from './instant.ts';
 import { type LoggedEnd, type LoggedRetry, type LogFacts, retryKey } from './trace-log.ts';
 
@@ -58,7 +58,7 @@ function attemptOf(
   const isFirst = claim.fence === 1;
   return {
     attempt: number,
-    due_at: instantOrNull(isFirst ? record.acceptedAt : dueAfter(before)),
+    due_at: instantOrNull(isFirst ? dueFrom(record) : dueAfter(before)),
     claimed_at: instantOrNull(claim.claimedAt),
     first_output_at: instantOrNull(claim.firstOutputAt),
     ended_at: instantOrNull(end.at),

@@ -102,6 +102,7 @@ function tracedDirective(
     // What a turn sends is accepted in the same step as the turn is written.
     turn: history.turns.find(({ writtenAt }) => writtenAt === acceptedAt)?.version ?? null,
     accepted_at: instant(acceptedAt),
+    ...(record.begin === null ? {} : { begins_at: instant(record.begin.at) }),
     ended_at: instantOrNull(endedAt),
     deadline_at: instant(deadlineAt),
     error: status === 'failed' ? (end?.error ?? null) : null,

@@ -7,7 +7,7 @@ import { lostWait, waitOf } from '../contract/waiting.ts';
 import { inputIdOf, type OpenInput } from '../contract/tool-question.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { QuestionRound } from '../journal/questions.ts';
-import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
+import { beginsLater, type DirectiveRecord, type RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import { instant, instantOrNull } from './instant.ts';
@@ -46,10 +46,16 @@ function directiveSummary(
     ended_at: instantOrNull(record.endedAt),
     deadline_at: instant(record.deadlineAt),
     next_attempt_at: instantOrNull(record.nextAttemptAt),
+    ...beginOf(record),
     digest: record.digest,
     ...waitingOf(record, present, now),
     ...inputsOf(record, rounds),
   };
+}
+
+function beginOf({ begin }: DirectiveRecord): Pick<DirectiveSummary, 'begins_at' | 'start_by_at'> {
+  if (begin === null) return {};
+  return { begins_at: instant(begin.at), ...(begin.by === null ? {} : { start_by_at: instant(begin.by) }) };
 }
 
 /** Those of the round that have an answer are shown until all have one: answering again says who answered. */
@@ -81,11 +87,14 @@ export function traceView(
 
 /** The journal has the reason; what is known beside it is what is known now. */
 function waitingOf(
-  { lane, waits, leaseUntil }: DirectiveRecord,
+  record: DirectiveRecord,
   present: PresentWaits,
   now: number,
 ): Pick<DirectiveSummary, 'waiting'> {
+  const { lane, waits, leaseUntil } = record;
   if (lane === null) return {};
+  const untilAt = beginsLater(record, now);
+  if (untilAt !== null) return { waiting: waitOf(lane, { reason: 'later', untilAt }) };
   const known = present.get(lane);
   if (leaseUntil !== null && leaseUntil <= now)
     return { waiting: waitOf(lane, lostWait(lane, leaseUntil, known ?? null)) };

@@ -13,6 +13,7 @@ import { createFollower, RECHECK_MS } from '../journal/follower.ts';
 import { createTenantRoom } from '../journal/tenant-room.ts';
 import { createSubscriber } from '../journal/subscriber.ts';
 import type { Hearing } from '../journal/channel.ts';
+import { openThings } from '../journal/open-things.ts';
 import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { createDeadLetters } from '../queue/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
@@ -94,6 +95,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     deadLetters: createDeadLetters({ journal, dead, submitter, charge: options.charge }),
     catalog,
     lanes,
+    later: records.later,
     waits: createLaneWaits({ catalog, lanes }),
     runs: runsOf(store, capacity, requestBytes),
     tracePage: tracePageOf(options.traceUrl ?? null),
@@ -114,11 +116,10 @@ function clientsOf(parts: QueueClientParts): Pick<OpenClient, 'client' | 'client
 }
 
 function capacityOf({ connection, keys, records, queue, limitsOf }: Store, options: ClientOptions): Capacity {
-  const { index } = records;
   const { lanes } = queue;
   const enterTenant = createTenantRoom(connection, keys, limitsOf);
   const memory = createMemoryRoom(connection, options.totalBytes);
-  return createCapacity({ ...options, lanes, index, memory, enterTenant });
+  return createCapacity({ ...options, lanes, index: openThings(records), memory, enterTenant });
 }
 
 function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaChecks, requestBytes: number) {

@@ -9,6 +9,7 @@ import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { LocalRoles } from '../queue/local-roles.ts';
 import { redisClock } from '../redis/clock.ts';
+import { openThings } from '../journal/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
 import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
@@ -112,7 +113,7 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   const { connection, keys, records } = store;
   metrics.add(redisGauges(connection));
   if (!hasApi) return;
-  metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+  metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records, index: openThings(records) })));
   if (!records.changes.isListed) return;
   const now = redisClock(connection);
   metrics.add(searchGauges(async () => records.changes.lagMs(await now())));

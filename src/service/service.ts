@@ -237,14 +237,14 @@ function sweeperOn(
   config: Config,
   { logger, onError }: Pick<Shared, 'logger' | 'onError'>,
 ): Startable {
-  const { journal, runs, index, dead, ends, activity } = store.records;
+  const { journal, runs, index, later, dead, ends, activity } = store.records;
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
   const waits = createLaneWaits({ catalog: store.catalog, lanes });
   const sayWait = createWaitSayer({ journal, waits });
   const sayRunWait = createRunWaitSayer({ journal, runs, waits });
-  const records = { journal, runs, index, dead, ends, activity };
+  const records = { journal, runs, index, later, dead, ends, activity };
   const { workers } = store.catalog;
   return createSweeper({
     ...records,

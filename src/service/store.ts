@@ -13,6 +13,7 @@ import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { createRunActivityIndex } from '../journal/run-activity-index.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
+import { createLaterIndex } from '../journal/later-index.ts';
 import { createSerialLanes } from '../journal/serial-lanes.ts';
 import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
@@ -63,7 +64,8 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const isFree = createLaneFreedom(lanes.isFree);
   const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
   const records = recordsOn(connection, keys, options, wakeRun);
-  const { index } = records;
+  const { index, later } = records;
+  const shared = { index, later, lanes };
   const { reports = NO_REPORTS } = options;
   const confirm = confirmations(connection, options.durability);
   const ordered = !connection.isCluster;
@@ -85,8 +87,8 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
       notes,
       confirm,
       isFree,
-      entrance: createEntrance({ index, lanes, local: options.takes, isFree, confirm, ordered, changed }),
-      canceller: createCanceller({ connection, keys, journal, index, lanes, spans, reports }),
+      entrance: createEntrance({ ...shared, local: options.takes, isFree, confirm, ordered, changed }),
+      canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports }),
     },
     catalog: createCatalog(connection, keys, options.configured),
     /** Leaves the connection open. */
@@ -130,6 +132,7 @@ function recordsOn(
     payloads: createPayloadStore({ connection, keys, ...kept }),
     serial: createSerialLanes(connection, keys, journal),
     index,
+    later: createLaterIndex(connection, keys),
     changes,
     archive,
     dead,

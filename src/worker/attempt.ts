@@ -69,7 +69,8 @@ export async function attemptDirective(
     case 'stale_body':
       return retakeFromJournal(parts, job, enqueuedIn);
     case 'expired':
-      return endExpired(parts, taken, verdict);
+      // That it has not begun in time only the sweeper can tell for sure.
+      return verdict.isTooLate ? DONE : endExpired(parts, taken, verdict);
     case 'cancelled':
       return endCancelled(parts, taken, verdict);
     // The sweeper removes what the index still holds of it.

@@ -112,9 +112,10 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
         return true;
       },
     };
-    const { index } = records;
+    const { index, later } = records;
     const entrance = createEntrance({
       index,
+      later,
       lanes,
       local: woken,
       isFree: async () => true,

@@ -2,7 +2,9 @@
  *  It must never start the call twice. */
 import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
+import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
+import { durationWords } from '../duration-value.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
@@ -25,6 +27,12 @@ export interface CallOptions {
   readonly server?: string;
   readonly id?: string;
   readonly request?: string;
+  /** Milliseconds before it may begin. */
+  readonly in?: number;
+  /** It may begin from then on. */
+  readonly at?: string;
+  /** Milliseconds within which it has to begin. */
+  readonly startBy?: number;
 }
 
 export async function call(
@@ -43,6 +51,8 @@ export async function call(
   const submission = await client.submit(directive, { signal: cancellation.giveUp });
   const { request_id: requestId } = submission;
   const id = submission.directives[0]?.id ?? '';
+  if (options.in !== undefined || options.at !== undefined)
+    return printLater(invocation, submission, options);
   cancellation.watch(requestId, id);
   const code = await orUnread(async () => follow(invocation, tool, { requestId, id }, cancellation.giveUp), {
     requestId,
@@ -51,6 +61,19 @@ export async function call(
   if (code !== null) return code;
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId} ${id}`);
+}
+
+/** Nobody waits for an answer that comes tomorrow. */
+function printLater({ terminal, json }: Invocation, submission: Submission, options: CallOptions): ExitCode {
+  const { request_id: requestId, directives } = submission;
+  const [{ id, status } = { id: '', status: 'accepted' }] = directives;
+  const begins = options.in === undefined ? `at ${options.at}` : `in ${durationWords(options.in)}`;
+  if (json) terminal.out(JSON.stringify(submission));
+  else if (status === 'existing') terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
+  else terminal.out(`accepted ${requestId}/${id}, begins ${begins}`);
+  terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
+  terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
+  return EXIT.done;
 }
 
 interface Place {
@@ -93,6 +116,9 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     backoff: options.backoff,
     effect: options.effect,
     server: options.server,
+    delay_ms: options.in,
+    run_at: options.at,
+    start_by_ms: options.startBy,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given };

@@ -104,7 +104,7 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
     lane.name,
     ...[lane.waiting, lane.active, lane.delayed, lane.workers].map(String),
     String(lane.concurrency ?? '-'),
-    stateOf(lane),
+    stateOf(lane) + (lane.later === undefined ? '' : `, ${lane.later} begin later`),
   ]);
   for (const line of table([head, ...rows])) terminal.out(line);
   return EXIT.done;

@@ -2,9 +2,12 @@
 -- Must never change anything while a batch is judged: one conflict refuses all of it.
 -- @include include-record.lua
 -- @include include-given.lua
+-- @include include-later.lua
 --
 -- ARGV from `first` on, eight per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
 --   end status ('' = stays open), terminal signal JSON ('' = stays open)
+--   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
+--   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
 local ACCEPT_FIELDS = 8
 
 -- The fields to read for `open_request`.
@@ -74,6 +77,20 @@ local function add_fields(record, ...)
   end
 end
 
+-- Whether it is given a job when it begins.
+local function begins_later(deadline)
+  return string.find(deadline, ' [dt]') ~= nil
+end
+
+-- Adds what is known of when it begins. Returns that instant, and its deadline_ms.
+local function add_begin(record, id, deadline, now)
+  local deadline_ms, word, start_by = string.match(deadline, '^(%d+) (%S+) (%S+)$')
+  local at = begins_at(word, now)
+  local by = (start_by ~= '-') and int(at + tonumber(start_by)) or '-'
+  add_fields(record, id .. '|begin', int(at) .. ' ' .. by, id .. '|next_attempt_at', int(at))
+  return at, tonumber(deadline_ms)
+end
+
 -- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here. `facts.fields`
 -- go with the first of them, and `facts.bodies` with its envelope.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
@@ -83,8 +100,12 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
     if verdicts[position] == 'accepted' then
       local record = facts.fields or {}
       facts.fields = nil
-      add_fields(record, id .. '|status', 'accepted', id .. '|digest', ARGV[at + 2])
-      add_given(record, id, ARGV[at + 1], ARGV[at + 3], int(now), int(now + tonumber(ARGV[at + 4])))
+      local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
+      add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting', id .. '|digest', ARGV[at + 2])
+      if not deadline_ms then
+        begin, deadline_ms = add_begin(record, id, ARGV[at + 4], now)
+      end
+      add_given(record, id, ARGV[at + 1], ARGV[at + 3], int(now), int((begin or now) + deadline_ms))
       if facts.inbox then
         add_fields(record, id .. '|inbox', facts.inbox)
       end

@@ -5,7 +5,13 @@
 -- @include include-given.lua
 -- @include include-sweep.lua
 
--- `wish`: digest that the worker holds, lease_ms, slack_ms: how early an attempt may begin (clocks of queue and journal differ),
+-- Whether it was to begin by an instant that has passed, and has not. `begin`: as include-accept.lua writes it.
+local function is_too_late(begin, began_at, now)
+  local by = not began_at and begin and tonumber(string.match(begin, ' (%d+)$'))
+  return by and by <= now
+end
+
+-- `wish`: digest that the worker holds, lease_ms, slack_ms: how early an attempt but the first may begin (clocks of queue and journal differ),
 --   token of this claim, which tells a repeat, lane in which the worker took the job ('' = none),
 --   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, somebody
 --   looks when the lease ends, not when the directive was to be looked at anyhow
@@ -14,7 +20,7 @@
 -- Returns { verdict, ... }:
 --   unknown | stale_body | moved, lane | held, until | wait, until
 --   ended, version of the run that has something to read (-1 = none), the task that it has left as task-keep.lua wrote it ('' = none)
---   cancelled | expired, LOST, then LOST CLAIM, then its task as above
+--   cancelled | expired, LOST, then LOST CLAIM, then its task as above; of an expired one then 1 = it had to begin by now (else 0)
 --   granted, fence, failures, redeliveries, LOST, deadline_at, now, released, stage ('' = the first),
 --     when the attempt could have begun, then LOST CLAIM, why it waited as include-wait.lua writes it ('' = nobody said so),
 --     the task that the attempt asks for as task-keep.lua wrote it ('' = none),
@@ -28,10 +34,10 @@ local function claim_directive(id, wish, now, started_at)
     return { 'unknown' }
   end
   -- What has been accepted and never claimed has none of these.
-  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked =
+  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin =
     unpack(status ~= 'accepted' and redis.call('HMGET', STATE, id .. '|lease_until', id .. '|next_attempt_at', id .. '|failures',
       id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', id .. '|claimant', id .. '|released', id .. '|stage',
-      id .. '|lost', id .. '|task', id .. '|asked') or {})
+      id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin') or {})
   if is_terminal(status) then
     local run = redis.call('HMGET', STATE, RUN_INBOX, '@run|version')
     return { 'ended', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, task or '' }
@@ -64,9 +70,9 @@ local function claim_directive(id, wish, now, started_at)
   local lost = (status == 'running') and (began_at and 1 or 2) or 0
   if cancel then
     return { 'cancelled', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
-  elseif deadline_at <= now then
-    return { 'expired', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
-  elseif status == 'waiting' and next_attempt_at > now + tonumber(wish.slack_ms) then
+  elseif deadline_at <= now or is_too_late(begin, began_at, now) then
+    return { 'expired', lost, last_fence or 0, claimant or '', int(lease_until), task or '', deadline_at <= now and 0 or 1 }
+  elseif status == 'waiting' and next_attempt_at > now + (last_fence and tonumber(wish.slack_ms) or 0) then
     return { 'wait', int(next_attempt_at) }
   end
 

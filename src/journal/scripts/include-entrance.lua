@@ -2,18 +2,31 @@
 -- Must never enqueue what has ended or waits in another lane.
 -- @include include-accept.lua
 -- @include include-lane.lua
+-- @include include-later.lua
 --
 -- KEYS[4] sweep index   KEYS[5] base of the lane of all directives that stay open (both absent = the caller announces and
 -- enqueues; the last one absent = the caller enqueues)
 
--- ARGV from `first` on: entries, at most 1,000, then of each: milliseconds from now until somebody looks, id. What was agreed for
--- earlier stays.
+-- What was accepted before is announced already, or has begun.
+local function announce_later(word, id_in_lane, request, now)
+  if redis.call('HEXISTS', STATE, string.match(id_in_lane, '^[^|]*') .. '|begin') == 0 then
+    add_later(KEYS[4], request .. '/' .. id_in_lane, begins_at(word, now))
+  end
+end
+
+-- ARGV from `first` on: entries, at most 1,000, then of each: milliseconds from now until somebody looks, id; or when it begins later, as
+-- include-later.lua says, and `<id>|<lane>`. What was agreed for earlier stays.
 local function announce(first, now)
   local last = first + 2 * tonumber(ARGV[first])
   local scored, request = {}, request_id()
   for at = first + 1, last, 2 do
-    scored[#scored + 1] = int(now + tonumber(ARGV[at]))
-    scored[#scored + 1] = request .. '/' .. ARGV[at + 1]
+    local after_ms = tonumber(ARGV[at])
+    if after_ms then
+      scored[#scored + 1] = int(now + after_ms)
+      scored[#scored + 1] = request .. '/' .. ARGV[at + 1]
+    else
+      announce_later(ARGV[at], ARGV[at + 1], request, now)
+    end
   end
   if #scored > 0 then
     redis.call('ZADD', KEYS[4], 'LT', unpack(scored))
@@ -46,7 +59,7 @@ local function enqueue_batch(first, verdicts, inline_bytes, now)
   for position, verdict in ipairs(verdicts) do
     local at = first + (position - 1) * ACCEPT_FIELDS
     local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
-    if lane ~= '' and (verdict == 'accepted' or waits_in(lane, id)) then
+    if lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
       local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
       local more = inline and ',"envelope":' .. envelope or ''
       added = add_own_job(id, ARGV[at + 2], more, now, verdict == 'accepted') or added

@@ -24,8 +24,14 @@ local function end_claim(id, fence, how, record, now)
   end
 end
 
+local function may_have_begun(id, status, now)
+  local started_at, lease_until = unpack(redis.call('HMGET', STATE, id .. '|started_at', id .. '|lease_until'))
+  return started_at or (status == 'running' and tonumber(lease_until or '0') > now)
+end
+
 -- `ending`: fence ('' = on the service's own authority, e.g. past the deadline), status: succeeded | failed, retention_ms,
---   how: '1' = this claim was used for no attempt, '2' = its attempt leaves a task behind, '0' = otherwise, and its task is over,
+--   how: '1' = this claim was used for no attempt, '2' = its attempt leaves a task behind, '3' = only if it has not begun,
+--   '0' = otherwise, and its task is over,
 --   request_bytes: the most of a request, index: sweep index, where the engine of the run's last turn may be told (nil = the caller
 --   wakes the run)
 -- `first`, `last`: where in ARGV its signals are, JSON, the terminal one last
@@ -44,6 +50,8 @@ local function finish_directive(id, ending, now, first, last)
   elseif is_terminal(record[1]) then
     return { 'already', record[1], tonumber(redis.call('HGET', STATE, id .. '|terminal')), run }
   elseif fence ~= '' and fence ~= record[2] then
+    return { 'stale' }
+  elseif ending.how == '3' and may_have_begun(id, record[1], now) then
     return { 'stale' }
   end
   local bytes = bytes_of_signals(first, last)

@@ -18,6 +18,15 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local held = now + tonumber(ARGV[2]) + 0.125
 local crowds, scored, taken = {}, {}, {}
 
+-- Of one that waits: since when it may begin, and by when it is to; nil = it is not its first attempt that it waits for, or it begins later.
+local function begun_since(state, id)
+  local record = redis.call('HMGET', state, id .. '|begin', id .. '|fence')
+  local at, by = string.match(record[1] or '', '^(%d+) (%S+)$')
+  if at and not record[2] and tonumber(at) <= now then
+    return tonumber(at), tonumber(by) or math.huge
+  end
+end
+
 -- Of a directive that nobody has taken yet, and whose job is in its lane: the lane and why it was said to wait, since when, until
 -- when at the most. nil = the sweeper has to look.
 local function waiting(member)
@@ -28,13 +37,17 @@ local function waiting(member)
   end
   local state = PREFIX .. ':{' .. string.sub(member, 1, slash - 1) .. '}:state'
   local record = redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits')
-  if record[1] ~= 'accepted' then
+  local since, by = nil, math.huge
+  if record[1] == 'waiting' then
+    since, by = begun_since(state, id)
+  end
+  if record[1] ~= 'accepted' and not since then
     return
   end
   local lane, accepted_at, deadline_at = given_of(state, id, record[2], record[3])
   local job = string.find(member, ':', 1, true) and string.gsub(member, ':', '+') or member
   if redis.call('EXISTS', '{' .. PREFIX .. ':' .. lane .. '}:' .. lane .. ':' .. job) == 1 then
-    return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), accepted_at, deadline_at
+    return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), since or accepted_at, math.min(deadline_at, by)
   end
 end
 

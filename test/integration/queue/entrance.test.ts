@@ -46,6 +46,7 @@ function submitWith(local: LocalLanes, calls: ToolExec[], isFree = async (_lane:
     journal,
     entrance: createEntrance({
       index,
+      later: open.store.records.later,
       lanes,
       local,
       isFree,

@@ -202,6 +202,7 @@ test('a slow cancellation reports that a worker had the call meanwhile, and died
   const canceller = createCanceller({
     ...open.store,
     index: open.index,
+    later: open.store.records.later,
     lanes: open.lanes,
     journal: { ...open.journal, cancel: cancelLate },
   });

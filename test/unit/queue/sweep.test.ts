@@ -26,6 +26,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     leaseUntil: null,
     claimedAt: null,
     nextAttemptAt: null,
+    begin: null,
     terminal: null,
     waits: null,
     task: false,

@@ -23,6 +23,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
   leaseUntil: null,
   claimedAt: null,
   nextAttemptAt: null,
+  begin: null,
   terminal: 9,
   waits: null,
   task: false,

@@ -1,0 +1,45 @@
+// When a directive or a run begins, where its caller says so: after a delay or at an instant, and by when at the latest.
+// Must never read a clock: instants are computed by the clock of Redis, when it accepts.
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+/** Of `delay_ms`, `run_at` and `start_by_ms`. */
+export const LONGEST_DELAY_MS = 365 * DAY_MS;
+
+export const laterFields = {
+  /** Before it may begin. */
+  delay_ms: z.int().min(0).max(LONGEST_DELAY_MS).optional(),
+  /** It may begin from then on; an instant that has passed is now. */
+  run_at: z.iso.datetime({ offset: true }).optional(),
+  /** From when it may begin until it has begun; else it ends `expired`. Absent = only its deadline counts. */
+  start_by_ms: z.int().min(1).max(LONGEST_DELAY_MS).optional(),
+};
+
+export type LaterFields = z.output<z.ZodObject<typeof laterFields>>;
+
+export const LATER_RULE = { path: ['run_at'], message: 'either delay_ms or run_at, not both' };
+/** The same rule for readers of the JSON Schema. */
+export const LATER_RULE_JSON = { not: { required: ['delay_ms', 'run_at'] } };
+
+export function hasOneBegin({ delay_ms, run_at }: LaterFields): boolean {
+  return delay_ms === undefined || run_at === undefined;
+}
+
+/** `when`: `d<milliseconds from now>` or `t<milliseconds since the epoch>`; null: at once. One of the two is not null. */
+export interface Later {
+  when: string | null;
+  startByMs: number | null;
+}
+
+/** null: it begins as soon as it can. */
+export function laterOf({ delay_ms = 0, run_at, start_by_ms }: LaterFields): Later | null {
+  const at = run_at === undefined ? null : `t${Math.max(0, Date.parse(run_at))}`;
+  const when = at ?? (delay_ms > 0 ? `d${delay_ms}` : null);
+  return when === null && start_by_ms === undefined ? null : { when, startByMs: start_by_ms ?? null };
+}
+
+/** `now`: about; the bound keeps out mistakes. */
+export function isTooFar({ run_at }: LaterFields, now: number): boolean {
+  return run_at !== undefined && Date.parse(run_at) > now + LONGEST_DELAY_MS + DAY_MS;
+}
