@@ -14,6 +14,11 @@ const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'cancel',
   'sign_in',
   'sign_out',
+  'create_schedule',
+  'pause_schedule',
+  'resume_schedule',
+  'trigger_schedule',
+  'delete_schedule',
 ]);
 
 export interface Subject {

@@ -16,6 +16,7 @@ import { answeredBySchema } from '../contract/tool-question.ts';
 import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
+import { guardSchedules } from './schedule-rights.ts';
 import { forbiddenRun, forbiddenUse } from './use.ts';
 
 const callers = new AsyncLocalStorage<Principal>();
@@ -112,6 +113,12 @@ export function guardClient(
       );
     },
     runs: guardRuns(client, audit, spend),
+    schedules: guardSchedules(client.schedules, {
+      audit,
+      spend,
+      refuse,
+      requireCaller: () => requireCaller('submit'),
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The client of an API that several tenants use: each call goes to the client of the tenant of whoever calls now.
 // Must never choose the tenant later than the call: what is read afterwards may run on nobody's behalf.
 import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
+import type { ScheduleClient } from '../contract/schedule.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { currentCaller } from './caller.ts';
 
@@ -34,6 +35,7 @@ export function createCallersClient(clientOf: ClientOf): DirectiveClient {
     redriveAll: (...given) => own().redriveAll(...given),
     reindex: (...given) => own().reindex(...given),
     runs: callersRuns(() => own().runs),
+    schedules: callersSchedules(() => own().schedules),
     agents: () => own().agents(),
     tools: (...given) => own().tools(...given),
     lanes: () => own().lanes(),
@@ -49,5 +51,17 @@ function callersRuns(own: () => RunClient): RunClient {
     start: (...given) => own().start(...given),
     input: (...given) => own().input(...given),
     decide: (...given) => own().decide(...given),
+  };
+}
+
+function callersSchedules(own: () => ScheduleClient): ScheduleClient {
+  return {
+    create: (...given) => own().create(...given),
+    list: (...given) => own().list(...given),
+    get: (...given) => own().get(...given),
+    pause: (...given) => own().pause(...given),
+    resume: (...given) => own().resume(...given),
+    trigger: (...given) => own().trigger(...given),
+    delete: (...given) => own().delete(...given),
   };
 }

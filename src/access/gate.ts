@@ -46,7 +46,7 @@ const MISSING: Admission = { kind: 'refused', reason: 'missing' };
 const WRONG: Admission = { kind: 'refused', reason: 'wrong' };
 
 /** The key of the environment, as it is shown. */
-const ENVIRONMENT_KEY = 'environment';
+export const ENVIRONMENT_KEY = 'environment';
 
 const ADMIN: Principal = {
   id: ENVIRONMENT_KEY,
@@ -155,7 +155,7 @@ function tokenOf(authorization: string): string | undefined {
 /** A record is read anew after each change, and never altered. */
 const principals = new WeakMap<KeyRecord, Principal>();
 
-function principalOf(record: KeyRecord): Principal {
+export function principalOf(record: KeyRecord): Principal {
   const known = principals.get(record);
   if (known !== undefined) return known;
   const { id, name, tenant, scopes } = record;

@@ -73,6 +73,11 @@ export function createKeyRecords(
     async version(): Promise<string> {
       return (await connection.hget(table, VERSION)) ?? '0';
     },
+    /** null: there is none, or this version cannot read it. */
+    async find(id: string): Promise<KeyRecord | null> {
+      const text = id === VERSION ? null : await connection.hget(table, id);
+      return text === null ? null : parsedRecord(text);
+    },
     async read(): Promise<KeyTable> {
       const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
       const records = Object.entries(texts).flatMap(([id, text]) => {

@@ -28,6 +28,7 @@ import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { inputRoutes } from './routes/inputs.ts';
 import { runRoutes } from './routes/runs.ts';
+import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { workerRoutes } from './routes/workers.ts';
@@ -135,6 +136,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   directiveRoutes(app, { client, requester });
   requestRoutes(app, { client, requester });
   runRoutes(app, client);
+  scheduleRoutes(app, client);
   inputRoutes(app, client);
   cancellationRoutes(app, client);
   bulkRoutes(app, { client, requester });

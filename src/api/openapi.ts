@@ -77,7 +77,7 @@ export function describeApi(app: App, version: string): void {
         version,
         description: `Durable directives for AI agents. Contract ${CONTRACT_VERSION}.`,
       },
-      tags: ['directives', 'runs', 'requests', 'service', 'access'].map((name) => ({ name })),
+      tags: ['directives', 'runs', 'schedules', 'requests', 'service', 'access'].map((name) => ({ name })),
       components: { securitySchemes: { [KEY_SCHEME]: KEY_SECURITY } },
     },
     transform: createJsonSchemaTransform({ ...options, skipList: [] }),

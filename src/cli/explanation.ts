@@ -31,6 +31,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   search_off:
     'Set `search.enabled` to true in the configuration of every process and restart them; `adjutant reindex` builds the list.',
   reindex_under_way: 'Wait until the other one has ended, or two minutes after it was broken off.',
+  schedules_full: 'Delete schedules that nobody needs.',
   keys_full: 'Revoke keys that nobody uses.',
   not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',

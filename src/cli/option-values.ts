@@ -28,3 +28,12 @@ export function pastInstant(text: string): string {
     'It must be a time ago, as in 90m, 2h or 3d, or an instant, as in 2027-01-31T12:00Z.',
   );
 }
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds, of `30s`, `15m`, `6h` or `1d`. */
+export function lengthOfTime(text: string): number {
+  const { count = '', unit = '' } = /^(?<count>\d{1,6})(?<unit>[smhd])$/.exec(text)?.groups ?? {};
+  if (count === '') throw new InvalidArgumentError('must be a length of time, as in 30s, 15m, 6h or 1d.');
+  return Number(count) * (UNITS_MS[unit] ?? 0);
+}

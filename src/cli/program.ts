@@ -22,6 +22,7 @@ import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
 import { createReachLines } from './reach-lines.ts';
 import { localServiceUrl } from '../redis/private-redis.ts';
+import { addScheduleVerbs } from './schedule-verbs.ts';
 import type { Terminal } from './terminal.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7420';
@@ -116,6 +117,7 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addDirectiveVerbs(program, withClient, archiveOf(program, options, finish));
   addRequestVerbs(program, withClient);
   addModelVerbs(program, withClient);
+  addScheduleVerbs(program, withClient);
   addKeyVerbs(program, keysOf(program, options, finish));
   addSetupVerbs(program, options, finish);
   addFolderVerbs(program, options, finish);

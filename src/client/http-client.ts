@@ -22,6 +22,7 @@ import type { RecordedAnswer } from '../contract/tool-question.ts';
 import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
+import { createHttpSchedules } from './http-schedules.ts';
 import { newIdentifier } from './identifier.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
@@ -108,6 +109,7 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
         body: cursor === undefined ? {} : { cursor },
       }),
     runs: createHttpRuns(exchanger),
+    schedules: createHttpSchedules(exchanger, queryText),
     agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
     tools: async ({ remembered = false } = {}) =>
       exchanger.json<ToolListing>({ path: `/v1/tools${remembered ? '?remembered=true' : ''}` }),

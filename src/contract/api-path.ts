@@ -39,6 +39,10 @@ export function inputPath(requestId: string, inputId: string): string {
   return `${requestPath(requestId)}/inputs/${encodeURIComponent(inputId)}`;
 }
 
+export function schedulePath(scheduleId: string): string {
+  return `/v1/schedules/${encodeURIComponent(scheduleId)}`;
+}
+
 /** The links in an answer. */
 export function requestLinks(requestId: string): { request: string; signals: string } {
   return { request: requestPath(requestId), signals: signalsPath(requestId) };

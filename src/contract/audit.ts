@@ -18,11 +18,16 @@ export const AUDITED_ACTIONS = [
   'revoke_key',
   'sign_in',
   'sign_out',
+  'create_schedule',
+  'pause_schedule',
+  'resume_schedule',
+  'trigger_schedule',
+  'delete_schedule',
 ] as const;
 
 export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
-/** Submissions, inputs, cancellations and sessions of browsers are kept apart: there are many of them, and they must not push out the rest. */
+/** Submissions, inputs, cancellations, schedules and sessions of browsers are kept apart: there are many of them, and they must not push out the rest. */
 export const AUDIT_LOGS = ['changes', 'submissions'] as const;
 
 export type AuditLogName = (typeof AUDIT_LOGS)[number];
@@ -34,7 +39,7 @@ export const auditEntrySchema = z.object({
   /** The key; `name` as it was then. */
   by: z.object({ id: z.string(), name: z.string(), tenant: z.string() }),
   request_id: z.string().nullable(),
-  /** Id of the directive, call, question, process or key. Of `redrive` and batches the number of directives. */
+  /** Id of the directive, call, question, process, schedule or key. Of `redrive` and batches the number of directives. */
   target: z.string().nullable(),
 });
 

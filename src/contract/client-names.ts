@@ -50,6 +50,14 @@ export type {
   StartedRun,
   SubmittedRun,
 } from './run.ts';
+export type {
+  Firing,
+  ListedSchedule,
+  ScheduleClient,
+  ScheduleListing,
+  ScheduleView,
+  SubmittedSchedule,
+} from './schedule.ts';
 export type { SignalPage } from './signal-page.ts';
 export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal.ts';
 export type { Submission } from './submission.ts';

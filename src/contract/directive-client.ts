@@ -25,6 +25,7 @@ import type {
   StartedRun,
   SubmittedRun,
 } from './run.ts';
+import type { ScheduleClient } from './schedule.ts';
 import type { SignalPage } from './signal-page.ts';
 import type { Signal, TerminalSignal } from './signal.ts';
 import type { Submission } from './submission.ts';
@@ -115,6 +116,9 @@ export interface DirectiveClient {
   reindex(options?: { cursor?: string | undefined }): Promise<ReindexStep>;
 
   readonly runs: RunClient;
+
+  /** What is submitted again and again, by a cron expression or an interval. */
+  readonly schedules: ScheduleClient;
 
   /** The agents that runs can use. */
   agents(): Promise<AgentListing>;

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '76d82f31f24f063fd213993a85f371fdd24c587f8ce3dc0593e2f7dd1e02797b';
+export const CONTRACT_SHA256 = '6528bfec94a3c62ab5d25fbecc5c7854aa5a965c89a08eebc0da47d2d55a6873';

@@ -49,6 +49,14 @@ import {
   startedRunSchema,
   startRunBodySchema,
 } from './run.ts';
+import {
+  createScheduleBodySchema,
+  firingSchema,
+  pauseScheduleBodySchema,
+  scheduleListingSchema,
+  scheduleViewSchema,
+  triggerScheduleBodySchema,
+} from './schedule.ts';
 import { signalPageSchema } from './signal-page.ts';
 import { anySignalSchema, signalSchema } from './signal.ts';
 import { customSignalSchema } from './signal-envelope.ts';
@@ -66,6 +74,9 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'bulk-cancel-body': bulkCancelBodySchema,
   'bulk-redrive-body': bulkRedriveBodySchema,
   'cancel-body': cancelBodySchema,
+  'create-schedule-body': createScheduleBodySchema,
+  'pause-schedule-body': pauseScheduleBodySchema,
+  'trigger-schedule-body': triggerScheduleBodySchema,
   'reindex-body': reindexBodySchema,
   message: messageSchema,
   'run-input-body': runInputBodySchema,
@@ -110,6 +121,9 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'request-trace': requestTraceSchema,
   'request-view': requestViewSchema,
   result: resultSchema,
+  'schedule-firing': firingSchema,
+  'schedule-listing': scheduleListingSchema,
+  'schedule-view': scheduleViewSchema,
   'signal-page': signalPageSchema,
   submission: submissionSchema,
   'tool-listing': toolListingSchema,

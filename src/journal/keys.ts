@@ -74,6 +74,12 @@ export interface KeySpace {
   /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
    * beginning of the sorted sets of what rows have in common. */
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
+  /** Sorted set of schedules, score = when to look at each, milliseconds since the epoch. All keys of schedules are in one slot. */
+  readonly schedulesDue: string;
+  /** Sorted set of the ids of a tenant's schedules. */
+  schedulesOf(tenant: string): string;
+  /** [hash of a schedule, list of what became of its instants]. */
+  schedule(scheduleId: string): [record: string, history: string];
   /** Channel on which changes of the API keys are announced. */
   readonly accessChanges: string;
   /** Channel on which changes of the published tools and agents are announced. */
@@ -126,6 +132,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     },
     budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
+    ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),
     changedRequests: `${prefix}:changed-requests`,
     searchTenants: `${prefix}:search-tenants`,
@@ -156,4 +163,12 @@ function searchKeys(tag: string): ReturnType<KeySpace['search']> {
 
 function conversationKeys(tag: string): ReturnType<KeySpace['conversation']> {
   return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
+}
+
+function scheduleKeys(tag: string): Pick<KeySpace, 'schedulesDue' | 'schedulesOf' | 'schedule'> {
+  return {
+    schedulesDue: `${tag}:due`,
+    schedulesOf: (tenant) => `${tag}:of:${tenant}`,
+    schedule: (scheduleId) => [`${tag}:of-id:${scheduleId}`, `${tag}:history:${scheduleId}`],
+  };
 }

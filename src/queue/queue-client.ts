@@ -16,6 +16,7 @@ import type { DirectiveClient, RunClient } from '../contract/directive-client.ts
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
 import type { RunView, StartedRun, SubmittedRun } from '../contract/run.ts';
+import type { ScheduleClient } from '../contract/schedule.ts';
 import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { toolListing } from '../catalog/tool-catalog.ts';
@@ -55,6 +56,12 @@ export interface RequestLists {
   reindex(cursor: string | undefined): Promise<ReindexStep>;
 }
 
+/** The schedules of a tenant; `client`: what fires when somebody triggers one. */
+export type SchedulesOf = (
+  tenant: string,
+  client: Pick<DirectiveClient, 'submit' | 'runs'>,
+) => ScheduleClient;
+
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
   deadLetters: DeadLetters;
@@ -66,6 +73,7 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   answer: DirectiveClient['answer'];
   lists: RequestLists;
   budgets(tenant: string): Promise<BudgetListing>;
+  schedules: SchedulesOf;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
@@ -101,8 +109,11 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     await parts.runs.cancel(requestId, reason);
   }
 
+  const submissions = createSubmissionWait(parts, whole, tenant);
+  const runs = runsOf(parts.runs, tenant);
+
   return {
-    ...createSubmissionWait(parts, whole, tenant),
+    ...submissions,
     ...readsOf(createRequestReader(parts, whole), scoped),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
@@ -115,7 +126,8 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
       return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
-    runs: runsOf(parts.runs, tenant),
+    runs,
+    schedules: parts.schedules(tenant, { ...submissions, runs }),
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>

@@ -4,16 +4,14 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { chargeCaller, currentCaller, guardClient } from '../access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
+import { ownerOf } from '../access/schedule-rights.ts';
 import { allowedHosts } from '../api/allowed-host.ts';
 import { createApi } from '../api/api.ts';
 import { readConsole } from '../api/console-files.ts';
 import type { McpHandler } from '../api/routes/mcp.ts';
-import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import { modelLane } from '../contract/model-name.ts';
-import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import { createCallWaits } from '../journal/call-waits.ts';
 import type { Hearing } from '../journal/channel.ts';
@@ -24,7 +22,8 @@ import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { version } from '../version.ts';
-import { type ClientOptions, createClient } from './client.ts';
+import { createClient } from './client.ts';
+import { clientOptions } from './client-options.ts';
 import type { Observation } from './observation.ts';
 import { readiness } from './readiness.ts';
 import { createAccess } from './access.ts';
@@ -59,7 +58,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const access = createAccess(store, listening, options);
   const { audit, spend } = access;
   const charge = chargeCaller(spend);
-  const { clientOf, listen, hearing } = createClient(store, listening, { ...clientOptions(options), charge });
+  const { clientOf, listen, hearing } = createClient(store, listening, {
+    ...clientOptions(options),
+    charge,
+    owner: () => ownerOf(currentCaller()),
+  });
   const guard = (open: DirectiveClient): DirectiveClient =>
     guardClient(open, { audit, spend, maxDirectives: config.limits.batch });
   const client = guard(createCallersClient(clientOf));
@@ -134,25 +137,5 @@ function mcpOf(
   return {
     handle: (server, request, body) => endpoints.of(currentTenant()).handle(server, request, body),
     close: async () => void (await Promise.all(endpoints.all().map(async (made) => made.close()))),
-  };
-}
-
-function clientOptions({ config, modules, preparer, onError }: ApiRoleOptions): ClientOptions {
-  const { limits, mcpServers, providers, telemetry } = config;
-  const limitOf = new Map([
-    ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
-    ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
-  ]);
-  return {
-    preparer,
-    customTypes: submittableTypes(modules.directives),
-    argumentsBytes: limits.arguments_bytes,
-    requestBytes: limits.request_bytes,
-    totalBytes: limits.total_bytes,
-    maxDirectives: limits.batch,
-    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
-    maxOpen: limits.max_open,
-    traceUrl: telemetry.traceUrl,
-    onError,
   };
 }

@@ -26,6 +26,8 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { TracePage } from '../queue/views.ts';
 import { answerChecks } from './answer-checks.ts';
 import { requestListsOf } from './search.ts';
+import type { ScheduleOwner } from '../schedules/schedule-record.ts';
+import { schedulesOf } from './schedules.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 import { createTenantParts } from './tenant-parts.ts';
@@ -48,6 +50,8 @@ export interface ClientOptions {
   traceUrl?: string | null;
   /** As in `RedriveParts`. Default: nobody is asked. */
   charge?: ((count: number) => Promise<void>) | undefined;
+  /** With whose rights the schedules fire that are made now. Default: nobody is asked for a key. */
+  owner?: (() => ScheduleOwner | null) | undefined;
   /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
@@ -91,6 +95,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     payloads,
     lists: requestListsOf(store),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
+    schedules: schedulesOf(store, capacity, options),
     answer: answererOf(store, schemas, requestBytes),
     deadLetters: createDeadLetters({ journal, dead, submitter, charge: options.charge }),
     catalog,

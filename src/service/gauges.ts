@@ -42,6 +42,11 @@ export function searchGauges(lagMs: () => Promise<number>): GaugeSource {
   return remembered(async () => [{ metric: 'searchLag', value: (await lagMs()) / 1_000 }], PING_FRESH_MS);
 }
 
+/** How late the first of the due schedules is. */
+export function scheduleGauges(lagMs: () => Promise<number>): GaugeSource {
+  return remembered(async () => [{ metric: 'scheduleLag', value: (await lagMs()) / 1_000 }], PING_FRESH_MS);
+}
+
 /** What waits for the archive. */
 export function archiveGauges(size: () => Promise<number>): GaugeSource {
   return remembered(async () => [{ metric: 'archiveDue', value: await size() }], LANES_FRESH_MS);

@@ -17,7 +17,8 @@ import { createReports, type Reports } from '../telemetry/reports.ts';
 import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
 import { version } from '../version.ts';
 import type { Adapters } from './adapters.ts';
-import { archiveGauges, laneGauges, redisGauges, searchGauges } from './gauges.ts';
+import { scheduleLagMs } from './firing.ts';
+import { archiveGauges, laneGauges, redisGauges, scheduleGauges, searchGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './server-metrics.ts';
 import type { Store } from './store.ts';
@@ -117,6 +118,7 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   if (!records.changes.isListed) return;
   const now = redisClock(connection);
   metrics.add(searchGauges(async () => records.changes.lagMs(await now())));
+  metrics.add(scheduleGauges(async () => scheduleLagMs(store, await now())));
 }
 
 /** Of a process that executes. */

@@ -28,8 +28,10 @@ import { archiverOn } from './archive.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
+import { clientOptions, type ClientSettings } from './client-options.ts';
 import { createEngineRole, type EngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
+import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
@@ -82,7 +84,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     fitness(redisUrl, config),
     redis,
     ...(api ? [api.access] : []),
-    ...storeParts(stores, shared, presence?.leaving ?? null),
+    ...storeParts(stores, shared, { leaving: presence?.leaving ?? null, registry }),
     createAnnouncer(announced, onError),
     ...(running?.parts ?? []),
     ...(adapters?.parts ?? []),
@@ -269,14 +271,27 @@ function sweeperOn(
 function storeParts(
   stores: readonly Store[],
   { config, observation: { traces }, ...shared }: Shared,
-  leaving: Startable | null,
+  { leaving, registry }: { leaving: Startable | null; registry: Registry },
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
   const sweeping = first ? [sweeperOn(first, config, shared), indexerOf(first, shared)] : [];
   const archiver = first ? archiverOn(first, config, shared) : null;
   const archiving = archiver ? [archiver] : [];
-  return [...stores.map(closing), ...(leaving ? [leaving] : []), traces, ...sweeping, ...archiving];
+  const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];
+  return [
+    ...stores.map(closing),
+    ...(leaving ? [leaving] : []),
+    traces,
+    ...sweeping,
+    ...archiving,
+    ...firing,
+  ];
+}
+
+function firingOn(store: Store, registry: Registry, settings: Omit<ClientSettings, 'preparer'>): Startable {
+  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans);
+  return firingLoopOf(store, clientOptions({ ...settings, preparer }));
 }
 
 function presenceOn(

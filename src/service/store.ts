@@ -80,6 +80,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     records,
     reports,
     limitsOf: options.limitsOf ?? NO_TENANT_LIMITS,
+    retentionMs: options.retentionMs,
     queue: {
       lanes,
       waker,

@@ -68,6 +68,7 @@ export interface Meters {
   modelCalled(facts: ModelCallFacts): void;
   swept(what: 'enqueued' | 'ended'): void;
   archived(outcome: 'stored' | 'failed' | 'lost', count: number): void;
+  scheduleFired(outcome: 'fired' | 'skipped' | 'failed' | 'missed', count: number): void;
   reconnected(server: string): void;
   runStarted(agent: string): void;
   runEnded(facts: RunEndFacts): void;
@@ -123,6 +124,7 @@ export function createMeters(measure: Measure, known: Omit<KnownNames, 'types'>)
       });
     },
     archived: (outcome, count) => measure('archived', count, { [LABEL.outcome]: outcome }),
+    scheduleFired: (outcome, count) => measure('scheduleFirings', count, { [LABEL.outcome]: outcome }),
     refused: (code) => measure('refusals', 1, { [LABEL.code]: code }),
     exportFailed: (signal) => measure('exportFailures', 1, { [LABEL.signal]: signal }),
     spansLost: (reason, count) => measure('lostSpans', count, { [LABEL.reason]: reason }),

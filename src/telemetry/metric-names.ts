@@ -51,6 +51,13 @@ const API = reportedBy('api', {
     labels: [],
     says: 'How long the oldest change waits that the list of requests does not show yet; 0 = it shows all.',
   },
+  scheduleLag: {
+    kind: 'gauge',
+    name: 'adjutant.schedule.lag',
+    unit: 's',
+    labels: [],
+    says: 'How late the first schedule is that is due; 0 = none is.',
+  },
   archiveDue: {
     kind: 'gauge',
     name: 'adjutant.archive.due',
@@ -213,6 +220,13 @@ const EVERY_ROLE = reportedBy('every role', {
     unit: '{directive}',
     labels: [],
     says: 'Directives that the sweeper ended at their deadline.',
+  },
+  scheduleFirings: {
+    kind: 'counter',
+    name: 'adjutant.schedule.firings',
+    unit: '{firing}',
+    labels: [LABEL.outcome],
+    says: 'Instants of schedules: `fired`, `skipped` because an earlier request was open, `failed` because what they submit was refused, or `missed` because nobody was there in time.',
   },
   archived: {
     kind: 'counter',

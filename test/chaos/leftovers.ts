@@ -10,6 +10,7 @@ const PERMANENT = [
   /^chaos:\{budgets\}:/,
   /^chaos:(archive|changed-requests|search-tenants)$/,
   /^chaos:\{search:[^}]+\}:/,
+  /^chaos:\{schedules\}:/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];

@@ -36,6 +36,7 @@ test('it names every route, once', () => {
   );
   expect(operations.toSorted()).toEqual([
     'DELETE /v1/keys/{key_id}',
+    'DELETE /v1/schedules/{schedule_id}',
     'DELETE /v1/session',
     'GET /healthz',
     'GET /metrics',
@@ -57,6 +58,8 @@ test('it names every route, once', () => {
     'GET /v1/requests/{request_id}/signals',
     'GET /v1/requests/{request_id}/timeline',
     'GET /v1/requests/{request_id}/trace',
+    'GET /v1/schedules',
+    'GET /v1/schedules/{schedule_id}',
     'GET /v1/session',
     'GET /v1/tools',
     'GET /v1/workers',
@@ -72,6 +75,10 @@ test('it names every route, once', () => {
     'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
     'POST /v1/requests/{request_id}/input',
     'POST /v1/requests/{request_id}/inputs/{input_id}',
+    'POST /v1/schedules',
+    'POST /v1/schedules/{schedule_id}/pause',
+    'POST /v1/schedules/{schedule_id}/resume',
+    'POST /v1/schedules/{schedule_id}/trigger',
     'POST /v1/session',
     'POST /v1/workers/{worker_id}/drain',
     'POST /v1/workers/{worker_id}/resume',

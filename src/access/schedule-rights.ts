@@ -1,0 +1,118 @@
+// With whose rights a schedule fires, and who may touch it.
+// Must never let a schedule fire what the key behind it may not submit itself.
+import type { ScheduleClient, ScheduleView } from '../contract/schedule.ts';
+import type { Audit } from './audit.ts';
+import { hasExpired, type KeyRecord } from './key-records.ts';
+import { callerText, hasScope, type Patterns, type Principal, TOKEN_MARK } from './principal.ts';
+import type { SpendBudget } from './key-budget.ts';
+import { ENVIRONMENT_KEY, principalOf } from './gate.ts';
+import { forbiddenRun, forbiddenUse } from './use.ts';
+
+/** As it is kept with the schedule. */
+export interface Owner {
+  readonly id: string;
+  readonly name: string;
+  readonly tools: string[] | null;
+  readonly agents: string[] | null;
+  readonly models: string[] | null;
+  readonly perMinute: number | null;
+  readonly perDay: number | null;
+}
+
+type Template = ScheduleView['template'];
+
+/** null: nobody was asked for a key. */
+export function ownerOf(caller: Principal | null): Owner | null {
+  if (caller === null) return null;
+  const { id, name, perMinute, perDay } = caller;
+  const copied = (patterns: Patterns): string[] | null => (patterns === null ? null : [...patterns]);
+  const rights = {
+    tools: copied(caller.tools),
+    agents: copied(caller.agents),
+    models: copied(caller.models),
+  };
+  return { id, name, ...rights, perMinute, perDay };
+}
+
+/** A token is not asked for again: it lives for minutes, and its rights stay as they were. */
+export function ownerAsCaller(owner: Owner, tenant: string): Principal {
+  return { ...owner, tenant, scopes: new Set(['submit']) };
+}
+
+export type OwnerCheck = (owner: Owner, tenant: string, template: Template) => Promise<string | null>;
+
+/** Says in a sentence why the owner may not fire it any more; null: it may. `find`: reads a key of the installation. */
+export function createOwnerCheck(
+  find: (id: string) => Promise<KeyRecord | null>,
+  now: () => number = Date.now,
+): OwnerCheck {
+  return async (owner, tenant, template) => {
+    const caller = ownerAsCaller(owner, tenant);
+    if (owner.id === ENVIRONMENT_KEY) return null;
+    if (owner.id.startsWith(TOKEN_MARK)) return notAllowed(caller, template);
+    const record = await find(owner.id);
+    if (record === null || record.tenant !== tenant) return `The ${callerText(caller)} is revoked.`;
+    if (hasExpired(record, now())) return `The ${callerText(caller)} has expired.`;
+    const key = principalOf(record);
+    if (!hasScope(key, 'submit')) return `The ${callerText(caller)} has not the scope submit.`;
+    return notAllowed(key, template);
+  };
+}
+
+/** What of it the caller may not submit, in a sentence; null: it may submit all. */
+function notAllowed(caller: Principal, template: unknown): string | null {
+  const { directives, run } = Object(template) as { directives?: unknown; run?: unknown };
+  if (run !== undefined) return forbiddenRun(caller, Object(run) as Record<string, unknown>);
+  for (const directive of Array.isArray(directives) ? (directives as unknown[]) : []) {
+    const no = forbiddenUse(caller, Object(directive) as Record<string, unknown>);
+    if (no !== null) return no;
+  }
+  return null;
+}
+
+export interface ScheduleGuards {
+  readonly audit: Audit;
+  readonly spend: SpendBudget;
+  /** Throws the refusal of a caller without the scope. */
+  readonly requireCaller: () => Principal | null;
+  /** Throws the refusal, where there is one. */
+  readonly refuse: (sentence: string | null) => void;
+}
+
+/** Who may use only some tools, agents or models touches only what it might submit itself. */
+export function guardSchedules(
+  schedules: ScheduleClient,
+  { audit, spend, requireCaller, refuse }: ScheduleGuards,
+): ScheduleClient {
+  async function asCaller(id: string): Promise<{ caller: Principal | null; template: Template }> {
+    const caller = requireCaller();
+    const { template } = caller === null ? { template: {} } : await schedules.get(id);
+    if (caller !== null) refuse(notAllowed(caller, template));
+    return { caller, template };
+  }
+
+  const around = (action: Parameters<Audit['around']>[1]) =>
+    async function touch<T>(id: string, work: () => Promise<T>): Promise<T> {
+      const { caller } = await asCaller(id);
+      return audit.around(caller, action, { target: id }, work);
+    };
+
+  return {
+    ...schedules,
+    create: async (body) => {
+      const caller = requireCaller();
+      if (caller !== null) refuse(notAllowed(caller, body));
+      const { id } = Object(body) as { id?: unknown };
+      const target = typeof id === 'string' ? id : undefined;
+      return audit.around(caller, 'create_schedule', { target }, () => schedules.create(body));
+    },
+    pause: async (id, body) => around('pause_schedule')(id, () => schedules.pause(id, body)),
+    resume: async (id) => around('resume_schedule')(id, () => schedules.resume(id)),
+    delete: async (id) => around('delete_schedule')(id, () => schedules.delete(id)),
+    trigger: async (id, body) => {
+      const { caller, template } = await asCaller(id);
+      if (caller !== null) await spend(caller, template.directives?.length ?? 1);
+      return audit.around(caller, 'trigger_schedule', { target: id }, () => schedules.trigger(id, body));
+    },
+  };
+}

@@ -1,0 +1,178 @@
+// Fires one instant of a schedule, and records what became of it.
+// Must never submit before the instant is marked as being fired, nor forget it before its outcome is recorded.
+import { DirectiveRefused, type Problem } from '../contract/problem.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { FiringOutcome } from '../contract/schedule.ts';
+import { tenantOf } from '../contract/tenant.ts';
+import { following, type Instant, type Step } from './decision.ts';
+import type { Missed } from './instants.ts';
+import { instantField, type Schedule, type ScheduleOwner } from './schedule-record.ts';
+import type { ScheduleChange, ScheduleStore } from './schedule-store.ts';
+import { type FiringFacts, firingOf, templateOf } from './schedule-view.ts';
+import { sent, withRequest } from './sending.ts';
+import { requestOf, submittedAs, type Template } from './template.ts';
+
+export interface FiringParts {
+  readonly store: ScheduleStore;
+  /** Nobody is asked for a key here. */
+  clientOf(tenant: string): Pick<DirectiveClient, 'submit' | 'runs' | 'cancel'>;
+  /** What the journal holds under the scoped id of a request. */
+  statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
+  /** Why the owner may not fire this any more, in a sentence; null: it may. */
+  forbidden(owner: ScheduleOwner, tenant: string, template: Template): Promise<string | null>;
+  /** Takes it from the budget of the owner. Throws the refusal. */
+  spend(owner: ScheduleOwner, tenant: string, count: number): Promise<void>;
+  /** How long a closed request of the tenant stays readable, milliseconds. */
+  closedMs(tenant: string): number;
+  onFiring(outcome: Exclude<FiringOutcome, 'triggered'>, count: number): void;
+}
+
+/** A look at what is due. */
+export interface Taken {
+  /** By the clock of Redis, as far as this process knows. */
+  clock(): number;
+  /** Whether others may have taken what was taken with it. */
+  isOver(): boolean;
+}
+
+export interface Given {
+  readonly now: number;
+  readonly open: readonly string[];
+  readonly taken: Taken;
+}
+
+/** Records the outcome, and goes on to the next instant. Whether to look at the schedule again at once. */
+export type Settle = (
+  schedule: Schedule,
+  instant: Instant,
+  given: Given,
+  facts: SettledFacts,
+) => Promise<boolean>;
+
+export type SettledFacts = Omit<FiringFacts, 'scheduledAt' | 'at' | 'missed' | 'outcome'> & {
+  readonly missed?: Missed;
+  readonly outcome: Exclude<FiringOutcome, 'triggered'>;
+};
+
+export function createSettle({ store, onFiring }: Pick<FiringParts, 'store' | 'onFiring'>): Settle {
+  return async (schedule, instant, { open, taken }, facts) => {
+    const now = taken.clock();
+    const { outcome, requestId = null, missed } = facts;
+    const next = following(schedule, instant, now, missed);
+    const count = missed?.instants ?? 1;
+    const requests = requestId === null ? JSON.stringify(open) : withRequest(open, requestId);
+    const change: ScheduleChange = {
+      over: asRead(schedule),
+      lookAt: next.lookAt,
+      entry: firingOf({ ...facts, scheduledAt: instant.at, at: now }),
+      add: { [outcome]: count, ...(outcome === 'failed' ? { failing: 1 } : {}) },
+      set: {
+        firing: '',
+        begun_at: '',
+        requests,
+        next_at: instantField(next.nextAt),
+        queued: instantField(next.queuedAt),
+        ended_at: next.ends ? String(now) : '',
+        ...(outcome === 'fired' ? { failing: '0' } : {}),
+      },
+    };
+    if ((await store.change(schedule, change)) !== 'done') return true;
+    onFiring(outcome, count);
+    return next.lookAt <= taken.clock();
+  };
+}
+
+/** Whether to look at the schedule again at once. */
+export type Fire = (
+  schedule: Schedule,
+  step: Extract<Step, { kind: 'fire' }>,
+  given: Given,
+) => Promise<boolean>;
+
+export function createFire(parts: FiringParts, settle: Settle): Fire {
+  const { store } = parts;
+
+  async function fire(
+    schedule: Schedule,
+    { instant, cancels }: Extract<Step, { kind: 'fire' }>,
+    given: Given,
+  ): Promise<boolean> {
+    const { owner, id } = schedule;
+    const tenant = tenantOf(id);
+    const begun = schedule.firingAt === null ? await begin(schedule, instant, given) : schedule;
+    if (begun === null) return true;
+    try {
+      if (owner !== null) await parts.spend(owner, tenant, templateOf(schedule).directives?.length ?? 1);
+      const client = parts.clientOf(tenant);
+      for (const each of cancels) await client.cancel(each, undefined, { reason: REPLACED }).catch(ifRefused);
+      const requestId = requestOf(schedule, instant.at);
+      // A process that was stopped meanwhile must not submit what another one has long recorded.
+      if (given.taken.isOver()) return false;
+      await sent(client, submittedAs(schedule, requestId));
+      return await settle(begun, instant, given, { outcome: 'fired', requestId });
+    } catch (error) {
+      if (!(error instanceof DirectiveRefused)) throw error;
+      return refused(begun, instant, given, error.problem);
+    }
+  }
+
+  /** Marks the instant: from here on whoever looks fires it. null: somebody has changed the schedule, or it is paused now. */
+  async function begin(schedule: Schedule, instant: Instant, given: Given): Promise<Schedule | null> {
+    const { owner, id } = schedule;
+    const no = owner === null ? null : await parts.forbidden(owner, tenantOf(id), templateOf(schedule));
+    if (no !== null) {
+      await stop(schedule, instant, given.now, no);
+      return null;
+    }
+    const set = { firing: String(instant.at), begun_at: String(given.now) };
+    const verdict = await store.change(schedule, { over: asRead(schedule), set });
+    return verdict === 'done' ? { ...schedule, firingAt: instant.at, begunAt: given.now } : null;
+  }
+
+  /** It fires no more until somebody resumes it, who answers for it then. */
+  async function stop(schedule: Schedule, { at }: Instant, now: number, note: string): Promise<void> {
+    const paused = JSON.stringify({ at: new Date(now).toISOString(), by: null, note });
+    const entry = firingOf({ scheduledAt: at, at: now, outcome: 'failed', reason: note });
+    const add = { failed: 1, failing: 1 };
+    const over = asRead(schedule);
+    const verdict = await store.change(schedule, { over, set: { paused }, lookAt: 'never', entry, add });
+    if (verdict === 'done') parts.onFiring('failed', 1);
+  }
+
+  async function refused(
+    schedule: Schedule,
+    instant: Instant,
+    given: Given,
+    { code, detail, title, status }: Problem,
+  ): Promise<boolean> {
+    const reason = `${code}: ${detail ?? title}`;
+    if (status !== 429) return settle(schedule, instant, given, { outcome: 'failed', reason });
+    // There may be room soon; until then the instant stays marked, and is missed in the end.
+    const over = { firing: instantField(schedule.firingAt) };
+    await store.change(schedule, { over, lookAt: given.taken.clock() + TRY_AGAIN_MS });
+    return false;
+  }
+
+  return fire;
+}
+
+/** When what was refused for now is tried again. */
+const TRY_AGAIN_MS = 5_000;
+
+const REPLACED = 'the next instant of its schedule is fired';
+/** What must be as it was when the next step was decided. */
+export function asRead({ nextAt, queuedAt, firingAt, paused, requests }: Schedule): Record<string, string> {
+  return {
+    next_at: instantField(nextAt),
+    queued: instantField(queuedAt),
+    firing: instantField(firingAt),
+    requests: JSON.stringify(requests),
+    // What is being fired is fired, though it was paused since.
+    ...(firingAt === null ? { paused: paused === null ? '' : JSON.stringify(paused) } : {}),
+  };
+}
+
+/** What is not there any more need not be cancelled. */
+function ifRefused(error: unknown): void {
+  if (!(error instanceof DirectiveRefused)) throw error;
+}

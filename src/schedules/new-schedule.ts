@@ -1,0 +1,94 @@
+// A schedule as it is first written: what the caller gave, checked, with its first instant.
+// Must never pass on one that would never fire, or that could fire an instant again after its request is gone.
+import type { ParseOptions } from '../contract/directive.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { findJsonHazard } from '../contract/json-guard.ts';
+import { readInput } from '../contract/read-input.ts';
+import { createScheduleBodySchema, type ParsedSchedule } from '../contract/schedule.ts';
+import { scopedId } from '../contract/tenant.ts';
+import { contentDigest } from '../journal/content-digest.ts';
+import { cronTimes, isTimeZone } from './cron.ts';
+import { nextInstant } from './instants.ts';
+import { type ScheduleSpec, timingOf } from './schedule-record.ts';
+import { readTemplate, type Template } from './template.ts';
+
+const DEFAULT_CATCH_UP_MS = 3_600_000;
+
+export interface Making {
+  readonly tenant: string;
+  /** By the clock of Redis, milliseconds since the epoch. */
+  readonly now: number;
+  readonly parsing: ParseOptions;
+  /** How long a closed request of the tenant stays readable, milliseconds. */
+  closedMs(tenant: string): number;
+}
+
+export interface FirstRecord {
+  /** With its tenant. */
+  readonly id: string;
+  /** Of what the caller gave. */
+  readonly digest: string;
+  readonly spec: ScheduleSpec;
+  readonly nextAt: number;
+}
+
+/** Throws the refusal. */
+export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: Making): FirstRecord {
+  const hazard = findJsonHazard(body);
+  if (hazard !== null) throw refusedAt('invalid_body', [hazard]);
+  const parsed = readInput(createScheduleBodySchema, body, 'invalid_body');
+  const template = readTemplate(parsed, parsing);
+  checkTiming(parsed);
+  const spec = specOf(parsed, template, { now, closedMs: closedMs(tenant) });
+  const nextAt = nextInstant(timingOf({ spec }), now);
+  if (nextAt === null) throw refusedAt('invalid_body', [neverFires(parsed)]);
+  return { id: scopedId(tenant, parsed.id), digest: contentDigest(parsed), spec, nextAt };
+}
+
+/** Throws the refusal. */
+function checkTiming({ cron, time_zone: zone = 'UTC' }: ParsedSchedule): void {
+  if (cron === undefined) return;
+  if (!isTimeZone(zone))
+    throw refusedAt('invalid_body', [
+      { path: 'time_zone', message: `"${zone}" is not known here, as Europe/Berlin is` },
+    ]);
+  try {
+    cronTimes(cron, zone);
+  } catch (error) {
+    throw refusedAt('invalid_body', [{ path: 'cron', message: (error as Error).message }]);
+  }
+}
+
+function specOf(
+  parsed: ParsedSchedule,
+  template: Template,
+  { now, closedMs }: { now: number; closedMs: number },
+): ScheduleSpec {
+  const { cron = null, time_zone = null, every_ms = null, jitter_ms, overlap } = parsed;
+  const { starts_at = null, ends_at = null, catch_up_ms } = parsed;
+  if (catch_up_ms !== undefined && catch_up_ms >= closedMs)
+    throw refusedAt('invalid_body', [{ path: 'catch_up_ms', message: tooLong(closedMs) }]);
+  const anchor = starts_at === null ? now : Date.parse(starts_at);
+  return {
+    cron,
+    time_zone: cron === null ? null : (time_zone ?? 'UTC'),
+    every_ms,
+    jitter_ms,
+    overlap,
+    starts_at,
+    ends_at,
+    ...template,
+    anchor_at: Math.ceil(anchor / 1_000) * 1_000,
+    catch_up_ms: catch_up_ms ?? Math.min(DEFAULT_CATCH_UP_MS, Math.floor(closedMs / 2)),
+    created_at: new Date(now).toISOString(),
+  };
+}
+
+function tooLong(closedMs: number): string {
+  return `must be shorter than retention.closed_ms (${closedMs}): an instant could be fired again after its request is gone`;
+}
+
+function neverFires({ cron, ends_at: endsAt }: ParsedSchedule): { path: string; message: string } {
+  const message = 'no instant follows: it would never fire';
+  return { path: endsAt !== undefined ? 'ends_at' : cron !== undefined ? 'cron' : 'every_ms', message };
+}

@@ -1,0 +1,133 @@
+// A schedule as Redis holds it: the fields of its hash, read and written.
+// Must never fail the list for one record that this version cannot read.
+import * as z from 'zod';
+import { jsonObjectSchema, instantSchema } from '../contract/identifiers.ts';
+import { firingSchema, OVERLAPS, type Firing } from '../contract/schedule.ts';
+import type { Timing } from './instants.ts';
+
+/** Whose rights count at each firing. The rights are those of a token; those of a key are read anew. */
+export const ownerSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  tools: z.array(z.string()).nullable(),
+  agents: z.array(z.string()).nullable(),
+  models: z.array(z.string()).nullable(),
+  perMinute: z.number().nullable(),
+  perDay: z.number().nullable(),
+});
+
+export type ScheduleOwner = z.infer<typeof ownerSchema>;
+
+const specSchema = z.object({
+  cron: z.string().nullable(),
+  time_zone: z.string().nullable(),
+  every_ms: z.number().nullable(),
+  anchor_at: z.number(),
+  jitter_ms: z.number(),
+  starts_at: z.string().nullable(),
+  ends_at: z.string().nullable(),
+  overlap: z.enum(OVERLAPS),
+  catch_up_ms: z.number(),
+  created_at: instantSchema,
+  directives: z.array(jsonObjectSchema).optional(),
+  run: jsonObjectSchema.optional(),
+});
+
+/** What does not change after the creation. */
+export type ScheduleSpec = z.infer<typeof specSchema>;
+
+const pausedSchema = z.object({ at: instantSchema, by: z.string().nullable(), note: z.string().nullable() });
+
+export type Paused = z.infer<typeof pausedSchema>;
+
+export interface Schedule {
+  /** With its tenant. */
+  readonly id: string;
+  /** Tells it from another one that was made under the same id before. */
+  readonly made: string;
+  readonly spec: ScheduleSpec;
+  readonly owner: ScheduleOwner | null;
+  /** The next instant, milliseconds since the epoch; null: none follows. Computed once, for machines know different rules of time. */
+  readonly nextAt: number | null;
+  /** The instant that waits for the end of the one before. */
+  readonly queuedAt: number | null;
+  /** The instant that is being fired, and since when. */
+  readonly firingAt: number | null;
+  readonly begunAt: number;
+  readonly paused: Paused | null;
+  /** Requests that may be open, as the tenant knows them, newest first. */
+  readonly requests: readonly string[];
+  readonly endedAt: number | null;
+  readonly failing: number;
+  readonly counts: { fired: number; triggered: number; skipped: number; failed: number; missed: number };
+}
+
+export type ScheduleFields = Readonly<Record<string, string>>;
+
+/** null: there is none, or this version cannot read it. */
+export function readSchedule(id: string, fields: ScheduleFields): Schedule | null {
+  const spec = specSchema.safeParse(parsed(fields['spec']));
+  if (!spec.success) return null;
+  return {
+    id,
+    made: fields['made'] ?? '',
+    spec: spec.data,
+    owner: ownerSchema.nullable().catch(null).parse(parsed(fields['owner'])),
+    nextAt: instantOf(fields['next_at']),
+    queuedAt: instantOf(fields['queued']),
+    firingAt: instantOf(fields['firing']),
+    begunAt: Number(fields['begun_at'] ?? 0),
+    paused: pausedSchema.nullable().catch(null).parse(parsed(fields['paused'])),
+    requests: z.array(z.string()).catch([]).parse(parsed(fields['requests'])),
+    endedAt: instantOf(fields['ended_at']),
+    failing: countOf(fields['failing']),
+    counts: {
+      fired: countOf(fields['fired']),
+      triggered: countOf(fields['triggered']),
+      skipped: countOf(fields['skipped']),
+      failed: countOf(fields['failed']),
+      missed: countOf(fields['missed']),
+    },
+  };
+}
+
+export function timingOf({ spec }: Pick<Schedule, 'spec'>): Timing {
+  return {
+    cron: spec.cron,
+    timeZone: spec.time_zone,
+    everyMs: spec.every_ms,
+    anchorAt: spec.anchor_at,
+    jitterMs: spec.jitter_ms,
+    startsAt: spec.starts_at === null ? null : Date.parse(spec.starts_at),
+    endsAt: spec.ends_at === null ? null : Date.parse(spec.ends_at),
+  };
+}
+
+/** What an earlier or later version has written in another form is left out. */
+export function readHistory(entries: readonly string[]): Firing[] {
+  return entries.flatMap((entry) => {
+    const read = firingSchema.safeParse(parsed(entry));
+    return read.success ? [read.data] : [];
+  });
+}
+
+/** Milliseconds since the epoch as a field; '' stands for null. */
+export function instantField(at: number | null): string {
+  return at === null ? '' : String(at);
+}
+
+function instantOf(field: string | undefined): number | null {
+  return field === undefined || field === '' ? null : Number(field);
+}
+
+function countOf(field: string | undefined): number {
+  return Math.max(0, Number(field ?? 0) || 0);
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined || text === '' ? null : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,197 @@
+// What callers do with schedules: make, list, pause, resume, trigger, delete them.
+// Must never fire an instant: the firing loop does; a trigger is a firing of its own.
+import { randomUUID } from 'node:crypto';
+import type { ParseOptions } from '../contract/directive.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { readInput } from '../contract/read-input.ts';
+import {
+  type Firing,
+  pauseScheduleBodySchema,
+  type ScheduleClient,
+  scheduleIdSchema,
+  type ScheduleListing,
+  scheduleQuerySchema,
+  triggerScheduleBodySchema,
+} from '../contract/schedule.ts';
+import { ownId, scopedId } from '../contract/tenant.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
+import { dueAtOf } from './decision.ts';
+import { nextInstant } from './instants.ts';
+import { newSchedule } from './new-schedule.ts';
+import { instantField, type Schedule, type ScheduleOwner, timingOf } from './schedule-record.ts';
+import { MOST_HISTORY, MOST_SCHEDULES, type ScheduleChange, type ScheduleStore } from './schedule-store.ts';
+import { firingOf, listedSchedule, scheduleView } from './schedule-view.ts';
+import { submittedAs, triggeredRequestOf } from './template.ts';
+import { sent, withRequest } from './sending.ts';
+
+export interface ScheduleServiceParts {
+  readonly store: ScheduleStore;
+  /** By the clock of Redis, milliseconds since the epoch. */
+  now(): Promise<number>;
+  readonly parsing: ParseOptions;
+  /** How long a closed request of the tenant stays readable, milliseconds. */
+  closedMs(tenant: string): number;
+  /** With whose rights it fires: those of whoever calls; null: nobody was asked for a key. */
+  owner(): ScheduleOwner | null;
+  /** Throws `DirectiveRefused` (`service_full`). */
+  requireMemory(): Promise<void>;
+}
+
+/** What fires when somebody triggers one. */
+type Firers = Pick<DirectiveClient, 'submit' | 'runs'>;
+
+const DEFAULT_PAGE = 100;
+/** Each is decided again because somebody has changed the schedule meanwhile. */
+const MOST_DECISIONS = 20;
+
+export function createScheduleService(parts: ScheduleServiceParts) {
+  const { store } = parts;
+
+  async function view(schedule: Schedule) {
+    return scheduleView(schedule, await store.history(schedule.id, MOST_HISTORY));
+  }
+
+  async function found(id: string): Promise<Schedule> {
+    const schedule = await store.read(id);
+    if (schedule === null) throw unknownSchedule(id);
+    return schedule;
+  }
+
+  /** Decides over the schedule as it is until nobody has changed it meanwhile. `null`: nothing is to change. */
+  async function change(id: string, decide: (schedule: Schedule, now: number) => ScheduleChange | null) {
+    for (let left = MOST_DECISIONS; left > 0; left -= 1) {
+      const [schedule, now] = await Promise.all([found(id), parts.now()]);
+      const decided = decide(schedule, now);
+      if (decided === null || (await store.change(schedule, decided)) === 'done')
+        return view(await found(id));
+    }
+    throw new ServiceUnavailable('The schedule changes all the time', { retryAfterMs: 1_000 });
+  }
+
+  async function create(tenant: string, body: unknown) {
+    const now = await parts.now();
+    const { id, digest, spec, nextAt } = newSchedule(body, { ...parts, tenant, now });
+    await parts.requireMemory();
+    const owner = JSON.stringify(parts.owner());
+    const fields = {
+      made: randomUUID(),
+      spec: JSON.stringify(spec),
+      owner,
+      next_at: String(nextAt),
+      requests: '[]',
+    };
+    const verdict = await store.put({ id, digest, lookAt: dueAtOf({ id, spec }, nextAt), fields });
+    if (verdict === 'full') throw full();
+    if (verdict === 'conflict') throw conflict(ownId(id));
+    return view(await found(id));
+  }
+
+  return (tenant: string, client: Firers): ScheduleClient => {
+    const scoped = (id: string): string => scopedId(tenant, requireId(id));
+    return {
+      create: async (body) => whileAvailable(() => create(tenant, body)),
+      list: async (query = {}) => whileAvailable(() => list(store, tenant, query)),
+      get: async (id) => whileAvailable(async () => view(await found(scoped(id)))),
+      pause: async (id, body = {}) => {
+        const { note = null } = readInput(pauseScheduleBodySchema, body, 'invalid_body');
+        const by = parts.owner()?.name ?? null;
+        return whileAvailable(() =>
+          change(scoped(id), (schedule, now) => pausing(schedule, { now, by, note })),
+        );
+      },
+      resume: async (id) =>
+        whileAvailable(() => change(scoped(id), (schedule, now) => resuming(schedule, now, parts.owner()))),
+      trigger: async (id, body = {}) =>
+        whileAvailable(async () => trigger(parts, await found(scoped(id)), body, client)),
+      delete: async (id) =>
+        whileAvailable(async () => {
+          const schedule = await found(scoped(id));
+          const shown = await view(schedule);
+          await store.remove(schedule);
+          return shown;
+        }),
+    };
+  };
+}
+
+async function list(store: ScheduleStore, tenant: string, query: unknown): Promise<ScheduleListing> {
+  const { after, limit = DEFAULT_PAGE } = readInput(scheduleQuerySchema, query, 'invalid_query');
+  const ids = await store.ids(tenant, after, limit);
+  const schedules = await Promise.all(
+    ids.map(async (own) => {
+      const id = scopedId(tenant, own);
+      const [schedule, [last]] = await Promise.all([store.read(id), store.history(id, 1)]);
+      return schedule === null ? [] : [listedSchedule(schedule, last)];
+    }),
+  );
+  return { schedules: schedules.flat(), next: ids.length < limit ? null : (ids.at(-1) ?? null) };
+}
+
+/** The request of a key is submitted once; its entry is written once, as long as the history has it. */
+async function trigger(
+  { store, now }: Pick<ScheduleServiceParts, 'store' | 'now'>,
+  schedule: Schedule,
+  body: unknown,
+  client: Firers,
+): Promise<Firing> {
+  const { key = randomUUID() } = readInput(triggerScheduleBodySchema, body, 'invalid_body');
+  const requestId = triggeredRequestOf(schedule, key);
+  const isRepeat = await sent(client, submittedAs(schedule, requestId));
+  const at = await now();
+  const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId });
+  const known = (await store.history(schedule.id, MOST_HISTORY)).find(
+    (each) => each.request_id === requestId,
+  );
+  if (known !== undefined && isRepeat) return known;
+  for (let left = MOST_DECISIONS; left > 0; left -= 1) {
+    const current = await store.read(schedule.id);
+    if (current === null || current.made !== schedule.made) break;
+    const over = { requests: JSON.stringify(current.requests) };
+    const set = { requests: withRequest(current.requests, requestId) };
+    if ((await store.change(current, { over, entry, add: { triggered: 1 }, set })) !== 'changed') break;
+  }
+  return entry;
+}
+
+function pausing(
+  { paused, endedAt }: Schedule,
+  { now, by, note }: { now: number; by: string | null; note: string | null },
+): ScheduleChange | null {
+  if (paused !== null || endedAt !== null) return null;
+  const at = new Date(now).toISOString();
+  // What is being fired is looked at to its end.
+  return { over: { paused: '', ended_at: '' }, set: { paused: JSON.stringify({ at, by, note }) } };
+}
+
+function resuming(schedule: Schedule, now: number, owner: ScheduleOwner | null): ScheduleChange | null {
+  if (schedule.paused === null) return null;
+  const over = { paused: JSON.stringify(schedule.paused), firing: instantField(schedule.firingAt) };
+  const set = { paused: '', owner: JSON.stringify(owner), failing: '0' };
+  // What is being fired goes on from there itself.
+  if (schedule.firingAt !== null) return { over, set, lookAt: now };
+  const nextAt = nextInstant(timingOf(schedule), now);
+  const ended_at = nextAt === null && schedule.queuedAt === null ? String(now) : '';
+  return { over, set: { ...set, next_at: instantField(nextAt), ended_at }, lookAt: now };
+}
+
+/** Whatever is no id names nothing. */
+function requireId(id: string): string {
+  if (scheduleIdSchema.safeParse(id).success) return id;
+  throw unknownSchedule(String(id).slice(0, 64));
+}
+
+function unknownSchedule(id: string): DirectiveRefused {
+  const shown = id.slice(id.indexOf('~') + 1);
+  return new DirectiveRefused(problem('not_found', { detail: `There is no schedule "${shown}".` }));
+}
+
+function conflict(id: string): DirectiveRefused {
+  const detail = `There is another schedule "${id}": delete it first, or choose another id.`;
+  return new DirectiveRefused(problem('id_conflict', { detail }));
+}
+
+function full(): DirectiveRefused {
+  const detail = `There are ${MOST_SCHEDULES} schedules, and there may not be more: delete some.`;
+  return new DirectiveRefused(problem('schedules_full', { detail }));
+}

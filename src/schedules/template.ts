@@ -1,0 +1,81 @@
+// What a schedule submits: read once when it is made, and completed for each instant.
+// Must never leave an id to chance: the same instant submits the same content under the same ids in every process.
+import { type ParseOptions, parseSubmission, type SubmittedDirective } from '../contract/directive.ts';
+import { fieldErrors } from '../contract/field-error.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { startRunBodySchema, type SubmittedRun } from '../contract/run.ts';
+import type { ParsedSchedule, ScheduleView } from '../contract/schedule.ts';
+import { ownId } from '../contract/tenant.ts';
+import { instantName } from './instants.ts';
+import type { Schedule } from './schedule-record.ts';
+import { templateOf } from './schedule-view.ts';
+
+const MOST_BYTES = 64 * 1_024;
+
+export type Template = ScheduleView['template'];
+
+/** As it is stored: directives with their ids, defaults left out. Throws the refusal. */
+export function readTemplate({ directives, run }: ParsedSchedule, parsing: ParseOptions): Template {
+  const template = run === undefined ? { directives: named(directives ?? []) } : { run };
+  const bytes = Buffer.byteLength(JSON.stringify(template));
+  const where = run === undefined ? 'directives' : 'run';
+  if (bytes > MOST_BYTES)
+    throw refused(where, `has ${bytes} bytes as JSON, the limit of a schedule is ${MOST_BYTES}`);
+  if (run !== undefined) checkRun(run);
+  else checkDirectives(template.directives ?? [], parsing);
+  return template;
+}
+
+type Directives = NonNullable<Template['directives']>;
+
+/** Those without an id are numbered. */
+function named(directives: Directives): Directives {
+  return directives.map((directive, at) => ({ id: `d${at + 1}`, ...directive }));
+}
+
+function checkDirectives(directives: Directives, parsing: ParseOptions): void {
+  const at = directives.findIndex((directive) => directive['request_id'] !== undefined);
+  if (at !== -1) throw refused(`directives[${at}].request_id`, NO_REQUEST);
+  const ids = new Set(directives.map(({ id }) => id));
+  if (ids.size < directives.length) throw refused('directives', 'must have different ids');
+  const read = parseSubmission({ directives }, parsing);
+  if (!read.ok) throw refusedAt('invalid_body', read.errors);
+}
+
+function checkRun(run: NonNullable<Template['run']>): void {
+  if (run['request_id'] !== undefined) throw refused('run.request_id', NO_REQUEST);
+  const read = startRunBodySchema.safeParse(run);
+  if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error, 'run'));
+}
+
+const NO_REQUEST = 'must be absent: each firing is a request of its own';
+
+function refused(path: string, message: string) {
+  return refusedAt('invalid_body', [{ path, message }]);
+}
+
+/** As the tenant knows it. The name of an instant is of the schedule alone, so that a repeat finds what is there. */
+export function requestOf({ id }: Pick<Schedule, 'id'>, instant: number): string {
+  return `schedule.${ownId(id)}.${instantName(instant)}`;
+}
+
+export function triggeredRequestOf({ id }: Pick<Schedule, 'id'>, key: string): string {
+  return `schedule.${ownId(id)}.trigger.${key}`;
+}
+
+export type Submitted =
+  | { readonly kind: 'directives'; readonly directives: SubmittedDirective[] }
+  | { readonly kind: 'run'; readonly run: SubmittedRun };
+
+/** What one firing submits. `metadata.schedule` says which one it is. */
+export function submittedAs(schedule: Schedule, requestId: string): Submitted {
+  const { directives = [], run } = templateOf(schedule);
+  const note = { schedule: ownId(schedule.id) };
+  const complete = (each: Record<string, unknown>) => ({
+    ...each,
+    request_id: requestId,
+    metadata: { ...(each['metadata'] as object | undefined), ...note },
+  });
+  if (run !== undefined) return { kind: 'run', run: complete(run) as unknown as SubmittedRun };
+  return { kind: 'directives', directives: directives.map(complete) as unknown as SubmittedDirective[] };
+}

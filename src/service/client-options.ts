@@ -1,0 +1,36 @@
+// The settings of the direct client as the configuration of a process has them.
+// Must never hold a limit that the configuration does not name.
+import { toolLane } from '../catalog/route.ts';
+import type { Config } from '../config/config.ts';
+import { modelLane } from '../contract/model-name.ts';
+import { submittableTypes } from '../engine/core/directive-exec.ts';
+import type { Modules } from '../extend/modules.ts';
+import type { Preparer } from '../queue/prepare.ts';
+import type { ClientOptions } from './client.ts';
+
+export interface ClientSettings {
+  readonly config: Config;
+  readonly modules: Modules;
+  readonly preparer: Preparer;
+  readonly onError: (error: Error) => void;
+}
+
+export function clientOptions({ config, modules, preparer, onError }: ClientSettings): ClientOptions {
+  const { limits, mcpServers, providers, telemetry } = config;
+  const limitOf = new Map([
+    ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
+    ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
+  ]);
+  return {
+    preparer,
+    customTypes: submittableTypes(modules.directives),
+    argumentsBytes: limits.arguments_bytes,
+    requestBytes: limits.request_bytes,
+    totalBytes: limits.total_bytes,
+    maxDirectives: limits.batch,
+    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
+    maxOpen: limits.max_open,
+    traceUrl: telemetry.traceUrl,
+    onError,
+  };
+}

@@ -1,0 +1,32 @@
+// Joins what callers do with schedules with the store of a process.
+// Must never fire one.
+import { closedMsOf } from '../contract/tenant-limits.ts';
+import type { ParseOptions } from '../contract/directive.ts';
+import { scopedId } from '../contract/tenant.ts';
+import type { Capacity } from '../queue/capacity.ts';
+import type { SchedulesOf } from '../queue/queue-client.ts';
+import { redisClock } from '../redis/clock.ts';
+import type { ScheduleOwner } from '../schedules/schedule-record.ts';
+import { createScheduleService } from '../schedules/schedule-service.ts';
+import { createScheduleStore } from '../schedules/schedule-store.ts';
+import type { Store } from './store.ts';
+
+export interface SchedulesOptions extends Required<ParseOptions> {
+  /** With whose rights the schedules fire that are made now. Default: nobody is asked for a key. */
+  readonly owner?: (() => ScheduleOwner | null) | undefined;
+}
+
+export function schedulesOf(
+  { connection, keys, queue, limitsOf, retentionMs }: Store,
+  { requireMemory }: Pick<Capacity, 'requireMemory'>,
+  { owner = () => null, maxDirectives, customTypes }: SchedulesOptions,
+): SchedulesOf {
+  return createScheduleService({
+    store: createScheduleStore(connection, keys, queue.confirm),
+    now: redisClock(connection),
+    parsing: { maxDirectives, customTypes },
+    closedMs: (tenant) => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs),
+    owner,
+    requireMemory,
+  });
+}
