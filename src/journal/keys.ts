@@ -138,6 +138,12 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     searchTenants: `${prefix}:search-tenants`,
     searchRebuild: `${prefix}:search-rebuild`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
+    ...channels(prefix),
+  };
+}
+
+function channels(prefix: string): Pick<KeySpace, 'accessChanges' | 'catalogChanges' | 'cancellations'> {
+  return {
     accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
