@@ -153,8 +153,15 @@ describeInBrowser('the console', () => {
   test('starts a run of an agent, and shows what it does until its end', async () => {
     await using shown = await browser.open(service.url, '/agents');
     const { page } = shown;
-    await page.getByRole('link', { name: 'clerk' }).click();
+    await page.getByRole('link', { name: 'Start a run of clerk' }).click();
     await page.getByLabel('What should it do?').fill('Please mail the ledger');
+    // What was written is there again.
+    await page.getByRole('link', { name: 'Tools' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
+    await page.goBack();
+    await page.reload();
+    expect(await page.getByLabel('What should it do?').inputValue()).toBe('Please mail the ledger');
+    await page.getByLabel('What should it do?').focus();
     await page.keyboard.press('Control+Enter');
     await page.getByText('A call waits for a decision').waitFor();
     await expectAccessible(page);
@@ -164,5 +171,6 @@ describeInBrowser('the console', () => {
     await page.getByLabel('Go on in this conversation').fill('and thanks');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('1 other run of this conversation').waitFor();
+    expect(await page.getByLabel('Go on in this conversation').inputValue()).toBe('');
   });
 });

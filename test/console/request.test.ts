@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { HOSTILE_TEXT, openConsoleRuns } from '../support/console-run.ts';
-import { follow, get, untilClosed } from '../support/public-api.ts';
+import { follow, get, post, untilClosed } from '../support/public-api.ts';
 import { freePort } from '../support/process.ts';
 import { shared } from '../support/shared.ts';
 
@@ -47,6 +47,33 @@ describeInBrowser('the page of a request', () => {
     await page.getByRole('tab', { name: 'Signals' }).click();
     const { body } = await get<{ sequence: number }>(`${api.url}/v1/requests/${id}`);
     await page.getByText(`${body.sequence.toLocaleString('en-GB')} received`).waitFor();
+  });
+
+  test('each page says that the API was killed, and is right again when it is back', async () => {
+    const { url } = runs.parts.api;
+    const asking = await runs.run(url, 'librarian', 'Reconcile the ledger');
+    await untilAsked(url, asking);
+    const places = ['/', '/requests', '/approvals', '/dead-letters', '/tools'];
+    const pages = await Promise.all(places.map(async (at) => browser.open(url, at, { expected: AWAY })));
+    await using stack = new AsyncDisposableStack();
+    for (const shown of pages) stack.use(shown);
+    const eachSays = async (text: string | RegExp): Promise<unknown> =>
+      Promise.all(pages.map(async ({ page }) => page.getByText(text).first().waitFor({ timeout: 60_000 })));
+    await eachSays(/^Live$/);
+    await runs.parts.api.kill9();
+    await eachSays('The service does not answer');
+    await eachSays(/^Reconnecting$/);
+    runs.parts.api = await runs.start('api', runs.port);
+    await eachSays(/^Live$/);
+    const [overview, requests, approvals, , tools] = pages.map(({ page }) => page);
+    await overview?.getByRole('table', { name: 'Lanes' }).getByText('tool.counting').waitFor();
+    const later = await runs.run(url, 'librarian', 'hostile after the return');
+    await requests?.getByText('hostile after the return').waitFor();
+    await approvals?.getByRole('heading', { name: /counting\.once/ }).waitFor();
+    await tools?.getByRole('link', { name: 'idempotent' }).waitFor();
+    for (const { page } of pages) expect(await page.getByText('The service does not answer').count()).toBe(0);
+    await untilClosed(url, later);
+    await post(`${url}/v1/requests/${asking}/cancel`, {});
   });
 
   test('hostile output is text in every view', async () => {
@@ -118,6 +145,11 @@ describeInBrowser('the page of a request', () => {
     await page.reload();
     await page.locator('[role=row][aria-selected=true]').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page
+      .getByRole('group', { name: 'Show only' })
+      .getByRole('button', { name: /^tools/ })
+      .click();
+    await page.waitForURL(/only=tools/);
     await page.keyboard.press('0');
     await page.waitForURL((address) => !address.search.includes('zoom='));
     await page.getByRole('tab', { name: 'Conversation' }).click();

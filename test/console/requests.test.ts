@@ -49,12 +49,22 @@ describeInBrowser('overview and requests', () => {
     await bar.waitFor({ state: 'hidden' });
   });
 
+  test('a list that is turned off is said to be, and how it is turned on', async () => {
+    const config = { search: { enabled: false } };
+    await using off = await startService({ redisUrl: redis.url, roles: { api: true }, config });
+    await using shown = await browser.open(off.url, '/requests', { expected: [/status of 409/] });
+    await shown.page.getByText('keeps no list of requests').waitFor();
+    expect(await shown.page.getByRole('alert').count()).toBe(0);
+    await expectAccessible(shown.page);
+  });
+
   test('the overview says what is wrong, and leads to it', async () => {
     await fail(client, 'third');
     await using shown = await browser.open(service.url, '/');
     const { page } = shown;
     await page.getByRole('table', { name: 'Last failures' }).getByRole('link', { name: 'third' }).waitFor();
     await page.getByRole('table', { name: 'Processes' }).getByText('working').waitFor();
+    await page.getByText('Nothing is counted.').waitFor();
     await expectAccessible(page);
     await page
       .getByRole('link', { name: /dead letter/ })

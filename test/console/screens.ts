@@ -25,17 +25,40 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'overview',
     path: () => '/',
-    ready: async (page) => page.getByRole('table', { name: 'Servers' }).waitFor(),
+    height: 640,
+    async ready(page) {
+      for (const name of ['Lanes', 'Last failures', 'Wait for a person', 'Servers'])
+        await page.getByRole('table', { name }).waitFor();
+    },
   },
   {
     name: 'requests',
     path: () => '/requests',
+    height: 640,
     ready: async (page) => page.locator('.request-rows [role=row]').nth(8).waitFor(),
   },
   {
     name: 'approvals',
     path: () => '/approvals',
     ready: async (page) => page.getByRole('button', { name: 'Approve' }).waitFor(),
+  },
+  {
+    name: 'dead-letters',
+    path: () => '/dead-letters',
+    async ready(page) {
+      const ofServer = page.getByRole('row').filter({ hasText: 'tool.everything' });
+      await ofServer.getByRole('button', { name: 'tool_error' }).click();
+      await page.getByRole('button', { name: 'gzip-file-as-resource' }).click();
+      await page
+        .getByRole('button', { name: /^Redrive/ })
+        .first()
+        .waitFor();
+    },
+  },
+  {
+    name: 'agents',
+    path: () => '/agents',
+    ready: async (page) => page.getByRole('link', { name: 'Start a run of default' }).waitFor(),
   },
   {
     name: 'tools',

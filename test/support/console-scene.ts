@@ -66,6 +66,11 @@ async function play(client: DirectiveClient): Promise<Pick<ConsoleScene, 'waitin
     await call(client, `sum-${place}`, 'everything.get-sum', { a, b });
   for (const path of ['missing.md', '../outside.md'])
     await call(client, `read-${path.replaceAll(/\W/g, '')}`, 'filesystem.read_text_file', { path });
+  await call(client, 'pack-ledger', 'everything.gzip-file-as-resource', {
+    name: 'ledger.gz',
+    data: 'ftp://files.example.org/ledger.csv',
+    outputType: 'resource',
+  });
   await client.submit([
     {
       request_id: 'mail-october',

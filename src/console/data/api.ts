@@ -25,6 +25,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The service keeps no list of requests: nothing is broken, and asking again soon changes nothing. */
+export function isListOff(error: unknown): boolean {
+  return error instanceof Refused && error.problem.code === 'search_off';
+}
+
 /** It says nothing about the question: asked later it may be answered. */
 export function isAway(error: unknown): boolean {
   return error instanceof NoAnswer || (error instanceof Refused && isAwayStatus(error.problem.status));

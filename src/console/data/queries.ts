@@ -2,7 +2,7 @@
  *  It must never repeat a change by itself. */
 import { QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { call, isAway } from './api.ts';
+import { call, isAway, isListOff } from './api.ts';
 import { whenBack } from './reach.ts';
 
 export function createQueries(): QueryClient {
@@ -27,6 +27,9 @@ export function createQueries(): QueryClient {
   return queries;
 }
 
+/** The list is turned on by a restart. */
+export const LIST_OFF_MS = 60_000;
+
 export interface ReadOptions {
   /** How often it is read anew while the page is seen, milliseconds. 0: never. Default: 0. */
   readonly everyMs?: number;
@@ -42,7 +45,8 @@ export function useRead<T>(path: string, options: ReadOptions = {}) {
   return useQuery<T>({
     queryKey: ['api', path],
     queryFn: ({ signal }) => call<T>('GET', path, { signal }),
-    refetchInterval: everyMs === 0 ? false : everyMs,
+    refetchInterval: ({ state: { error } }) =>
+      everyMs === 0 ? false : isListOff(error) ? LIST_OFF_MS : everyMs,
     enabled,
     ...(keepOld ? { placeholderData: (old: T | undefined) => old as never } : {}),
   });

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { SessionView } from '../../contract/session.ts';
 import { call, holdSessionToken } from './api.ts';
+import { forgetDrafts } from './draft.ts';
 
 const KEY = ['session'];
 /** Rights and expiry change rarely; a revoked key shows itself by a refusal. */
@@ -75,6 +76,7 @@ export function useSigning() {
     },
     async signOut(): Promise<void> {
       await call('DELETE', '/v1/session');
+      forgetDrafts();
       lastsUntil = null;
       tabs?.postMessage(null);
       await queries.invalidateQueries({ queryKey: KEY });

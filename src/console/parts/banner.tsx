@@ -1,7 +1,7 @@
 /** Something that concerns the whole page or section: an error with what to do, a warning, a hint.
  *  It must never cover what it is about. */
 import type { ReactNode } from 'react';
-import { NoAnswer, Refused } from '../data/api.ts';
+import { isListOff, NoAnswer, Refused } from '../data/api.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Text } from './text.tsx';
@@ -30,7 +30,7 @@ export function ErrorBanner({ error, onRetry }: { error: Error; onRetry?: () => 
   if (error instanceof Refused) {
     const { title, detail, code, errors = [] } = error.problem;
     return (
-      <Banner tone="bad" actions={retry}>
+      <Banner tone={isListOff(error) ? 'wait' : 'bad'} actions={retry}>
         <Text>{detail ?? title}</Text> <code className="faint">{code}</code>
         {errors.slice(0, 8).map(({ path, message }) => (
           <div key={`${path} ${message}`}>

@@ -3,6 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { AgentListing, ListedAgent } from '../../../contract/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
+import { safeText } from '../../data/safe-text.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -45,6 +46,19 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
       <span className="muted">
         <Text>{description.slice(0, 300)}</Text>
       </span>
+    ),
+  },
+  {
+    name: '',
+    cell: ({ name }) => (
+      <Link
+        className="button"
+        aria-label={`Start a run of ${safeText(name)}`}
+        to="/agents/$agentName"
+        params={{ agentName: name } as never}
+      >
+        Start a run
+      </Link>
     ),
   },
   { name: 'Model', isMinor: true, cell: ({ model }) => <Text>{model}</Text> },

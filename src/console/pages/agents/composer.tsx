@@ -1,6 +1,7 @@
 /** Where a person writes to an agent: it starts a run, or goes to the one that is under way.
  *  It must never send the same text as two: a repeat after a lost answer has the same id. */
-import { type KeyboardEvent, type SubmitEvent, useId, useState } from 'react';
+import { type KeyboardEvent, type SubmitEvent, useId } from 'react';
+import { useDraft } from '../../data/draft.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -15,7 +16,7 @@ export interface ComposerProps {
 }
 
 export function Composer({ agent, talk, onStarted }: ComposerProps) {
-  const [text, type] = useState('');
+  const [text, type] = useDraft(`${agent}/${talk?.requestId ?? ''}`);
   const id = useId();
   const missing = useMissingScope('submit');
   const sending = useSend(agent, talk, {

@@ -2,7 +2,8 @@
  *  It must never read more pages than a person works through. */
 import { useQuery } from '@tanstack/react-query';
 import type { ApprovalListing, OpenApproval } from '../../../contract/approval-listing.ts';
-import { call } from '../../data/api.ts';
+import { call, isListOff } from '../../data/api.ts';
+import { LIST_OFF_MS } from '../../data/queries.ts';
 import { inOrder } from './inbox.ts';
 
 const EVERY_MS = 2_000;
@@ -18,7 +19,7 @@ export function useInbox() {
   return useQuery<Inbox>({
     queryKey: ['api', 'inbox'],
     queryFn: ({ signal }) => readInbox(signal),
-    refetchInterval: EVERY_MS,
+    refetchInterval: ({ state: { error } }) => (isListOff(error) ? LIST_OFF_MS : EVERY_MS),
   });
 }
 

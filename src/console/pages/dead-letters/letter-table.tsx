@@ -32,30 +32,7 @@ export function LetterTable({ letters, chosen, onChoose }: LetterTableProps) {
   useKeys(rowKeys(body, toggle));
   return (
     <table className="table dead-letters" aria-label="Dead letters">
-      <thead>
-        <tr>
-          <th scope="col">
-            <input
-              type="checkbox"
-              aria-label="Select all that are shown"
-              checked={areAll}
-              onChange={() => onChoose(new Set(areAll ? [] : all))}
-            />
-          </th>
-          <th scope="col" className="table-wide">
-            What failed
-          </th>
-          <th scope="col" className="table-minor">
-            Request
-          </th>
-          <th scope="col" className="num table-minor">
-            Attempts
-          </th>
-          <th scope="col" className="num">
-            Ended
-          </th>
-        </tr>
-      </thead>
+      <Heads areAll={areAll} onAll={() => onChoose(new Set(areAll ? [] : all))} />
       <tbody ref={body}>
         {letters.map((letter) => {
           const key = letterKey(letter);
@@ -103,6 +80,32 @@ function rowKeys(body: { current: HTMLTableSectionElement | null }, toggle: (key
   };
 }
 
+function Heads({ areAll, onAll }: { areAll: boolean; onAll: () => void }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">
+          <label className="check">
+            <input type="checkbox" aria-label="Select all that are shown" checked={areAll} onChange={onAll} />
+          </label>
+        </th>
+        <th scope="col" className="table-wide">
+          What failed
+        </th>
+        <th scope="col" className="table-minor">
+          Request
+        </th>
+        <th scope="col" className="num table-minor">
+          Attempts
+        </th>
+        <th scope="col" className="num">
+          Ended
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
 interface LetterRowProps {
   readonly letter: DeadLetter;
   readonly isChosen: boolean;
@@ -117,12 +120,14 @@ function LetterRow({ letter, isChosen, isOpen, onChoose, onOpen }: LetterRowProp
     <>
       <tr className={isChosen ? 'dead-chosen' : ''}>
         <td>
-          <input
-            type="checkbox"
-            checked={isChosen}
-            onChange={onChoose}
-            aria-label={`Select ${safeText(id)} of ${safeText(request_id)}`}
-          />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={isChosen}
+              onChange={onChoose}
+              aria-label={`Select ${safeText(id)} of ${safeText(request_id)}`}
+            />
+          </label>
         </td>
         <td className="table-wide">
           <Summary letter={letter} isOpen={isOpen} onOpen={onOpen} />

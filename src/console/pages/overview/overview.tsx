@@ -2,6 +2,7 @@
  *  It must never act: each thing has its own page. */
 import { Link } from '@tanstack/react-router';
 import type { ApprovalListing } from '../../../contract/approval-listing.ts';
+import type { BudgetListing } from '../../../contract/budget-listing.ts';
 import type { DeadLetterPage } from '../../../contract/dead-letter.ts';
 import type { LaneListing } from '../../../contract/lane-listing.ts';
 import type { RequestListing } from '../../../contract/request-listing.ts';
@@ -17,6 +18,7 @@ import { Processes } from './processes.tsx';
 import { LastFailures } from './last-failures.tsx';
 import { Providers } from './providers.tsx';
 import { Servers } from './servers.tsx';
+import { Spend } from './spend.tsx';
 import { type Trouble, troubleOf } from './trouble.ts';
 import { Waiting } from './waiting.tsx';
 import './overview.css';
@@ -47,6 +49,7 @@ export function OverviewPage() {
             />
           )}
           {lanes.data !== undefined && <Providers lanes={lanes.data.lanes} at={lanes.dataUpdatedAt} />}
+          {read.budgets.data !== undefined && <Spend listing={read.budgets.data} />}
           {workers.data !== undefined && <Processes workers={workers.data.workers} />}
           {tools.data !== undefined && <Servers servers={tools.data.servers} />}
         </section>
@@ -62,6 +65,7 @@ function useInstallation() {
     tools: useRead<ToolListing>('/v1/tools?remembered=true', SELDOM),
     failed: useRead<RequestListing>(`/v1/requests?status=failed&limit=${SOME}`, EVERY),
     waiting: useRead<ApprovalListing>('/v1/approvals', SELDOM),
+    budgets: useRead<BudgetListing>('/v1/budgets', SELDOM),
     dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=100', SELDOM),
   };
 }
@@ -75,6 +79,7 @@ function troubleIn(read: ReturnType<typeof useInstallation>): readonly Trouble[]
     ...lanes,
     ...workers,
     servers: tools.servers,
+    budgets: read.budgets.data?.budgets ?? [],
     waiting: read.failed.data?.counts.status.waiting ?? 0,
     deadLetters: { count: letters.length, isMore: next !== null },
   });

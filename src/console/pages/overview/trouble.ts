@@ -1,5 +1,6 @@
 /** What needs a person now, from what the service lists: one phrase each, the worst first.
  *  It must never call something trouble that heals by itself soon. */
+import type { ListedBudget } from '../../../contract/budget-listing.ts';
 import type { ListedLane } from '../../../contract/lane-listing.ts';
 import type { ListedServer } from '../../../contract/tool-listing.ts';
 import type { ListedWorker } from '../../../contract/worker-listing.ts';
@@ -16,6 +17,7 @@ export interface Installation {
   readonly servers: readonly ListedServer[];
   /** Requests that wait for a person. */
   readonly waiting: number;
+  readonly budgets: readonly ListedBudget[];
   readonly deadLetters: { readonly count: number; readonly isMore: boolean };
 }
 
@@ -28,6 +30,11 @@ export function isSilent({ silent_ms: silentMs = 0 }: ListedWorker): boolean {
 
 export function isStuck({ waits, paused, blocked_until: blocked, waiting }: ListedLane): boolean {
   return paused || blocked !== null || (waits !== undefined && waiting > 0 && waits.reason !== 'concurrency');
+}
+
+/** No more is spent of it today, unless somebody lets a call go on. */
+export function usedUp({ tokens, money }: Pick<ListedBudget, 'tokens' | 'money'>): boolean {
+  return [tokens, money].some(({ used, limit }) => limit !== null && used >= limit);
 }
 
 const MODEL_LANES = 'llm.';
@@ -70,6 +77,7 @@ export function troubleOf(of: Installation): Trouble[] {
       '/',
       'wait',
     ),
+    phrase(of.budgets.filter(usedUp).length, 'budget spent|budgets spent', '/', 'wait'),
     phrase(of.waiting, 'request waits for a person|requests wait for a person', '/approvals', 'wait'),
     phrase(count, 'dead letter|dead letters', '/dead-letters', 'wait', false, isMore),
   ].filter((each) => each !== null);

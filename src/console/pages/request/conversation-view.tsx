@@ -179,9 +179,18 @@ function ToolView({ tool }: { tool: ToolCall }) {
           <Text>{progress}</Text>
         </p>
       )}
-      {result !== null && <Code label={`result of ${tool.callId}`}>{result.text}</Code>}
+      {result !== null && <Answered of={tool.callId} text={result.text} />}
       {error !== null && <ErrorView error={error} />}
     </article>
+  );
+}
+
+function Answered({ of, text }: { of: string; text: string }) {
+  return (
+    <section className="entry-result">
+      <h3>Result</h3>
+      <Code label={`result of ${of}`}>{text}</Code>
+    </section>
   );
 }
 

@@ -50,11 +50,12 @@ export function RequestHead({ view, timeline }: HeadProps) {
           </span>
         )}
         <span>
-          took <b>{durationText(Math.max(0, until - Date.parse(view.created_at)))}</b>
+          {view.closed_at === null ? 'for' : 'took'}{' '}
+          <b>{durationText(Math.max(0, until - Date.parse(view.created_at)))}</b>
         </span>
         {run !== undefined && <RunFacts run={run} />}
         <span>
-          <b>{countText(view.directives.length)}</b> steps
+          <b>{countText(view.directives.length)}</b> {view.directives.length === 1 ? 'step' : 'steps'}
         </span>
         <Parent timeline={timeline} />
       </div>

@@ -14,6 +14,16 @@ const FORMS = [
 ] as const;
 
 export function Legend() {
+  const isNarrow = matchMedia('(max-width: 759px)').matches;
+  return (
+    <details className="timeline-legend-box" open={!isNarrow}>
+      <summary>Legend</summary>
+      <Forms />
+    </details>
+  );
+}
+
+function Forms() {
   return (
     <ul className="timeline-legend" aria-label="Legend">
       {FORMS.map(([form, text]) => (

@@ -119,6 +119,28 @@ export function isTrouble({ segments, error }: Row): boolean {
   return error !== null || segments.some(({ form }) => form === 'failed') || attempts.at(-1)?.form === 'lost';
 }
 
+/** Parts of the timeline that can be shown alone. */
+export const ROW_FILTERS = {
+  errors: isTrouble,
+  attempts: ({ segments }: Row) => segments.filter(({ form }) => ATTEMPTS.has(form)).length > 1,
+  model: ({ kind }: Row) => kind === 'model',
+  tools: ({ kind }: Row) => kind === 'tool',
+  waits: ({ segments }: Row) => segments.some(({ form }) => LONG_WAITS.has(form)),
+} as const satisfies Readonly<Record<string, (row: Row) => boolean>>;
+
+export type RowFilter = keyof typeof ROW_FILTERS;
+
+/** One for each attempt: a model call has a part before its first output, too. */
+const ATTEMPTS: ReadonlySet<SegmentForm> = new Set(['model', 'tool', 'failed', 'lost']);
+
+/** Queueing alone is no wait that anybody looks for. */
+const LONG_WAITS: ReadonlySet<SegmentForm> = new Set(['backoff', 'held', 'wait', 'redelivery']);
+
+/** null: all rows. */
+export function rowFilterOf(name: string): RowFilter | null {
+  return Object.hasOwn(ROW_FILTERS, name) ? (name as RowFilter) : null;
+}
+
 const NO_ATTEMPTS: ReadonlySet<SegmentForm> = new Set(['queue', 'backoff', 'held', 'wait', 'redelivery']);
 
 function callRow(requestId: string, call: RequestTimeline['calls'][number], level: number): Row {

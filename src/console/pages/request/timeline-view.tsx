@@ -12,7 +12,7 @@ import { useChildren, useNow } from './request-data.ts';
 import { Legend } from './timeline-legend.tsx';
 import { useTimelineKeys } from './timeline-keys.ts';
 import { TimelineRow } from './timeline-row.tsx';
-import { isTrouble, type Row, timelineRows } from './timeline-rows.ts';
+import { type Row, ROW_FILTERS, type RowFilter, rowFilterOf, timelineRows } from './timeline-rows.ts';
 import {
   busyTimes,
   extentOf,
@@ -35,7 +35,8 @@ export function TimelineView({ timeline }: { timeline: RequestTimeline }) {
   const children = useChildren(childIds);
   const [only, setOnly] = useUrlState('only');
   const all = useMemo(() => timelineRows({ timeline, children }), [timeline, children]);
-  const rows = useMemo(() => (only === 'errors' ? all.filter(isTrouble) : all), [all, only]);
+  const shown = rowFilterOf(only);
+  const rows = useMemo(() => (shown === null ? all : all.filter(ROW_FILTERS[shown])), [all, shown]);
   const toggle = (id: string): void => {
     const without = childIds.filter((each) => each !== id);
     setOpened((without.length === childIds.length ? [...childIds, id] : without).join(','));
@@ -45,16 +46,39 @@ export function TimelineView({ timeline }: { timeline: RequestTimeline }) {
     <>
       <div className="timeline-top">
         <Legend />
-        <Chip
-          isOn={only === 'errors'}
-          count={all.filter(isTrouble).length}
-          onToggle={() => setOnly(only === 'errors' ? '' : 'errors')}
-        >
-          errors
-        </Chip>
+        <Filters rows={all} shown={shown} onShow={(next) => setOnly(next ?? '')} />
       </div>
       <Drawing timeline={timeline} rows={rows} opened={childIds} onToggle={toggle} />
     </>
+  );
+}
+
+interface FiltersProps {
+  readonly rows: readonly Row[];
+  /** null: all. */
+  readonly shown: RowFilter | null;
+  readonly onShow: (filter: RowFilter | null) => void;
+}
+
+/** Those that have something to show, and the one that is on. */
+function Filters({ rows, shown, onShow }: FiltersProps) {
+  const names = Object.keys(ROW_FILTERS) as RowFilter[];
+  const counted = names.map((name) => ({ name, count: rows.filter(ROW_FILTERS[name]).length }));
+  return (
+    <div className="timeline-filters" role="group" aria-label="Show only">
+      {counted
+        .filter(({ name, count }) => count > 0 || name === shown)
+        .map(({ name, count }) => (
+          <Chip
+            key={name}
+            isOn={name === shown}
+            count={count}
+            onToggle={() => onShow(name === shown ? null : name)}
+          >
+            {name}
+          </Chip>
+        ))}
+    </div>
   );
 }
 

@@ -34,14 +34,16 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
       style={{ transform: `translateY(${top}px)` }}
     >
       <span role="gridcell" className="request-check">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Select ${id}`}
-          checked={isSelected}
-          onClick={({ shiftKey }) => onSelect(index, shiftKey)}
-          onChange={() => {}}
-        />
+        <label className="check">
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select ${id}`}
+            checked={isSelected}
+            onClick={({ shiftKey }) => onSelect(index, shiftKey)}
+            onChange={() => {}}
+          />
+        </label>
       </span>
       <span role="gridcell">
         <Status of={status} />

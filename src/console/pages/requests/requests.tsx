@@ -1,6 +1,7 @@
 /** The requests, newest first: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
  *  It must never act on more than what is chosen and counted. */
 import { useMemo, useRef, useState } from 'react';
+import type { RequestListing } from '../../../contract/request-listing.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
@@ -58,9 +59,19 @@ export function RequestsPage() {
   );
 }
 
-function Notes({ faults, list: { error, isCut, rows } }: { faults: readonly string[]; list: RequestList }) {
+/** Of a service that builds its list anew. */
+type MayBeIncomplete = RequestListing & { readonly incomplete?: boolean | undefined };
+
+function Notes({ faults, list }: { faults: readonly string[]; list: RequestList }) {
+  const { error, isCut, rows } = list;
+  const listing: MayBeIncomplete | null = list.listing;
   return (
     <div className="requests-notes">
+      {listing?.incomplete === true && (
+        <Banner tone="wait">
+          The list is built anew: older requests are missing, and the counts are too low, until that is done.
+        </Banner>
+      )}
       {isCut && (
         <Banner tone="wait">
           The newest {rows.length.toLocaleString('en-GB')} are here; a narrower filter, as{' '}

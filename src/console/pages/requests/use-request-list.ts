@@ -2,7 +2,8 @@
  *  It must never hold more than some thousand rows. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ListedRequest, RequestListing } from '../../../contract/request-listing.ts';
-import { call } from '../../data/api.ts';
+import { call, isListOff } from '../../data/api.ts';
+import { LIST_OFF_MS } from '../../data/queries.ts';
 import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
 
 const EVERY_MS = 2_000;
@@ -66,12 +67,14 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
         const page = await readPage(query, null, signal);
         setState((old) => withFirst(old, page, still.current));
         const inSight = pageInSight(shown.current, page.requests, seen.current);
-        if (inSight === null) return;
+        if (inSight === null) return EVERY_MS;
         const again = await readPage(query, inSight.cursor, signal, inSight.limit);
         setState((old) => read({ ...old, rows: updated(old.rows, again.requests) }, again));
       } catch (error) {
         if (!signal.aborted) setState((old) => ({ ...old, error: error as Error }));
+        if (isListOff(error)) return LIST_OFF_MS;
       }
+      return EVERY_MS;
     });
   }, [query]);
 
@@ -150,13 +153,13 @@ async function readPage(
   return call<RequestListing>('GET', `/v1/requests?${search}`, signal === null ? {} : { signal });
 }
 
-/** While the page is seen; one after the other. */
-function repeat(read: (signal: AbortSignal) => Promise<void>): () => void {
+/** While the page is seen; one after the other. `read` says after how long it is read again, milliseconds. */
+function repeat(read: (signal: AbortSignal) => Promise<number>): () => void {
   const stop = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const run = async (): Promise<void> => {
-    if (!document.hidden) await read(stop.signal);
-    if (!stop.signal.aborted) timer = setTimeout(() => void run(), EVERY_MS);
+    const waitMs = document.hidden ? EVERY_MS : await read(stop.signal);
+    if (!stop.signal.aborted) timer = setTimeout(() => void run(), waitMs);
   };
   void run();
   return () => {

@@ -28,6 +28,7 @@ export function ResultView({ payload, requestId, callId }: ResultViewProps) {
   }
   return (
     <div className="stack">
+      <h3>Result</h3>
       {error !== null && <ErrorBanner error={error} onRetry={() => void load()} />}
       {parts.map((part, place) => (
         <PartView key={place} part={part} onLoad={() => void load()} />
