@@ -11,15 +11,25 @@ const SCORES: Readonly<Record<RunActivity, number>> = { running: 1, waiting: 2, 
 export type RunActivityIndex = ReturnType<typeof createRunActivityIndex>;
 
 export function createRunActivityIndex(connection: RedisConnection, keys: KeySpace) {
-  async function write(requestId: string, activity: RunActivity | null): Promise<void> {
-    if (activity === null) await connection.zrem(keys.runs, requestId);
-    else await connection.zadd(keys.runs, SCORES[activity], requestId);
+  /** The newest of each run, for one turn of the event loop: its runs share two commands. */
+  let noted = new Map<string, RunActivity | null>();
+
+  function flush(): void {
+    const changes = [...noted];
+    noted = new Map();
+    const ended = changes.flatMap(([requestId, activity]) => (activity === null ? [requestId] : []));
+    const scored = changes.flatMap(([requestId, activity]) =>
+      activity === null ? [] : [SCORES[activity], requestId],
+    );
+    if (ended.length > 0) connection.zrem(keys.runs, ...ended).catch(() => {});
+    if (scored.length > 0) connection.zadd(keys.runs, ...scored).catch(() => {});
   }
 
   return {
     /** null: it has ended. Returns at once; what is lost is wrong until the run's next change. */
     note(requestId: string, activity: RunActivity | null): void {
-      write(requestId, activity).catch(() => {});
+      if (noted.size === 0) setImmediate(flush);
+      noted.set(requestId, activity);
     },
     /** Costs the same, however many there are. */
     async counts(): Promise<Record<RunActivity, number>> {
