@@ -75,6 +75,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^jose($|\/)/, ['access/']],
+  [/^openid-client($|\/)/, ['access/']],
   [/^aws4fetch$/, ['archive/']],
   [/^croner$/, ['schedules/']],
   [/^commander($|\/)/, ['cli/']],

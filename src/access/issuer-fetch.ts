@@ -47,7 +47,10 @@ async function wholeAnswer(response: Response, mostBytes: number): Promise<Respo
 }
 
 /** To leave the loop early cancels the rest. */
-async function boundedText(body: ReadableStream<Uint8Array> | null, mostBytes: number): Promise<string> {
+export async function boundedText(
+  body: ReadableStream<Uint8Array> | null,
+  mostBytes: number,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {

@@ -127,7 +127,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** As an id it is kept and shown whole: cut or altered, two callers would be one. */
-const SUBJECT = /^[\x20-\x7E]{1,255}$/;
+export const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 
 /** null: it is of a tenant that there is not, or its subject cannot be shown. */
 function principalOf(payload: JWTPayload, rules: JwtRules, knowsTenant: KnowsTenant): Principal | null {
@@ -141,7 +141,7 @@ function principalOf(payload: JWTPayload, rules: JwtRules, knowsTenant: KnowsTen
 }
 
 /** Words in a text or a list; those that name no scope are ignored. */
-function scopesOf(claim: unknown): ReadonlySet<string> {
+export function scopesOf(claim: unknown): ReadonlySet<string> {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return new Set(SCOPES.filter((scope) => words.includes(scope) || words.includes(`adjutant:${scope}`)));
 }

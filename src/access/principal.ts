@@ -8,7 +8,7 @@ export type Patterns = readonly string[] | null;
 
 /** The first characters of the id of a caller with a token, and of a person who has signed in at an issuer. */
 export const TOKEN_MARK = 'jwt:';
-const PERSON_MARK = 'oidc:';
+export const PERSON_MARK = 'oidc:';
 
 export interface Principal {
   /** Of its key. Shown to operators. */

@@ -24,6 +24,7 @@ import { keyRoutes } from './routes/keys.ts';
 import { listingRoutes } from './routes/listings.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { metricRoutes } from './routes/metrics.ts';
+import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { inputRoutes } from './routes/inputs.ts';
@@ -54,7 +55,13 @@ export interface ApiOptions {
   /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
   readonly mcp?: McpHandler | null;
   /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
-  readonly access?: (Doors & { readonly keys: AccessClient }) | null;
+  readonly access?:
+    | (Doors & {
+        readonly keys: AccessClient;
+        /** A login at an issuer. null: there is none. Default: null. */
+        readonly login?: LoginDoor | null;
+      })
+    | null;
   /** Reads archived requests. null: nothing is archived. Default: null. */
   readonly archive?: ArchiveOf | null;
   /** Default: nobody is told. */
@@ -151,7 +158,8 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
     keyRoutes(app, options.access.keys);
     auditRoutes(app, options.access.keys);
   }
-  sessionRoutes(app, options.access?.sessions ?? null);
+  sessionRoutes(app, options.access?.sessions ?? null, options.access?.login);
+  if (options.access?.login) oidcRoutes(app, options.access.sessions, options.access.login);
   healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);

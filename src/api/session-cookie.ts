@@ -9,9 +9,12 @@ const CSRF_HEADER = 'x-adjutant-csrf';
 const COUNTS_UNDER = '/v1/';
 
 /** Cookies do not know ports, and one machine may have several services. */
-function namesOf(host: string | undefined): readonly [secure: string, plain: string] {
+function namesOf(
+  host: string | undefined,
+  what = 'adjutant_session',
+): readonly [secure: string, plain: string] {
   const port = /:(\d{1,5})$/.exec(host ?? '')?.[1];
-  const name = port === undefined ? 'adjutant_session' : `adjutant_session_${port}`;
+  const name = port === undefined ? what : `${what}_${port}`;
   return [`__Host-${name}`, name];
 }
 
@@ -33,12 +36,44 @@ function valueOf(cookies: string, name: string): string | null {
 }
 
 /** `Set-Cookie` of a session that lasts; `lastsMs` 0 takes it away. */
-export function sessionCookie(request: FastifyRequest, text: string, lastsMs: number): string {
-  const isSecure = isHttps(request);
+export function sessionCookie(
+  request: FastifyRequest,
+  text: string,
+  lastsMs: number,
+  isSecure: boolean = isHttps(request),
+): string {
   const [secure, plain] = namesOf(request.headers.host);
   const age = Math.floor(lastsMs / 1_000);
   const pair = `${isSecure ? secure : plain}=${text}`;
   return `${pair}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+const LOGIN_NAME = 'adjutant_login';
+
+/** `Set-Cookie` of what a login leaves; the issuer's page leads back to it, so it is Lax. */
+export function loginCookie(
+  { headers }: FastifyRequest,
+  sealed: string,
+  lastsMs: number,
+  isSecure: boolean,
+): string {
+  const [secure, plain] = namesOf(headers.host, LOGIN_NAME);
+  const pair = `${isSecure ? secure : plain}=${sealed}`;
+  const age = Math.floor(lastsMs / 1_000);
+  return `${pair}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+}
+
+const LONGEST_SEALED = 4_096;
+
+/** What a login left; null: nothing. */
+export function loginLeft({ headers: { cookie, host } }: FastifyRequest): string | null {
+  const names = namesOf(host, LOGIN_NAME);
+  const pairs = (cookie ?? '').split(';', 64).map((each) => each.trim());
+  for (const name of names) {
+    const value = pairs.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+    if (value !== undefined && value !== '') return value.length > LONGEST_SEALED ? null : value;
+  }
+  return null;
 }
 
 /** A proxy ends TLS; the origin of the page says it as well. A wrong claim only keeps the cookie from being sent. */

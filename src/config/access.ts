@@ -1,4 +1,4 @@
-// Who else may use the API beside keys: tokens of an issuer.
+// Who else may use the API beside keys: tokens of an issuer, and people who log in at one.
 // Must never accept an address of keys that others on the way can change.
 import * as z from 'zod';
 import { notes } from './notes.ts';
@@ -32,11 +32,81 @@ const jwtSchema = z.strictObject({
   }),
 });
 
+const LONGEST_SESSION_MS = 12 * 60 * 60 * 1_000;
+
+/** Scheme, host and port alone. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+const oidcSchema = z.strictObject({
+  issuer: z
+    .url()
+    .regex(KEYS_ADDRESS, 'must begin with https://, or with http:// and an address of this machine')
+    .register(notes, {
+      description: 'Where people log in, exactly as its discovery document says it (`issuer`).',
+    }),
+  client_id: z.string().min(1).max(1_000).register(notes, {
+    description: 'The client that is registered for this service at the issuer.',
+  }),
+  client_secret: z.string().min(1).optional().register(notes, {
+    description: 'Its secret; write `${SECRET}`.',
+    fallback: 'none: a public client, with PKCE alone',
+  }),
+  client_auth: z
+    .enum(['client_secret_basic', 'client_secret_post'])
+    .default('client_secret_basic')
+    .register(notes, { description: 'How the secret is sent to the issuer: in a header, or in the body.' }),
+  redirect_base: z
+    .url()
+    .regex(KEYS_ADDRESS, 'must begin with https://, or with http:// and an address of this machine')
+    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com')
+    .register(notes, {
+      description:
+        'The address at which browsers see this service. Register it with the path `/console/login/oidc/callback` at the issuer.',
+    }),
+  name: z.string().min(1).max(64).optional().register(notes, {
+    description: 'What the button on the sign-in page names, as in “Sign in with Example”.',
+    fallback: 'the host of `issuer`',
+  }),
+  scopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,256}$/, 'is not a scope'))
+    .max(32)
+    .default(['openid'])
+    .refine((scopes) => scopes.includes('openid'), 'must hold openid')
+    .register(notes, { description: 'OAuth scopes that a login asks for.' }),
+  scopes_claim: z.string().min(1).max(128).default('scope').register(notes, {
+    description: 'As `access.jwt.scopes_claim`, of the ID token; where that has it not, of userinfo.',
+  }),
+  tenant_claim: z.string().min(1).max(128).optional().register(notes, {
+    description: 'As `access.jwt.tenant_claim`, likewise.',
+    fallback: 'everyone is of `default`',
+  }),
+  name_claim: z.string().min(1).max(128).default('sub').register(notes, {
+    description:
+      'The claim by which a person is shown, and named in decisions. Take one that people cannot choose themselves.',
+  }),
+  session_ms: z.int().min(60_000).max(LONGEST_SESSION_MS).default(LONGEST_SESSION_MS).register(notes, {
+    description: 'How long a session lasts; whoever is locked out at the issuer keeps it until then.',
+    unit: 'ms',
+  }),
+  post_logout: z.enum(['here', 'issuer']).default('here').register(notes, {
+    description: 'What signing out ends.',
+    special:
+      '`here` = the session of this service; `issuer` = then the browser goes to the issuer, which ends its own too',
+  }),
+});
+
 export const accessSections = {
   access: z
     .strictObject({
       jwt: jwtSchema.optional().register(notes, {
         description: 'Tokens that are accepted beside keys. With it, every call needs a key or a token.',
+        fallback: 'none',
+      }),
+      oidc: oidcSchema.optional().register(notes, {
+        description:
+          'A login for the people who use the console. With it, every call needs a key, a token or a session.',
         fallback: 'none',
       }),
     })

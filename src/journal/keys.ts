@@ -63,6 +63,8 @@ export interface KeySpace {
   spent(keyId: string): string;
   /** Sorted set of the sessions of an API key, score = when each ends, milliseconds since the epoch. */
   sessions(keyId: string): string;
+  /** Sorted set of the logins whose callback has come, score = when each may be forgotten, milliseconds since the epoch. */
+  readonly spentLogins: string;
   /** Streams of what callers of a tenant have changed, in the slot of the keys. */
   audit(tenant: string): { readonly changes: string; readonly submissions: string };
   /** Sorted set of requests that have changed, score = when their row of the search index is due, milliseconds since the epoch. */
@@ -150,10 +152,13 @@ function channels(prefix: string): Pick<KeySpace, 'accessChanges' | 'catalogChan
   };
 }
 
-function accessKeys(prefix: string): Pick<KeySpace, 'access' | 'spent' | 'sessions' | 'audit'> {
+function accessKeys(
+  prefix: string,
+): Pick<KeySpace, 'access' | 'spent' | 'sessions' | 'spentLogins' | 'audit'> {
   return {
     access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
     spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,
+    spentLogins: `${prefix}:{access}:logins`,
     sessions: (keyId) => `${prefix}:{access}:sessions:${keyId}`,
     audit: (tenant) => {
       const own = tenant === DEFAULT_TENANT ? '' : `:${tenant}`;

@@ -12,6 +12,7 @@ import { createKnownKeys, type KnownKeys } from '../access/known-keys.ts';
 import { createPersons } from '../access/persons.ts';
 import { createSessionRecords } from '../access/session-records.ts';
 import { createSessions, type Sessions } from '../access/sessions.ts';
+import type { LoginDoor } from '../api/routes/oidc.ts';
 import { isLoopback } from '../api/allowed-host.ts';
 import type { Config } from '../config/config.ts';
 import type { AccessClient } from '../contract/access.ts';
@@ -21,11 +22,13 @@ import { createAuditLog } from '../journal/audit-log.ts';
 import { createSubscriptions } from '../journal/subscriptions.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { createLogin } from './login.ts';
 import type { Store } from './store.ts';
 
 export interface Access extends Startable {
   readonly gate: Gate;
   readonly sessions: Sessions;
+  readonly login: LoginDoor | null;
   readonly audit: Audit;
   readonly spend: SpendBudget;
   readonly keys: AccessClient;
@@ -58,24 +61,29 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   const audit = createAudit(log, onError);
   const { adminKey, insecure, host } = config;
   const closed = !isLoopback(host) && !insecure;
-  const { jwt } = config.access;
+  const { jwt, oidc } = config.access;
   const knowsTenant = (name: string): boolean =>
     name === DEFAULT_TENANT || (name !== OTHER_TENANTS && config.tenants.has(name));
   const verifyToken = jwt === undefined ? null : createTokenCheck(jwt, tokenLog(options.logger), knowsTenant);
   const onUse = createKeyUses(records, onError);
-  const gate = createGate({ known, adminKey, verifyToken, closed, reopens: insecure, onUse });
+  const isClosed = closed || oidc !== undefined;
+  const gate = createGate({ known, adminKey, verifyToken, closed: isClosed, reopens: insecure, onUse });
   // Another issuer or audience is another one to believe: sessions of the one before end with it.
   const persons = createPersons(
-    { jwt: jwt === undefined ? null : `${jwt.issuer}\n${jwt.audience}`, oidc: null },
+    {
+      jwt: jwt === undefined ? null : `${jwt.issuer}\n${jwt.audience}`,
+      oidc: oidc === undefined ? null : `${oidc.issuer}\n${oidc.client_id}`,
+    },
     knowsTenant,
   );
   const sessionParts = { keys: gate.sessionKeys, persons, records: createSessionRecords(connection, names) };
-  const hasOtherAdmin = adminKey !== null || jwt !== undefined;
+  const hasOtherAdmin = adminKey !== null || hasIssuer(config);
   const changes = createSubscriptions({ listening, publishing: connection });
   const hear = { hear: () => known.doubt(false), missed: () => known.doubt(true) };
   return {
     name: 'access',
     gate,
+    login: oidc === undefined ? null : createLogin(store, oidc, { knowsTenant, logger: options.logger }),
     sessions: createSessions({ ...sessionParts, audit }),
     audit,
     spend: createKeyBudget(connection, names, store.limitsOf),
@@ -104,14 +112,19 @@ function tokenLog(logger: Logger): TokenTrouble {
   };
 }
 
+/** Whose tokens or logins may hold `admin`. */
+function hasIssuer({ access: { jwt, oidc } }: Pick<Config, 'access'>): boolean {
+  return jwt !== undefined || oidc !== undefined;
+}
+
 function requireKeys(known: KnownKeys, { config, logger }: AccessOptions): void {
   const { size, wereUsed } = known;
-  const { host, adminKey, insecure, access } = config;
-  const hasAdmin = adminKey !== null || access.jwt !== undefined || known.mayAdmin(Date.now());
+  const { host, adminKey, insecure } = config;
+  const hasAdmin = adminKey !== null || hasIssuer(config) || known.mayAdmin(Date.now());
   const isClosed = size > 0 || (wereUsed && !insecure);
   if (isClosed && !hasAdmin)
     logger.warn({ fix: SET_ADMIN_KEY, keys: size }, 'no key may make or revoke keys');
-  if (isLoopback(host) || adminKey !== null || access.jwt !== undefined || size > 0) return;
+  if (isLoopback(host) || adminKey !== null || hasIssuer(config) || size > 0) return;
   if (!insecure) throw new NoKeys(`the API would listen on ${host}, beyond this machine, without keys`);
   logger.warn({ host }, 'everyone who reaches this address may do everything: no key is asked for');
 }

@@ -15,7 +15,8 @@ import { callerOf } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { noQuery } from '../request-input.ts';
-import { isSameOrigin, sessionCookie, sessionOf } from '../session-cookie.ts';
+import { isSameOrigin, loginLeft, sessionCookie, sessionOf } from '../session-cookie.ts';
+import { LOGIN_PATH, type LoginDoor, LOGOUT_PATH } from './oidc.ts';
 
 const readSchema = {
   operationId: 'readSession',
@@ -51,10 +52,10 @@ const NO_KEYS =
 const NOT_WHOLE = 'This begins as an API key does, but is not whole: copy all of it';
 
 /** `sessions` null: nobody is asked for a key. */
-export function sessionRoutes(app: App, sessions: Sessions | null): void {
+export function sessionRoutes(app: App, sessions: Sessions | null, login: LoginDoor | null = null): void {
   app.get('/v1/session', { schema: readSchema }, async (request, reply) => {
     void reply.header('cache-control', 'no-store');
-    return viewOf(request, sessions);
+    return viewOf(request, sessions, login);
   });
   app.post('/v1/session', { schema: signInSchema }, async (request, reply) => {
     if (sessions !== null) await signIn(request, reply, sessions, keyIn(request.body));
@@ -96,15 +97,19 @@ async function signIn(
   void reply.header('set-cookie', sessionCookie(request, opened.text, opened.lastsMs));
 }
 
-async function viewOf(request: FastifyRequest, sessions: Sessions | null): Promise<SessionView> {
+async function viewOf(
+  request: FastifyRequest,
+  sessions: Sessions | null,
+  login: LoginDoor | null,
+): Promise<SessionView> {
   const caller = callerOf(request);
   if (sessions === null || caller === 'open') return { state: 'open' };
   if (caller === null) {
     // While Redis is away, nothing is said to be missing.
     const keys = await sessions.hasKeys().catch(() => true);
-    return { state: 'signed_out', sign_in: { keys } };
+    return { state: 'signed_out', sign_in: { keys, ...(login !== null && (await waysOf(request, login))) } };
   }
-  const { principal, untilAt } = caller;
+  const { principal, untilAt, source } = caller;
   const { id, name, tenant, scopes } = principal;
   const session = readSession(sessionOf(request) ?? '');
   return {
@@ -115,5 +120,15 @@ async function viewOf(request: FastifyRequest, sessions: Sessions | null): Promi
     scopes: [...scopes],
     ...(untilAt !== undefined && { expires_at: new Date(untilAt).toISOString() }),
     ...(session !== null && untilAt !== undefined && { csrf_token: csrfToken(session) }),
+    ...(source === 'oidc' && login?.endsAtIssuer === true && { sign_out_path: LOGOUT_PATH }),
   };
 }
+
+/** The button, and why the last login failed. */
+async function waysOf(request: FastifyRequest, { name, seal }: LoginDoor): Promise<Partial<Ways>> {
+  const sealed = loginLeft(request);
+  const left = sealed === null ? null : await seal.open(sealed).catch(() => null);
+  return { oidc: { name, path: LOGIN_PATH }, ...(left?.kind === 'failed' && { failed: left.text }) };
+}
+
+type Ways = NonNullable<SessionView['sign_in']>;

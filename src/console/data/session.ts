@@ -75,10 +75,12 @@ export function useSigning() {
       await queries.invalidateQueries({ queryKey: KEY });
     },
     async signOut(): Promise<void> {
+      const goOn = queries.getQueryData<SessionView>(KEY)?.sign_out_path;
       await call('DELETE', '/v1/session');
       forgetDrafts();
       lastsUntil = null;
       tabs?.postMessage(null);
+      if (goOn !== undefined) return location.assign(goOn);
       await queries.invalidateQueries({ queryKey: KEY });
     },
   };

@@ -7,6 +7,7 @@ import { clockText } from '../data/shown.ts';
 import { Banner, ErrorBanner } from '../parts/banner.tsx';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
+import { Text } from '../parts/text.tsx';
 import './sign-in.css';
 
 type Ways = SessionView['sign_in'];
@@ -17,7 +18,8 @@ export function SignIn({ ways }: { ways: Ways }) {
       <div className="stack">
         <h1>Sign in to Adjutant</h1>
         <Why ways={ways} />
-        <KeyForm />
+        {ways?.oidc !== undefined && <AtIssuer {...ways.oidc} />}
+        <KeyForm isSecond={ways?.oidc !== undefined} />
       </div>
     </main>
   );
@@ -25,6 +27,12 @@ export function SignIn({ ways }: { ways: Ways }) {
 
 /** Why this page is shown, where that is known. */
 function Why({ ways }: { ways: Ways }): ReactNode {
+  if (ways?.failed !== undefined)
+    return (
+      <Banner tone="bad">
+        <Text>{ways.failed}</Text>
+      </Banner>
+    );
   const ended = endedSession();
   if (ended !== null) {
     const why = ended.isExpired ? '' : ', before its time: its key was revoked, or it was ended elsewhere';
@@ -35,7 +43,7 @@ function Why({ ways }: { ways: Ways }): ReactNode {
       </Banner>
     );
   }
-  if (ways?.keys !== false) return null;
+  if (ways?.keys !== false || ways.oidc !== undefined) return null;
   return (
     <Banner tone="wait">
       There are no API keys here: <code>adjutant keys create</code> makes one, as does an API that is started
@@ -44,7 +52,17 @@ function Why({ ways }: { ways: Ways }): ReactNode {
   );
 }
 
-function KeyForm() {
+/** The server takes only a page of the console as the way back. */
+function AtIssuer({ name, path }: { name: string; path: string }) {
+  const here = encodeURIComponent(location.pathname + location.search);
+  return (
+    <a className="button button-primary" href={`${path}?return=${here}`}>
+      <Text>{`Sign in with ${name}`}</Text>
+    </a>
+  );
+}
+
+function KeyForm({ isSecond }: { isSecond: boolean }) {
   const { signIn } = useSigning();
   const [key, setKey] = useState('');
   const [error, setError] = useState<Error | null>(null);
@@ -80,7 +98,7 @@ function KeyForm() {
       />
       {error !== null && <ErrorBanner error={error} />}
       <div>
-        <Button look="primary" type="submit" disabled={isBusy}>
+        <Button look={isSecond ? 'plain' : 'primary'} type="submit" disabled={isBusy}>
           Sign in
         </Button>
       </div>

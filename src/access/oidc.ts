@@ -1,0 +1,149 @@
+// A login at an issuer: authorization code with PKCE, by discovery; and who it says has logged in.
+// Must never take an answer that this browser did not begin, that was taken before, or that another issuer made.
+import type { Configuration, IDToken } from 'openid-client';
+import { callback, createIssuer, type IssuerTimes, type Library, type OidcRules } from './oidc-issuer.ts';
+import { personOf } from './oidc-person.ts';
+import type { BegunLogin, LoginSeal } from './login-seal.ts';
+import type { KnowsTenant } from './jwt.ts';
+import type { Principal } from './principal.ts';
+import type { SpendLogin } from './spent-logins.ts';
+
+/** Why nobody is signed in, for the person; the log has more. */
+export class LoginFailed extends Error {
+  override readonly name = 'LoginFailed';
+}
+
+export interface OidcLogin {
+  /** What to leave in the browser, and where to send it. */
+  begin(returnTo: string): Promise<{ readonly sealed: string; readonly url: string }>;
+  /** `query` of the callback. Throws `LoginFailed`. */
+  finish(query: string, sealed: string | null): Promise<{ principal: Principal; returnTo: string }>;
+  /** Where the session at the issuer ends; null: it has no such page. */
+  endUrl(): Promise<string | null>;
+}
+
+export interface OidcParts {
+  readonly rules: OidcRules;
+  readonly seal: LoginSeal;
+  readonly spend: SpendLogin;
+  readonly knowsTenant: KnowsTenant;
+  /** What went wrong, for the log; never a code, token or secret. */
+  readonly onTrouble: (reason: string) => void;
+  readonly times?: IssuerTimes;
+}
+
+/** Whoever began a login can cause one; each asks the issuer up to three times. */
+const MOST_AT_ONCE = 32;
+const LONGEST_REASON = 300;
+
+export function createOidcLogin(parts: OidcParts): OidcLogin {
+  const { rules, seal, spend, knowsTenant, onTrouble } = parts;
+  const issuer = createIssuer(rules, parts.times);
+  const host = new URL(rules.issuer).host;
+  let finishing = 0;
+
+  function away(error: unknown): LoginFailed {
+    onTrouble(reasonOf(error));
+    return new LoginFailed(`${host} cannot be asked now: try again in a moment.`);
+  }
+
+  async function asked(): Promise<readonly [Library, Configuration]> {
+    return issuer().catch((error: unknown) => {
+      throw away(error);
+    });
+  }
+
+  async function begin(returnTo: string) {
+    const [library, config] = await asked();
+    const begun: BegunLogin = {
+      kind: 'begun',
+      state: library.randomState(),
+      nonce: library.randomNonce(),
+      verifier: library.randomPKCECodeVerifier(),
+      returnTo,
+    };
+    const url = library.buildAuthorizationUrl(config, {
+      redirect_uri: callback(rules),
+      scope: rules.scopes.join(' '),
+      state: begun.state,
+      nonce: begun.nonce,
+      code_challenge: await library.calculatePKCECodeChallenge(begun.verifier),
+      code_challenge_method: 'S256',
+    });
+    return { sealed: await seal.seal(begun), url: url.href };
+  }
+
+  async function finish(query: string, sealed: string | null) {
+    const begun = sealed === null ? null : await seal.open(sealed);
+    if (begun?.kind !== 'begun' || new URLSearchParams(query).get('state') !== begun.state)
+      throw new LoginFailed(NOT_BEGUN);
+    if (!(await spend(begun.state))) throw new LoginFailed(NOT_BEGUN);
+    const claims = await claimsOf(query, begun);
+    const person = personOf(claims, { rules, host, knowsTenant });
+    if ('missing' in person) throw new LoginFailed(person.missing);
+    return { principal: person.principal, returnTo: begun.returnTo };
+  }
+
+  async function claimsOf(query: string, begun: BegunLogin): Promise<Readonly<Record<string, unknown>>> {
+    const [library, config] = await asked();
+    const url = new URL(callback(rules));
+    url.search = query;
+    const checks = {
+      expectedState: begun.state,
+      expectedNonce: begun.nonce,
+      pkceCodeVerifier: begun.verifier,
+      idTokenExpected: true,
+    };
+    try {
+      const tokens = await library.authorizationCodeGrant(config, url, checks);
+      const claims = tokens.claims() as IDToken;
+      if (needed(rules).every((name) => Object.hasOwn(claims, name))) return claims;
+      if (config.serverMetadata().userinfo_endpoint === undefined) return claims;
+      return { ...(await library.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
+    } catch (error) {
+      throw refusedBy(error, library);
+    }
+  }
+
+  function refusedBy(error: unknown, library: Library): LoginFailed {
+    if (!(error instanceof library.AuthorizationResponseError)) return away(error);
+    onTrouble(reasonOf(error));
+    const code = /^[a-z_]{1,40}$/.exec(error.error)?.[0] ?? 'an error';
+    return new LoginFailed(`${host} did not let you in (${code}).`);
+  }
+
+  return {
+    begin,
+    async finish(query, sealed) {
+      if (finishing >= MOST_AT_ONCE)
+        throw new LoginFailed('Too many people log in at once: try again in a moment.');
+      finishing += 1;
+      try {
+        return await finish(query, sealed);
+      } finally {
+        finishing -= 1;
+      }
+    },
+    async endUrl() {
+      const [library, config] = await asked();
+      if (config.serverMetadata().end_session_endpoint === undefined) return null;
+      const home = `${rules.redirect_base}/console/`;
+      return library.buildEndSessionUrl(config, { post_logout_redirect_uri: home }).href;
+    },
+  };
+}
+
+const NOT_BEGUN =
+  'This login was not begun in this browser within the last ten minutes, or it was used before: begin it again here.';
+
+function needed({ scopes_claim, tenant_claim, name_claim }: OidcRules): string[] {
+  return [scopes_claim, name_claim, ...(tenant_claim === undefined ? [] : [tenant_claim])];
+}
+
+/** Of the library or of the network. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const { code = '', message: below = code } = Object(cause) as { code?: unknown; message?: unknown };
+  const words = [message, ...[below].filter((each) => typeof each === 'string' && each !== '')];
+  return words.join(': ').slice(0, LONGEST_REASON);
+}
