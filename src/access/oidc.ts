@@ -47,6 +47,11 @@ export function createOidcLogin(parts: OidcParts): OidcLogin {
     return new LoginFailed(`${host} cannot be asked now: try again in a moment.`);
   }
 
+  function notLetIn(code: string, error: unknown): LoginFailed {
+    onTrouble(reasonOf(error));
+    return new LoginFailed(`${host} did not let you in (${/^[a-z_]{1,40}$/.exec(code)?.[0] ?? 'an error'}).`);
+  }
+
   async function asked(): Promise<readonly [Library, Configuration]> {
     return issuer().catch((error: unknown) => {
       throw away(error);
@@ -78,38 +83,13 @@ export function createOidcLogin(parts: OidcParts): OidcLogin {
     if (begun?.kind !== 'begun' || new URLSearchParams(query).get('state') !== begun.state)
       throw new LoginFailed(NOT_BEGUN);
     if (!(await spend(begun.state))) throw new LoginFailed(NOT_BEGUN);
-    const claims = await claimsOf(query, begun);
+    const [library, config] = await asked();
+    const claims = await claimsOf(library, config, { rules, query, begun }).catch((error: unknown) => {
+      throw error instanceof library.AuthorizationResponseError ? notLetIn(error.error, error) : away(error);
+    });
     const person = personOf(claims, { rules, host, knowsTenant });
     if ('missing' in person) throw new LoginFailed(person.missing);
     return { principal: person.principal, returnTo: begun.returnTo };
-  }
-
-  async function claimsOf(query: string, begun: BegunLogin): Promise<Readonly<Record<string, unknown>>> {
-    const [library, config] = await asked();
-    const url = new URL(callback(rules));
-    url.search = query;
-    const checks = {
-      expectedState: begun.state,
-      expectedNonce: begun.nonce,
-      pkceCodeVerifier: begun.verifier,
-      idTokenExpected: true,
-    };
-    try {
-      const tokens = await library.authorizationCodeGrant(config, url, checks);
-      const claims = tokens.claims() as IDToken;
-      if (needed(rules).every((name) => Object.hasOwn(claims, name))) return claims;
-      if (config.serverMetadata().userinfo_endpoint === undefined) return claims;
-      return { ...(await library.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
-    } catch (error) {
-      throw refusedBy(error, library);
-    }
-  }
-
-  function refusedBy(error: unknown, library: Library): LoginFailed {
-    if (!(error instanceof library.AuthorizationResponseError)) return away(error);
-    onTrouble(reasonOf(error));
-    const code = /^[a-z_]{1,40}$/.exec(error.error)?.[0] ?? 'an error';
-    return new LoginFailed(`${host} did not let you in (${code}).`);
   }
 
   return {
@@ -131,6 +111,32 @@ export function createOidcLogin(parts: OidcParts): OidcLogin {
       return library.buildEndSessionUrl(config, { post_logout_redirect_uri: home }).href;
     },
   };
+}
+
+interface Answered {
+  readonly rules: OidcRules;
+  readonly query: string;
+  readonly begun: BegunLogin;
+}
+
+/** Of the ID token; where it lacks one that is needed, of userinfo too. */
+async function claimsOf(
+  library: Library,
+  config: Configuration,
+  { rules, query, begun }: Answered,
+): Promise<Readonly<Record<string, unknown>>> {
+  const url = new URL(callback(rules));
+  url.search = query;
+  const tokens = await library.authorizationCodeGrant(config, url, {
+    expectedState: begun.state,
+    expectedNonce: begun.nonce,
+    pkceCodeVerifier: begun.verifier,
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims() as IDToken;
+  if (needed(rules).every((name) => Object.hasOwn(claims, name))) return claims;
+  if (config.serverMetadata().userinfo_endpoint === undefined) return claims;
+  return { ...(await library.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
 }
 
 const NOT_BEGUN =
