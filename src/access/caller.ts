@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Scope } from '../contract/access.ts';
 import type { BudgetListing } from '../contract/budget-listing.ts';
+import type { Spender } from '../contract/budget.ts';
 import type { BulkRedrive } from '../contract/bulk.ts';
 import type { Redrive } from '../contract/dead-letter.ts';
 import { tooManyDirectives } from '../contract/directive.ts';
@@ -29,6 +30,18 @@ export function onBehalfOf(principal: Principal, work: () => void): void {
 /** null: nobody is asked for a key, or the service itself calls. */
 export function currentCaller(): Principal | null {
   return callers.getStore() ?? null;
+}
+
+/** On whose budget models are called for what is submitted now; undefined: nobody is asked for a key. */
+export function currentSpender(): Spender | undefined {
+  const caller = currentCaller();
+  if (caller === null) return undefined;
+  const { id: key, tokensPerDay, moneyPerDay } = caller;
+  return {
+    key,
+    ...(tokensPerDay === null ? {} : { tokens_per_day: tokensPerDay }),
+    ...(moneyPerDay === null ? {} : { money_per_day: moneyPerDay }),
+  };
 }
 
 /** The refusal of a caller that has not the scope; undefined: it has. */

@@ -163,7 +163,8 @@ export function principalOf(record: KeyRecord): Principal {
   const others = [record.tools, record.agents, record.models].some((each) => each !== undefined) ? [] : null;
   const { tools = others, agents = others, models = others } = record;
   const { per_minute: perMinute = null, per_day: perDay = null } = record;
-  const limits = { tools, agents, models, perMinute, perDay };
+  const { tokens_per_day: tokensPerDay = null, money_per_day: moneyPerDay = null } = record;
+  const limits = { tools, agents, models, perMinute, perDay, tokensPerDay, moneyPerDay };
   const principal = { id, name, tenant, scopes: new Set(scopes), ...limits };
   principals.set(record, principal);
   return principal;

@@ -22,10 +22,21 @@ export interface Principal {
   /** What may be submitted in a minute, and in a day; null: no limit. */
   readonly perMinute: number | null;
   readonly perDay: number | null;
+  /** What models may take in a day, of what is submitted with it; null: no budget of its own. Money in millionths of a dollar. */
+  readonly tokensPerDay: number | null;
+  readonly moneyPerDay: number | null;
 }
 
 /** Of a caller that no key limits. */
-export const UNLIMITED = { tools: null, agents: null, models: null, perMinute: null, perDay: null };
+export const UNLIMITED = {
+  tools: null,
+  agents: null,
+  models: null,
+  perMinute: null,
+  perDay: null,
+  tokensPerDay: null,
+  moneyPerDay: null,
+};
 
 /** What the caller brought, in sentences. */
 export function callerText({ id, name }: Principal): string {

@@ -30,6 +30,8 @@ export function addKeyVerbs(program: Command, withKeys: WithKeys): void {
     .option('--models <patterns...>', 'only these models and aliases; no tool and no agent that is not named')
     .option('--per-minute <count>', 'at most so many directives and runs a minute', wholeNumber)
     .option('--per-day <count>', 'at most so many a day, of UTC', wholeNumber)
+    .option('--tokens-per-day <count>', 'at most so many tokens of models a day', wholeNumber)
+    .option('--money-per-day <millionths>', 'at most so many millionths of a US dollar a day', wholeNumber)
     .option('--expires <when>', 'as in 30d, 12h or an instant; default: never')
     .action(async (name: string, given: NewKeyOptions) =>
       withKeys(async (invocation) => createKey(invocation, name, given)),

@@ -2,6 +2,7 @@
 // Must never accept a key that no section knows.
 import * as z from 'zod';
 import { accessSections } from './access.ts';
+import { budgetFaults, budgetSections } from './budgets.ts';
 import { archiveSections, lateArchive } from './archive.ts';
 import { modelSections } from './models.ts';
 import { byName } from './names.ts';
@@ -26,10 +27,12 @@ export const fileSchema = z.strictObject({
   ...archiveSections,
   ...searchSections,
   ...tenantSections,
+  ...budgetSections,
 });
 
 /** With what one section asks of another. */
 export const wholeSchema = fileSchema.superRefine((sections, context) => {
   for (const message of lateArchive(sections))
     context.addIssue({ code: 'custom', path: ['archive', 'after_ms'], message });
+  for (const fault of budgetFaults(sections)) context.addIssue({ code: 'custom', ...fault });
 });

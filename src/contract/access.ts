@@ -2,6 +2,7 @@
 // Must never hold a key itself, except in the one answer that shows a new one.
 import * as z from 'zod';
 import type { AuditPage, AuditQuery } from './audit.ts';
+import { MOST_OF_A_DAY } from './budget.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { tenantSchema } from './tenant.ts';
 
@@ -27,6 +28,8 @@ const patternsSchema = z.array(z.string().min(1).max(256)).min(1).max(64);
 
 const budgetSchema = z.int().min(1).max(1_000_000_000);
 
+const spendingSchema = z.int().min(1).max(MOST_OF_A_DAY);
+
 const allowedFields = {
   // Of a key with `tools`, `agents` or `models`, what is absent of the three is closed; with none of them, all is open.
   /** Tools by their whole names, as `server.tool`; custom directives as `custom.<type>`. */
@@ -38,6 +41,9 @@ const allowedFields = {
   /** Directives and runs that may be submitted with it in a minute, and in a day of UTC. Absent = no limit. */
   per_minute: budgetSchema.optional(),
   per_day: budgetSchema.optional(),
+  /** What models may take in a day, of what is submitted with it; money in millionths of a US dollar. Absent = no budget of its own. */
+  tokens_per_day: spendingSchema.optional(),
+  money_per_day: spendingSchema.optional(),
 };
 
 export const createKeyBodySchema = z.strictObject({

@@ -42,3 +42,68 @@ export interface BudgetSettings {
 }
 
 export const NO_BUDGETS: BudgetSettings = { timeZone: 'UTC', rules: [] };
+
+/** With whose key something was submitted, and what that key itself may spend in a day. Kept with what was accepted. */
+export interface Spender {
+  readonly key: string;
+  readonly tokens_per_day?: number;
+  readonly money_per_day?: number;
+}
+
+/** A call of a model that is about to be made. */
+export interface BudgetedCall {
+  readonly tenant: string;
+  /** null: it was submitted without a key. */
+  readonly spender: Spender | null;
+  /** As `provider:model`. */
+  readonly model: string;
+}
+
+/** `money`: millionths of a US dollar. */
+export interface Spending {
+  readonly tokens: number;
+  readonly money: number;
+}
+
+/** A budget that has no room for a call. */
+export interface BudgetBreach {
+  /** Of one budget the same for ever; what was allowed is allowed by it. */
+  readonly id: string;
+  readonly budget: string;
+  /** `price`: the budget holds money, and the model has no price. */
+  readonly unit: 'tokens' | 'money' | 'price';
+  /** null: of several tenants together, and not for the eyes of one; or not asked for. */
+  readonly used: number | null;
+  readonly limit: number | null;
+  /** null: another day changes nothing. Milliseconds since the epoch. */
+  readonly resetsAt: number | null;
+  readonly onBreach: OnBreach;
+  readonly cheaper: string | null;
+}
+
+export type BudgetReservation =
+  | {
+      readonly ok: true;
+      /** Says what the call took. Without it, it counts as reserved. Never throws, nor waits. */
+      settle(actual: Spending): void;
+    }
+  | { readonly ok: false; readonly breach: BudgetBreach };
+
+/** The budgets that a call is counted in. */
+export interface BudgetsOfCall {
+  /**
+   * `most`: what the call may cost; money null: its model has no price. `allowed`: ids of budgets that a person lets it pass.
+   * Rejects when Redis does not answer: the call must not be made then.
+   */
+  reserve(
+    most: { readonly tokens: number; readonly money: number | null },
+    options: { readonly leaseMs: number; readonly allowed: ReadonlySet<string> },
+  ): Promise<BudgetReservation>;
+}
+
+export interface ModelBudgets {
+  /** null: it is counted in none, which costs nothing. */
+  of(call: BudgetedCall): BudgetsOfCall | null;
+}
+
+export const NO_MODEL_BUDGETS: ModelBudgets = { of: () => null };

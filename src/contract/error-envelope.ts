@@ -42,6 +42,7 @@ export const ERROR_TYPES = [
   'denied',
   'approval_expired',
   'budget_exceeded',
+  'budget_spent',
   'duplicate_calls',
   'incomplete_response',
   'invalid_options',

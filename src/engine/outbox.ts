@@ -77,7 +77,7 @@ async function startChild(
   const parent = { request_id: ownId(run.requestId), tag, depth };
   // Of the turn that asked for it, which is written; another engine may have written it.
   const context = turnContext(spans, run, run.version);
-  const started = await starter.start(child, context, parent);
+  const started = await starter.start(child, context, { parent, spender: run.spec.spender });
   if (started.ok) return null;
   return started.refusal.detail ?? started.refusal.title;
 }

@@ -2,6 +2,7 @@
 // Must never answer before the run is durable.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
+import type { Spender } from '../contract/budget.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
@@ -28,6 +29,8 @@ export interface RunStarterParts {
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
+  /** On whose budget those who call spend. Default: on nobody's. */
+  caller?: (() => Spender | undefined) | undefined;
   /** Default: the span of a POST whose process dies is lost. */
   notes?: SpanNotes;
 }
@@ -43,9 +46,14 @@ const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
   const { runs, agents, entrance, capacity, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = parts;
+  const { caller = () => undefined } = parts;
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
-  async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
+  async function start(
+    run: NamedRun,
+    traceparent: string,
+    { parent, spender }: Pick<RunSpec, 'parent' | 'spender'> = { parent: null, spender: caller() },
+  ): Promise<Start> {
     const passing = passingRunRefusal(run.request_id);
     if (passing !== null) return { ok: false, refusal: passing };
     const agent = await agents.find(run.agent);
@@ -56,7 +64,9 @@ export function createRunStarter(parts: RunStarterParts) {
     const entries = { requestId: run.request_id, ids: [RUN_ENTRY] };
     const leave = await capacity?.reserve(new Map([[RUN_LANE, 1]]), entries);
     const note = notes.noteOf(run.request_id, { under: traceparent, prepared: [] });
-    const verdict = await entrance.enter(entryOf(run, traceparent, parent, note)).finally(note.release);
+    const verdict = await entrance
+      .enter(entryOf(run, traceparent, { parent, spender }, note))
+      .finally(note.release);
     if (verdict.kind !== 'started') await leave?.(entries.ids);
     if (verdict.kind === 'no_room') {
       const limit = requestBytesOf(limitsOf, run.request_id, parts.requestBytes);
@@ -69,11 +79,11 @@ export function createRunStarter(parts: RunStarterParts) {
   function entryOf(
     run: NamedRun,
     traceparent: string,
-    parent: RunSpec['parent'],
+    { parent, spender }: Pick<RunSpec, 'parent' | 'spender'>,
     note: PendingNote,
   ): Entry<StartVerdict> {
     const { request_id: requestId, agent } = run;
-    const spec = JSON.stringify(specOf(run, parent));
+    const spec = JSON.stringify({ ...specOf(run, parent), spender });
     const digest = digestOf(run, parent);
     return {
       requestId,

@@ -1,5 +1,6 @@
 // The seam between the pure engine and its shell: the input of a turn, and what it wants written and done.
 // Must never hold code that runs.
+import type { Spender } from '../contract/budget.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
@@ -21,6 +22,8 @@ export interface RunSpec {
   conversation_id: string | null;
   /** `depth` of the first run is 0, that of its children is 1. */
   parent: { request_id: string; tag: string; depth: number } | null;
+  /** On whose budget its models are called; absent: it was started without a key. */
+  spender?: Spender | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }

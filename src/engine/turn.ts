@@ -160,7 +160,8 @@ async function commit(
   const texts = textsOf(parts, run, turn);
   const { folded } = turn;
   const context = turnContext(parts.spans, run, run.version + 1);
-  const prepared = await parts.preparer.prepare(scoped(run, folded.directives as Directive[]), context);
+  const directives = scoped(run, folded.directives as Directive[]);
+  const prepared = await parts.preparer.prepare(directives, context, run.spec.spender);
   const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);
   const jobs = jobsOf(open);

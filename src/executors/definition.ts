@@ -1,6 +1,7 @@
 // A directive type as the service sees it: how it is checked, and how it is executed.
 // Must never reach the journal or the queue: an executor gets a directive and returns a result.
 import type * as z from 'zod';
+import type { BudgetBreach, Spender } from '../contract/budget.ts';
 import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
@@ -41,12 +42,22 @@ export interface CandidateFailure {
   message: string;
 }
 
+/** What a budget lets a call go on with. */
+export interface CheaperModels {
+  readonly budget: string;
+  /** As the configuration names it. */
+  readonly alias: string;
+  readonly models: readonly string[];
+}
+
 /** The place of a directive in its chain of models. */
 export interface CandidateState {
   /** Index in `models` of the current model. */
   index: number;
   /** The models before it, in order. */
   history: readonly CandidateFailure[];
+  /** Where a budget had no room for the models that were chosen: those that answer instead, at the end of the chain. */
+  cheaper?: CheaperModels;
 }
 
 /** What an attempt writes down of a call that goes on at the other side, so that a later attempt asks for its end. */
@@ -69,6 +80,8 @@ export interface ExecutionContext {
   candidate: CandidateState;
   /** Whose it is; `default` where there are no tenants. */
   tenant: string;
+  /** On whose budget models are called; absent: it was submitted without a key. */
+  spender?: Spender | undefined;
   /** Counts executions of this directive, from 1. */
   attempt: number;
   /** Earlier attempts whose worker died. */
@@ -152,6 +165,10 @@ export interface Execution {
   pauseScope?: 'lane' | 'directive';
   /** Written directly before the terminal signal, when the result is a success and tokens were used. */
   usage?: SignalData<'ai.usage'>;
+  /** A budget has no room for the call: the next attempt is made with these models. `result` says which and why. */
+  cheaper?: CheaperModels;
+  /** A budget has no room for the call, whatever follows. */
+  breach?: BudgetBreach;
   /** The tool asks: the next attempt brings the answers. `result` is of no importance then. */
   asks?: AskedQuestions;
   /** Nothing was sent: the call was refused before it was made. */

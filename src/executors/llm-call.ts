@@ -12,11 +12,11 @@ import { generateAnswer } from '../llm/model-generation.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
 import { failure } from '../llm/model-failure.ts';
 import { turnOf } from '../llm/model-turn.ts';
-import type { ModelProviders } from '../llm/providers.ts';
-import { promptTokens } from '../llm/spent-tokens.ts';
+import { mostPromptTokens, promptTokens } from '../llm/spent-tokens.ts';
 import { type CheckOutput, type OutputSchema, readOutput, repairPrompt } from '../llm/structured-output.ts';
 import type { ToolNames } from '../llm/tool-names.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
+import { type BudgetOptions, type MostTokens, withinBudget } from './llm-budget.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
 import {
   type DescribeTool,
@@ -25,10 +25,9 @@ import {
   prepareRequest,
 } from './llm-request.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve } from './llm-reservation.ts';
-import { turnAttributes } from './model-attributes.ts';
+import { cheaperAttributes, turnAttributes } from './model-attributes.ts';
 
-export interface LlmOptions {
-  providers: ModelProviders;
+export interface LlmOptions extends BudgetOptions {
   limiter: ModelLimiter;
   describeTool: DescribeTool;
   schemas: SchemaChecks;
@@ -60,8 +59,22 @@ export async function callModel(
   const metadata = modelMetadata(directive, ref, context, options.providers);
   const prepared = await prepare(options, directive, context, ref, metadata);
   if ('error' in prepared) return refused(prepared.error, metadata);
+  const budgeted = {
+    ref,
+    context,
+    most: () => mostOf(prepared),
+    timeoutMs: longest(prepared),
+    mayChange: true,
+  };
+  const execution = await withinBudget(options, budgeted, async () => limitedCall(prepared, ask));
+  const span = { ...execution.span, ...cheaperAttributes(context) };
+  return { ...execution, span, metadata: { ...metadata, ...execution.metadata } };
+}
+
+async function limitedCall(prepared: Prepared, ask: Ask): Promise<Execution> {
+  const { options, ref } = prepared;
   const reservation = await reserve(options.limiter, ref, tokensOf(prepared));
-  if (!reservation.ok) return { ...refusedByLimit(ref, reservation), metadata };
+  if (!reservation.ok) return refusedByLimit(ref, reservation);
   const reply = await ask(prepared.call, prepared.request.names);
   const execution = reply.ok ? await answered(prepared, reply.answer) : await failed(prepared, reply);
   reservation.record(tokensIn(execution));
@@ -87,6 +100,20 @@ async function prepare(
   };
   const call = { model, ref, options: { ...request.options, headers: { traceparent } }, limits, signal };
   return { options, directive, ref, request, call, metadata };
+}
+
+/** A call that is made once more to repair its answer reads that answer, too. */
+function mostOf({ call, request, directive }: Prepared): MostTokens {
+  const { prompt, tools, responseFormat } = call.options;
+  const input = mostPromptTokens(prompt, [tools, responseFormat]);
+  const output = directive.max_tokens;
+  return request.checkOutput === null
+    ? { input, output }
+    : { input: 2 * input + 2 * output, output: 2 * output };
+}
+
+function longest({ call, request }: Prepared): number {
+  return request.checkOutput === null ? call.limits.timeoutMs : 2 * call.limits.timeoutMs;
 }
 
 /** An estimate of the most tokens that the call may take. */

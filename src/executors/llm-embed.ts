@@ -8,20 +8,19 @@ import { beginLimits, type CallLimits } from '../llm/call-limits.ts';
 import { batchesOf, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../llm/embedding.ts';
 import { failure, type ModelFailure, modelFailure } from '../llm/model-failure.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
-import type { ModelProviders } from '../llm/providers.ts';
-import { estimatedTokens, type SpentTokens } from '../llm/spent-tokens.ts';
+import { estimatedTokens, mostTextTokens, type SpentTokens } from '../llm/spent-tokens.ts';
 import {
   defineDirective,
   type DirectiveDefinition,
   type Execution,
   type ExecutionContext,
 } from './definition.ts';
+import { type BudgetOptions, withinBudget } from './llm-budget.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
 import { usageAttributes } from './model-attributes.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve, type Reserved } from './llm-reservation.ts';
 
-export interface EmbedOptions {
-  providers: ModelProviders;
+export interface EmbedOptions extends BudgetOptions {
   limiter: ModelLimiter;
 }
 
@@ -53,30 +52,47 @@ type Embedded =
   | { kind: 'failed'; failure: ModelFailure; batches: EmbeddedBatch[] };
 
 async function embed(
-  { providers, limiter }: EmbedOptions,
+  options: EmbedOptions,
   directive: LlmEmbed,
   context: ExecutionContext,
 ): Promise<Execution> {
+  const { providers } = options;
   const ref = modelOf(context);
   if ('error' in ref) return refused(ref.error);
   const metadata = modelMetadata(directive, ref, context, providers);
   const model = providers.embedding(ref);
   if ('error' in model) return refused(model.error, metadata);
-  const settings = providers.settings(ref.provider);
-  const timeoutMs = directive.timeout_ms ?? settings.timeoutMs;
-  const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
+  const timeoutMs = directive.timeout_ms ?? providers.settings(ref.provider).timeoutMs;
   const texts = typeof directive.texts === 'string' ? [directive.texts] : directive.texts;
+  const most = () => ({ input: texts.reduce((sum, text) => sum + 1 + mostTextTokens(text), 0), output: 0 });
+  const made = { model, ref, directive, timeoutMs, context, metadata };
+  const budgeted = { ref, context, most, timeoutMs, mayChange: false };
+  const execution = await withinBudget(options, budgeted, async () => embedTexts(options, made, texts));
+  return { ...execution, metadata: { ...metadata, ...execution.metadata } };
+}
+
+interface Embed extends Pick<Embedding, 'model' | 'ref' | 'directive' | 'timeoutMs'> {
+  readonly context: ExecutionContext;
+  readonly metadata: Record<string, unknown>;
+}
+
+async function embedTexts(
+  { providers, limiter }: EmbedOptions,
+  { context, metadata, ...call }: Embed,
+  texts: readonly string[],
+): Promise<Execution> {
+  const { ref, directive, timeoutMs } = call;
+  const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
   const { traceparent } = context;
   const startedAt = performance.now();
-  const embedded = await allBatches(
-    { model, ref, directive, limiter, limits, timeoutMs, traceparent },
-    texts,
-  );
+  const embedded = await allBatches({ ...call, limiter, limits, traceparent }, texts);
   limits.end(embedded.kind === 'failed');
-  if (embedded.kind === 'refusal') return { ...refusedByLimit(ref, embedded.refusal), metadata };
+  if (embedded.kind === 'refusal') return refusedByLimit(ref, embedded.refusal);
   if (embedded.kind === 'failed') {
     await noteFailure(limiter, ref, embedded.failure);
-    return failedExecution(embedded.failure, spentOn(embedded.batches), metadata);
+    const { failure: found, batches } = embedded;
+    const spent = spentOn(batches, found.mayHaveCost ? texts : []);
+    return failedExecution(found, spent, metadata);
   }
   const joined = joinEmbeddings(embedded.batches, {
     ref,
@@ -138,9 +154,11 @@ function stoppedBy({ ref, limits, timeoutMs }: Embedding): ModelFailure | null {
   return failure('timeout', `not all vectors arrived within ${timeoutMs} ms`, details);
 }
 
-function spentOn(batches: readonly EmbeddedBatch[]): SpentTokens | null {
-  const input_tokens = batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
-  return input_tokens === 0
-    ? null
-    : { input_tokens, output_tokens: 0, total_tokens: input_tokens, estimated: false };
+/** `lost`: texts of which nobody knows what a provider has taken for them; they are in no batch, or in the last one. */
+function spentOn(batches: readonly EmbeddedBatch[], lost: readonly string[] = []): SpentTokens | null {
+  const counted = batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
+  const most = lost.reduce((sum, text) => sum + estimatedTokens(text.length), 0);
+  const input_tokens = Math.max(counted, most);
+  if (input_tokens === 0) return null;
+  return { input_tokens, output_tokens: 0, total_tokens: input_tokens, estimated: lost.length > 0 };
 }

@@ -37,7 +37,7 @@ export function modelMetadata(
   context: ExecutionContext,
   providers: ModelProviders,
 ): Metadata {
-  const { history } = context.candidate;
+  const { history, cheaper } = context.candidate;
   const requested = directive.model
     ? { requested_model: directive.model }
     : { requested_alias: directive.model_alias };
@@ -46,6 +46,7 @@ export function modelMetadata(
     provider: ref.provider,
     ...requested,
     ...(history.length > 0 ? { fallbacks: history } : {}),
+    ...(cheaper === undefined ? {} : { budget: { name: cheaper.budget, cheaper: cheaper.alias } }),
     ...(providers.isScripted(ref.provider) ? { scripted: true } : {}),
   };
 }

@@ -4,6 +4,7 @@ import type { ModelTurn } from '../contract/model-turn.ts';
 import type { Usage } from '../contract/usage.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
+import type { ExecutionContext } from './definition.ts';
 
 export function turnAttributes(turn: ModelTurn): Attributes {
   return {
@@ -12,6 +13,15 @@ export function turnAttributes(turn: ModelTurn): Attributes {
     [ATTRIBUTE.timeToFirstChunk]: turn.first_chunk_ms === null ? undefined : turn.first_chunk_ms / 1_000,
     ...usageAttributes(turn.usage),
   };
+}
+
+/** Of a model that answers since a budget had no room for the one that was chosen. */
+export function cheaperAttributes({
+  candidate: { cheaper },
+}: Pick<ExecutionContext, 'candidate'>): Attributes {
+  return cheaper === undefined
+    ? {}
+    : { [ATTRIBUTE.budget]: cheaper.budget, [ATTRIBUTE.budgetAlias]: cheaper.alias };
 }
 
 /** null: the provider reported none. */

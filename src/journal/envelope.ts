@@ -1,5 +1,6 @@
 // What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
 // Must never be changed after acceptance.
+import type { Spender } from '../contract/budget.ts';
 import type { Directive } from '../contract/directive.ts';
 import { PACKED_RECORD } from './format.ts';
 
@@ -10,6 +11,8 @@ export interface Envelope {
   /** `provider:model` names that may serve it, first choice first; absent for directives without a model. */
   models?: readonly string[];
   traceparent: string;
+  /** On whose budget models are called; absent: it was submitted without a key. */
+  spender?: Spender;
 }
 
 /** Without the ids of its directive: the key and the job that hold the text name them. */

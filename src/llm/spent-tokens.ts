@@ -34,6 +34,26 @@ export function promptTokens(prompt: LanguageModelV4Prompt): number {
   return estimatedTokens(characters) + files * TOKENS_PER_FILE;
 }
 
+/** Bytes: what has fewer of them in a token is rare. */
+const BYTES_PER_TOKEN = 3;
+/** Roles, marks between messages, the provider's own frame. */
+const TOKENS_OF_A_FRAME = 16;
+
+/** More than a prompt takes, in nearly every language: for what must not be taken for less. `beside`: tools, formats. */
+export function mostPromptTokens(prompt: LanguageModelV4Prompt, beside: unknown): number {
+  let files = 0;
+  const text = JSON.stringify([prompt, beside], (key, value: unknown) => {
+    if (key !== 'data') return value;
+    files += 1;
+    return undefined;
+  });
+  return mostTextTokens(text) + files * TOKENS_PER_FILE + (prompt.length + 1) * TOKENS_OF_A_FRAME;
+}
+
+export function mostTextTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
 /** Counts that a stream reports while it runs; null as long as it has not. */
 export interface ReportedTokens {
   input: number | null;

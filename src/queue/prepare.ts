@@ -2,6 +2,7 @@
 // Must never write: what is prepared may still be refused.
 import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
+import type { Spender } from '../contract/budget.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
@@ -28,21 +29,26 @@ export interface Prepared {
 }
 
 export interface Preparer {
-  /** In the same order, in one trace. */
-  prepare(directives: readonly Directive[], traceparent: string): Promise<Prepared[]>;
+  /** In the same order, in one trace. `spender`: default: whoever calls. */
+  prepare(directives: readonly Directive[], traceparent: string, spender?: Spender): Promise<Prepared[]>;
 }
 
 const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
 
-/** `catalog`: what routing knows. */
+/** `catalog`: what routing knows. `caller`: on whose budget those who call spend. */
 export function createPreparer(
   catalog: Pick<Catalog, 'servers' | 'models'>,
   executeImmediately: ExecuteImmediately,
   spans: Spans = NO_SPANS,
+  caller: () => Spender | undefined = () => undefined,
 ): Preparer {
-  async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
+  async function prepareAll(
+    directives: readonly Directive[],
+    traceparent: string,
+    spender: Spender | undefined = caller(),
+  ): Promise<Prepared[]> {
     const routes = await routesOf(directives);
     const parent = spans.under(traceparent);
     return directives.map((directive, position) => {
@@ -50,7 +56,7 @@ export function createPreparer(
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      return { ...prepare(directive, context, route), span };
+      return { ...prepare(directive, context, route, spender), span };
     });
   }
 
@@ -70,10 +76,21 @@ export function createPreparer(
     return directives.map(routed);
   }
 
-  function prepare(directive: Directive, traceparent: string, route: Route | Result): Omit<Prepared, 'span'> {
+  function prepare(
+    directive: Directive,
+    traceparent: string,
+    route: Route | Result,
+    spender: Spender | undefined,
+  ): Omit<Prepared, 'span'> {
     const digest = contentDigest(directive);
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
-    const envelope: Envelope = { directive, lane, traceparent, ...(models ? { models } : {}) };
+    const envelope: Envelope = {
+      directive,
+      lane,
+      traceparent,
+      ...(models ? { models } : {}),
+      ...(spender && lane !== null ? { spender } : {}),
+    };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
     const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };

@@ -1,5 +1,7 @@
 // The settings of the direct client as the configuration of a process has them.
 // Must never hold a limit that the configuration does not name.
+import { currentSpender } from '../access/caller.ts';
+import { budgetSettings } from '../config/budgets.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
@@ -16,7 +18,7 @@ export interface ClientSettings {
 }
 
 export function clientOptions({ config, modules, preparer, onError }: ClientSettings): ClientOptions {
-  const { limits, mcpServers, providers, telemetry } = config;
+  const { budgets, limits, mcpServers, providers, telemetry } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
     ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
@@ -30,6 +32,8 @@ export function clientOptions({ config, modules, preparer, onError }: ClientSett
     maxDirectives: limits.batch,
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,
+    budgets: budgetSettings(budgets),
+    caller: currentSpender,
     traceUrl: telemetry.traceUrl,
     onError,
   };

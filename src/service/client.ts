@@ -7,7 +7,7 @@ import { createRunStore } from '../engine/run-store.ts';
 import { runView } from '../engine/core/run-view.ts';
 import type { CustomTypes } from '../contract/custom-directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import { type BudgetSettings, NO_BUDGETS } from '../contract/budget.ts';
+import { type BudgetSettings, NO_BUDGETS, type Spender } from '../contract/budget.ts';
 import { createBudgetList } from '../journal/budget-list.ts';
 import { createFollower, RECHECK_MS } from '../journal/follower.ts';
 import { createTenantRoom } from '../journal/tenant-room.ts';
@@ -44,6 +44,8 @@ export interface ClientOptions {
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
+  /** As in `RunStarterParts`. */
+  caller?: () => Spender | undefined;
   /** Those that are listed before a call was counted in them. Default: none. */
   budgets?: BudgetSettings;
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
@@ -102,7 +104,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     lanes,
     later: records.later,
     waits: createLaneWaits({ catalog, lanes }),
-    runs: runsOf(store, capacity, requestBytes),
+    runs: runsOf(store, capacity, options),
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     close: async () => {
@@ -143,14 +145,18 @@ function tracePageOf(template: string | null): TracePage {
   return template === null ? null : (traceId) => template.replaceAll('{trace_id}', traceId);
 }
 
-function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientRuns {
+function runsOf(
+  store: Store,
+  capacity: Capacity,
+  { requestBytes, caller }: Pick<ClientOptions, 'requestBytes' | 'caller'>,
+): ClientRuns {
   const { spans, limitsOf } = store;
   const { runs, journal } = store.records;
   return createRunClient({
     runs,
     log: journal.log,
     store: createRunStore(runs),
-    ...runAccess(store, { capacity, requestBytes }),
+    ...runAccess(store, { capacity, requestBytes, caller }),
     agents: store.catalog.agents,
     view: runView,
     spans,

@@ -12,6 +12,7 @@ import type { ModelLimiter } from '../llm/model-limiter.ts';
 import type { Adapters } from './adapters.ts';
 import type { Announced } from './announcer.ts';
 import type { Store } from './store.ts';
+import { budgetsOn } from './budgets.ts';
 
 /** The providers and aliases of this configuration. */
 export function configuredModels({ providers, models }: Pick<Config, 'providers' | 'models'>): ModelTable {
@@ -72,7 +73,8 @@ export function createModelRole(
     longestBlockMs: config.limits.pause_ms,
     onError,
   });
-  const parts = { providers, limiter, describeTool: catalog.describeTool, schemas };
+  const budgets = budgetsOn({ connection, keys }, config, table, onError);
+  const parts = { providers, limiter, describeTool: catalog.describeTool, schemas, ...budgets };
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   return {
     definitions: [llmStream, llmGenerate, llmEmbed].map((define) => define(parts)),

@@ -2,6 +2,7 @@
 // Must never take a turn.
 import { createRunNotifier } from '../engine/run-notifier.ts';
 import { createRunStarter } from '../engine/run-start.ts';
+import type { Spender } from '../contract/budget.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import type { Store } from './store.ts';
 
@@ -10,6 +11,8 @@ export interface RunAccessOptions {
   capacity: Capacity | null;
   /** As in `StoreOptions`. */
   requestBytes: number;
+  /** As in `RunStarterParts`. */
+  caller?: (() => Spender | undefined) | undefined;
 }
 
 export function runAccess({ records, queue, catalog, limitsOf }: Store, options: RunAccessOptions) {

@@ -5,6 +5,7 @@ import { requestField } from '../contract/tenant.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { currentSpender } from '../access/caller.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
@@ -219,7 +220,7 @@ function apiOn(
   shared: Shared,
   worker: WorkerRole | null,
 ): ApiRole {
-  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans);
+  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans, currentSpender);
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 

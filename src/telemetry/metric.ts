@@ -33,6 +33,7 @@ export const LABEL = {
   type: 'type',
   outcome: 'outcome',
   server: 'server',
+  budget: 'budget',
   agent: 'agent',
   status: 'status',
   code: 'code',

@@ -1,5 +1,6 @@
 // What is reported of an attempt: its wait, what became of it, the call of a model, the end of its directive.
 // Must never decide anything, nor read the clock for more than a report.
+import { modelsOf } from './model-candidate.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { Execution } from '../executors/definition.ts';
@@ -21,12 +22,15 @@ export interface AttemptReport {
 
 export function measureAttempt(
   { reports }: Reporting,
-  { envelope, lane, candidate }: Claimed,
+  claimed: Claimed,
   { execution, outcome, durationMs }: AttemptReport,
 ): void {
+  const { envelope, lane, candidate } = claimed;
   const errorType = errorTypeOf(outcome, execution);
   reports.meters.attempted({ lane, outcome: outcome.kind, errorType, durationMs });
-  const model = envelope.models?.[candidate.index];
+  const { breach } = execution;
+  if (breach !== undefined) reports.meters.heldBack(breach.budget, breach.onBreach);
+  const model = modelsOf(claimed)[candidate.index];
   if (model === undefined) return;
   const called = modelCallFacts(envelope.directive, model, { execution, durationMs });
   if (called !== null) reports.meters.modelCalled(called);

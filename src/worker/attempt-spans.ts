@@ -1,5 +1,6 @@
 // The spans of an attempt: `process {lane}`, and in it the call that was made.
 // Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
+import { modelsOf } from './model-candidate.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
@@ -95,11 +96,8 @@ function callSpan(
   return { place, name: operation.name, kind: 'client', startedAt, endedAt, attributes, error };
 }
 
-function modelOf({
-  envelope: { models },
-  candidate,
-}: Pick<Claimed, 'envelope' | 'candidate'>): string | null {
-  return models?.[candidate.index] ?? null;
+function modelOf(claimed: Pick<Claimed, 'envelope' | 'candidate'>): string | null {
+  return modelsOf(claimed)[claimed.candidate.index] ?? null;
 }
 
 function processSpan(

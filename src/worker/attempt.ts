@@ -23,6 +23,7 @@ import { logIds } from './log-ids.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record } from './record.ts';
+import { modelsOf } from './model-candidate.ts';
 import { unrecordable } from './recordable.ts';
 import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
 import { endLost } from './lost-attempt.ts';
@@ -187,7 +188,9 @@ async function recordInAnyCase(
   }
 }
 
-function placeInChain({ envelope: { models = [] }, candidate, granted }: Claimed) {
+function placeInChain(claimed: Claimed) {
+  const { candidate, granted } = claimed;
+  const models = modelsOf(claimed);
   return {
     model: models[candidate.index] ?? null,
     nextModel: models[candidate.index + 1] ?? null,

@@ -9,6 +9,7 @@ import type { ClaimRef } from '../journal/journal.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from './durably.ts';
+import { modelsOf } from './model-candidate.ts';
 import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
@@ -90,14 +91,17 @@ function withUnreported(execution: Execution, reporter: Reporter): Execution {
 }
 
 function contextFor(
-  { envelope, lane, candidate, attempt, granted, origin, claim: ref }: Claimed,
+  claimed: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
 ): ExecutionContext {
+  const { envelope, lane, candidate, attempt, granted, origin, claim: ref } = claimed;
+  const { index, history, cheaper } = candidate;
   return {
     lane,
-    models: envelope.models ?? [],
-    candidate: { index: candidate.index, history: candidate.history },
+    models: modelsOf(claimed),
+    candidate: { index, history, ...(cheaper === undefined ? {} : { cheaper }) },
+    spender: envelope.spender,
     tenant: tenantOf(ref.requestId),
     attempt,
     redeliveries: granted.redeliveries,

@@ -2,8 +2,8 @@
 // Must never be read by the journal, to which it is an opaque text.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
-import type { CandidateState } from '../executors/definition.ts';
-import type { Granted } from './claimed.ts';
+import type { CandidateState, CheaperModels } from '../executors/definition.ts';
+import type { Claimed, Granted } from './claimed.ts';
 
 /** The counts of the directive when this candidate began: later ones belong to this candidate. */
 export interface CandidateRecord extends CandidateState {
@@ -19,6 +19,26 @@ export function candidateOf({ stage }: Pick<Granted, 'stage'>): CandidateRecord 
   return stage === '' ? FIRST : (JSON.parse(stage) as CandidateRecord);
 }
 
+/** The models that may serve it, first choice first; those that a budget lets it go on with come last. */
+export function modelsOf({
+  envelope,
+  candidate,
+}: Pick<Claimed, 'envelope' | 'candidate'>): readonly string[] {
+  const { models = [] } = envelope;
+  return candidate.cheaper === undefined ? models : [...models, ...candidate.cheaper.models];
+}
+
+/** The first of the cheaper models, after a budget had no room for the one before. */
+export function candidateInstead(
+  before: Pick<Claimed, 'envelope' | 'candidate' | 'granted'>,
+  model: string,
+  error: ErrorEnvelope,
+  cheaper: CheaperModels,
+): CandidateRecord {
+  const next = candidateAfter(before.candidate, before.granted, model, error);
+  return { ...next, index: before.envelope.models?.length ?? 0, cheaper };
+}
+
 /** The next candidate, after `model` was given up with `error`; that failure still counts for `model`. */
 export function candidateAfter(
   candidate: CandidateRecord,
@@ -32,5 +52,6 @@ export function candidateAfter(
     failures: failures + 1,
     released,
     history: [...candidate.history, given],
+    ...(candidate.cheaper === undefined ? {} : { cheaper: candidate.cheaper }),
   };
 }

@@ -7,7 +7,7 @@ import { errorResult, type Result } from '../contract/result.ts';
 import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
 import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
-import type { AskedQuestions, Execution } from '../executors/definition.ts';
+import type { AskedQuestions, CheaperModels, Execution } from '../executors/definition.ts';
 
 /** Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. */
 export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
@@ -15,8 +15,8 @@ export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
 export type Outcome =
   | { kind: 'end'; result: Result }
   | { kind: 'retry'; error: ErrorEnvelope; delayMs: number }
-  /** The next attempt is another model's, at once. */
-  | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
+  /** The next attempt is another model's, at once. `cheaper`: of these, which a budget goes on with. */
+  | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string; cheaper?: CheaperModels }
   /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
   | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason; detail?: string }
   /** The tool asks: the next attempt is made with the answers, or when the time for them is up. */
@@ -179,7 +179,11 @@ function fallbackOf(
   { execution, model, nextModel, remainingMs }: OutcomeFacts,
   error: ErrorEnvelope,
 ): Outcome | null {
-  if (!execution.unavailable || model === null || nextModel === null || remainingMs <= 0) return null;
+  if (model === null || remainingMs <= 0) return null;
+  const { cheaper } = execution;
+  const [to] = cheaper?.models ?? [];
+  if (cheaper !== undefined && to !== undefined) return { kind: 'fallback', error, from: model, to, cheaper };
+  if (!execution.unavailable || nextModel === null) return null;
   return { kind: 'fallback', error, from: model, to: nextModel };
 }
 

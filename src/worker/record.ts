@@ -26,7 +26,7 @@ import { withdrawTask } from './left-task.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
-import { candidateAfter } from './model-candidate.ts';
+import { candidateAfter, candidateInstead } from './model-candidate.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
@@ -275,15 +275,24 @@ function isSaid(failures: number): boolean {
 async function recordFallback(
   parts: AttemptParts,
   claimed: Claimed,
-  { error, from, to }: Extract<Outcome, { kind: 'fallback' }>,
+  { error, from, to, cheaper }: Extract<Outcome, { kind: 'fallback' }>,
   made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, digest, granted } = claimed;
-  const stage = JSON.stringify(candidateAfter(claimed.candidate, granted, from, error));
+  const candidate =
+    cheaper === undefined
+      ? candidateAfter(claimed.candidate, granted, from, error)
+      : candidateInstead(claimed, from, error, cheaper);
+  const stage = JSON.stringify(candidate);
   const lane = laneOf(to) ?? claimed.lane;
   const signal = retrySignal(claimed, error, 0, {
     ...made.metadata,
-    fallback: { from, to, reason: error.type },
+    fallback: {
+      from,
+      to,
+      reason: error.type,
+      ...(cheaper === undefined ? {} : { budget: cheaper.budget, cheaper: cheaper.alias }),
+    },
   });
   const verdict = await durably(parts, () => parts.records.journal.retry(ref, 0, [signal], { stage, lane }));
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);

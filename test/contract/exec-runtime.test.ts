@@ -1,5 +1,6 @@
 // Parity with the upstream runtime's execution of model directives: order, counts, metadata, failures.
 // Must never read anything but the log of a request: what is not there was not reported.
+import { NO_MODEL_BUDGETS } from '../../src/contract/budget.ts';
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
@@ -29,6 +30,8 @@ import { useRedis } from '../support/shared.ts';
 
 const redis = useRedis();
 
+const NO_BUDGET = { budgets: NO_MODEL_BUDGETS, modelsOf: () => [] };
+
 /** A pipeline with a worker that calls the given providers. */
 async function openModels(providers: ModelProviders): Promise<Pipeline> {
   const open = await openPipeline(redis.url);
@@ -37,7 +40,13 @@ async function openModels(providers: ModelProviders): Promise<Pipeline> {
     aliases: new Map([['fast', ['p:m']]]),
   });
   const schemas = createSchemaChecks();
-  const options = { providers, limiter: recordingLimiter(), describeTool: async () => null, schemas };
+  const options = {
+    providers,
+    limiter: recordingLimiter(),
+    describeTool: async () => null,
+    schemas,
+    ...NO_BUDGET,
+  };
   await open.startWorker(() => Promise.reject(new Error('no tools here')), {
     definitions: [llmStream(options), llmGenerate(options), llmEmbed(options)],
     lanes: ['llm.p'],

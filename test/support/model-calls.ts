@@ -1,5 +1,6 @@
 /** The executors of model directives on real provider clients, without a journal: their reports and results.
  *  It must never reach a provider that the test did not start. */
+import { type ModelBudgets, NO_MODEL_BUDGETS } from '../../src/contract/budget.ts';
 import { completeDirective, parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
 import type { ModelTurn } from '../../src/contract/model-turn.ts';
@@ -77,6 +78,7 @@ export interface CallResult {
 }
 
 export interface CallSetup {
+  budgets?: ModelBudgets;
   providers: ModelProviders;
   limiter?: ReturnType<typeof recordingLimiter>;
   tools?: Readonly<Record<string, DescribedTool>>;
@@ -113,7 +115,8 @@ export async function call(fields: Fields, setup: CallSetup): Promise<CallResult
   };
   const describeTool = async (name: string) => tools[name] ?? null;
   const schemas = createSchemaChecks({ limitMs: setup.schemaLimitMs ?? 20_000 });
-  const options = { providers, limiter, describeTool, schemas };
+  const budgeted = { budgets: setup.budgets ?? NO_MODEL_BUDGETS, modelsOf: () => ['p:cheap'] };
+  const options = { providers, limiter, describeTool, schemas, ...budgeted };
   const registry = createRegistry([llmStream(options), llmGenerate(options), llmEmbed(options)]);
   const definition = registry.queued(fields.type);
   if (!definition) throw new Error(`no executor of ${fields.type}`);

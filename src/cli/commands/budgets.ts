@@ -57,6 +57,6 @@ function moneyText(money: number): string {
 }
 
 function footOf({ budgets: listed, day, time_zone: zone, resets_at: resetsAt }: BudgetListing): string {
-  const what = listed.length === 0 ? 'There is no budget.' : `${day}.`;
+  const what = listed.length === 0 ? 'There is no budget: `budgets` of adjutant.json makes some.' : `${day}.`;
   return `${what} The day ends at ${instantText(resetsAt, 'minutes')} UTC (midnight in ${oneLine(zone, 64)}).`;
 }

@@ -30,6 +30,9 @@ export interface NewKeyOptions {
   readonly models?: string[];
   readonly perMinute?: number;
   readonly perDay?: number;
+  readonly tokensPerDay?: number;
+  /** Millionths of a US dollar. */
+  readonly moneyPerDay?: number;
   /** As in `30d`, `12h` or an instant. */
   readonly expires?: string;
 }
@@ -38,13 +41,15 @@ export interface NewKeyOptions {
 export async function createKey(
   { keys, terminal, json }: KeyInvocation,
   name: string,
-  { expires, scopes, perMinute, perDay, ...allowed }: NewKeyOptions,
+  { expires, scopes, perMinute, perDay, tokensPerDay, moneyPerDay, ...allowed }: NewKeyOptions,
   now: number = Date.now(),
 ): Promise<ExitCode> {
   const expiresAt = expires === undefined ? {} : { expires_at: instantOf(expires, now) };
   const budget = {
     ...(perMinute === undefined ? {} : { per_minute: perMinute }),
     ...(perDay === undefined ? {} : { per_day: perDay }),
+    ...(tokensPerDay === undefined ? {} : { tokens_per_day: tokensPerDay }),
+    ...(moneyPerDay === undefined ? {} : { money_per_day: moneyPerDay }),
   };
   const body: SubmittedKey = {
     name,
@@ -141,6 +146,8 @@ function keyRow(key: AccessKey): string[] {
   );
   if (key.per_minute !== undefined) limits.push(`${key.per_minute} a minute`);
   if (key.per_day !== undefined) limits.push(`${key.per_day} a day`);
+  if (key.tokens_per_day !== undefined) limits.push(`${key.tokens_per_day} tokens a day`);
+  if (key.money_per_day !== undefined) limits.push(`${(key.money_per_day / 1_000_000).toFixed(2)} USD a day`);
   return [
     key.id,
     oneLine(key.name, 64),

@@ -20,6 +20,8 @@ describe('an empty configuration', () => {
       tokenKeys: [],
       access: {},
       tenants: new Map(),
+      search: { enabled: true },
+      budgets: { time_zone: 'UTC', rules: new Map() },
       adminKey: null,
       insecure: false,
       mcp: { keys_from: [] },

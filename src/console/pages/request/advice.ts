@@ -47,6 +47,10 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
   worker_lost: ['Four workers died one after the other.', 'Find out why they die, then redrive.'],
   denied: ['The call was denied by a person or the policy.', 'Nothing, or change `policies.approvals`.'],
   approval_expired: ['Nobody decided in time.', 'Decide earlier, or raise `policies.approval_timeout_ms`.'],
+  budget_spent: [
+    'A budget of the day has no room for the call of the model.',
+    'Redrive it after `resets_at`, or raise the limit of the rule in `budgets`.',
+  ],
   budget_exceeded: [
     'The run met a limit of calls, tokens or cost.',
     'Raise the limit, or use `"budget": "ask"`.',
