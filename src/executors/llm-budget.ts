@@ -80,7 +80,7 @@ const MILLIONTHS = 1_000_000;
 type Counts = { input_tokens: number; output_tokens: number; total_tokens: number; estimated?: boolean };
 
 /** null: nobody knows, or nobody believes it, so that it counts as reserved. */
-export function spentBy(execution: Execution, price: ModelPrice | null): Spending | null {
+function spentBy(execution: Execution, price: ModelPrice | null): Spending | null {
   const { result, usage, metadata = {}, unsent, unreached } = execution;
   if (unsent === true || unreached === true) return { tokens: 0, money: 0 };
   const counts = (usage ?? metadata['usage_so_far']) as Counts | undefined;
