@@ -17,6 +17,8 @@ export interface Owner {
   readonly models: string[] | null;
   readonly perMinute: number | null;
   readonly perDay: number | null;
+  readonly tokensPerDay: number | null;
+  readonly moneyPerDay: number | null;
 }
 
 type Template = ScheduleView['template'];
@@ -24,14 +26,14 @@ type Template = ScheduleView['template'];
 /** null: nobody was asked for a key. */
 export function ownerOf(caller: Principal | null): Owner | null {
   if (caller === null) return null;
-  const { id, name, perMinute, perDay } = caller;
+  const { id, name, perMinute, perDay, tokensPerDay, moneyPerDay } = caller;
   const copied = (patterns: Patterns): string[] | null => (patterns === null ? null : [...patterns]);
   const rights = {
     tools: copied(caller.tools),
     agents: copied(caller.agents),
     models: copied(caller.models),
   };
-  return { id, name, ...rights, perMinute, perDay };
+  return { id, name, ...rights, perMinute, perDay, tokensPerDay, moneyPerDay };
 }
 
 /** A token is not asked for again: it lives for minutes, and its rights stay as they were. */

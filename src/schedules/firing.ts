@@ -20,6 +20,8 @@ export interface FiringParts {
   statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
   /** Why the owner may not fire this any more, in a sentence; null: it may. */
   forbidden(owner: ScheduleOwner, tenant: string, template: Template): Promise<string | null>;
+  /** What is submitted meanwhile is the owner's: its models are paid from its budget. Default: it is nobody's. */
+  onBehalf?<T>(owner: ScheduleOwner, tenant: string, work: () => Promise<T>): Promise<T>;
   /** Takes it from the budget of the owner. Throws the refusal. */
   spend(owner: ScheduleOwner, tenant: string, count: number): Promise<void>;
   /** How long a closed request of the tenant stays readable, milliseconds. */
@@ -108,7 +110,8 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
       const requestId = requestOf(schedule, instant.at);
       // A process that was stopped meanwhile must not submit what another one has long recorded.
       if (given.taken.isOver()) return false;
-      await sent(client, submittedAs(schedule, requestId));
+      const send = async (): Promise<unknown> => sent(client, submittedAs(schedule, requestId));
+      await (owner === null || parts.onBehalf === undefined ? send() : parts.onBehalf(owner, tenant, send));
       return await settle(begun, instant, given, { outcome: 'fired', requestId });
     } catch (error) {
       if (!(error instanceof DirectiveRefused)) throw error;

@@ -14,6 +14,8 @@ export const ownerSchema = z.object({
   models: z.array(z.string()).nullable(),
   perMinute: z.number().nullable(),
   perDay: z.number().nullable(),
+  tokensPerDay: z.number().nullable().default(null),
+  moneyPerDay: z.number().nullable().default(null),
 });
 
 export type ScheduleOwner = z.infer<typeof ownerSchema>;

@@ -2,7 +2,7 @@
 // Must never know how a directive is executed.
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { chargeCaller, currentCaller, currentSpender, guardClient } from '../access/caller.ts';
+import { chargeCaller, currentCaller, guardClient } from '../access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
 import { ownerOf } from '../access/schedule-rights.ts';
 import { allowedHosts } from '../api/allowed-host.ts';

@@ -1,5 +1,6 @@
 // Joins the loop that fires schedules with the store of a process.
 // Must never let a schedule fire with other rights than those of the key behind it.
+import { onBehalfOf } from '../access/caller.ts';
 import { createKeyBudget } from '../access/key-budget.ts';
 import { createKeyRecords } from '../access/key-records.ts';
 import { createOwnerCheck, ownerAsCaller } from '../access/schedule-rights.ts';
@@ -29,6 +30,10 @@ export function firingLoopOf(store: Store, options: ClientOptions): FiringLoop {
       return head?.status ?? 'none';
     },
     forbidden: createOwnerCheck(access.find),
+    onBehalf: async (owner, tenant, work) =>
+      new Promise((resolve, reject) => {
+        onBehalfOf(ownerAsCaller(owner, tenant), () => void work().then(resolve, reject));
+      }),
     spend: async (owner, tenant, count) => spend(ownerAsCaller(owner, tenant), count),
     closedMs: (tenant) => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs),
     onFiring: reports.meters.scheduleFired,

@@ -291,7 +291,7 @@ function storeParts(
 }
 
 function firingOn(store: Store, registry: Registry, settings: Omit<ClientSettings, 'preparer'>): Startable {
-  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans);
+  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans, currentSpender);
   return firingLoopOf(store, clientOptions({ ...settings, preparer }));
 }
 
