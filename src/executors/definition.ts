@@ -1,7 +1,7 @@
 // A directive type as the service sees it: how it is checked, and how it is executed.
 // Must never reach the journal or the queue: an executor gets a directive and returns a result.
 import type * as z from 'zod';
-import type { BudgetBreach, Spender } from '../contract/budget.ts';
+import type { Spender } from '../contract/budget.ts';
 import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
@@ -167,8 +167,6 @@ export interface Execution {
   usage?: SignalData<'ai.usage'>;
   /** A budget has no room for the call: the next attempt is made with these models. `result` says which and why. */
   cheaper?: CheaperModels;
-  /** A budget has no room for the call, whatever follows. */
-  breach?: BudgetBreach;
   /** The tool asks: the next attempt brings the answers. `result` is of no importance then. */
   asks?: AskedQuestions;
   /** Nothing was sent: the call was refused before it was made. */

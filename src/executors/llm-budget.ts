@@ -132,7 +132,6 @@ function heldBack(
   return {
     result: errorResult(error),
     unsent: true,
-    breach,
     ...(cheaper === null ? {} : { cheaper }),
     ...(asks === null ? {} : { asks }),
     span: { [ATTRIBUTE.budget]: breach.budget, [ATTRIBUTE.budgetAction]: breach.onBreach },

@@ -66,8 +66,6 @@ export interface Meters {
   attempted(facts: AttemptFacts): void;
   ended(facts: EndFacts): void;
   modelCalled(facts: ModelCallFacts): void;
-  /** A budget of the day had no room for a call of a model. */
-  heldBack(budget: string, onBreach: string): void;
   swept(what: 'enqueued' | 'ended'): void;
   archived(outcome: 'stored' | 'failed' | 'lost', count: number): void;
   scheduleFired(outcome: 'fired' | 'skipped' | 'failed' | 'missed', count: number): void;
@@ -109,8 +107,6 @@ export function beginAtZero(measure: Measure, { types }: Pick<KnownNames, 'types
   for (const metric of ['sweeperEnqueues', 'sweeperEnds'] as const) measure(metric, 0, NONE);
 }
 
-const OF_KEY = 'key.';
-
 export function createMeters(measure: Measure, known: Omit<KnownNames, 'types'>): Meters {
   const agentLabel = boundedNames(known.agents, 0);
   const modelLabel = boundedNames(known.models, MOST_OTHER_MODELS);
@@ -119,11 +115,6 @@ export function createMeters(measure: Measure, known: Omit<KnownNames, 'types'>)
     ...directiveMeters(measure),
     ...runMeters(measure, agentLabel),
     modelCalled: (facts) => measureModelCall(measure, facts, modelLabel, isNewest),
-    heldBack(budget, onBreach) {
-      // Budgets of rules have a bounded number of names; those of keys are one.
-      const name = budget.startsWith(OF_KEY) ? `${OF_KEY}*` : budget;
-      measure('budgetBreaches', 1, { [LABEL.budget]: name, [LABEL.outcome]: onBreach });
-    },
     reconnected: (server) => measure('mcpReconnects', 1, { [LABEL.server]: server }),
     answered({ method, route, status, durationMs }) {
       measure('httpDuration', durationMs / 1_000, {

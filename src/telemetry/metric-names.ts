@@ -150,13 +150,6 @@ const WORKER = reportedBy('worker', {
     labels: [LABEL.server],
     says: '1 = this worker is connected to the MCP server and knows its tools.',
   },
-  budgetBreaches: {
-    kind: 'counter',
-    name: 'adjutant.budget.breaches',
-    unit: '{call}',
-    labels: [LABEL.budget, LABEL.outcome],
-    says: 'Calls of models that a [budget](budgets.md) of the day had no room for; `outcome` is what followed: `stop`, `ask`, `cheaper`.',
-  },
   mcpReconnects: {
     kind: 'counter',
     name: 'adjutant.mcp.reconnects',

@@ -33,7 +33,6 @@ export const LABEL = {
   type: 'type',
   outcome: 'outcome',
   server: 'server',
-  budget: 'budget',
   agent: 'agent',
   status: 'status',
   code: 'code',

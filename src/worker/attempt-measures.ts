@@ -28,8 +28,6 @@ export function measureAttempt(
   const { envelope, lane, candidate } = claimed;
   const errorType = errorTypeOf(outcome, execution);
   reports.meters.attempted({ lane, outcome: outcome.kind, errorType, durationMs });
-  const { breach } = execution;
-  if (breach !== undefined) reports.meters.heldBack(breach.budget, breach.onBreach);
   const model = modelsOf(claimed)[candidate.index];
   if (model === undefined) return;
   const called = modelCallFacts(envelope.directive, model, { execution, durationMs });
