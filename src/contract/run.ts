@@ -9,6 +9,7 @@ import {
   toolPatternSchema,
 } from './agent-definition.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
+import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, laterFields } from './later.ts';
 import { messageSchema } from './message.ts';
 import { answeredBySchema } from './tool-question.ts';
 import { submittedMetadataSchema } from './tags.ts';
@@ -47,11 +48,14 @@ export const startRunBodySchema = z
     conversation_id: identifierSchema.optional(),
     overrides: runOverridesSchema.prefault({}),
     metadata: submittedMetadataSchema,
+    ...laterFields,
   })
   .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
     path: ['query'],
     message: 'either query or messages is required, not both',
-  });
+  })
+  .refine(hasOneBegin, LATER_RULE)
+  .meta(LATER_RULE_JSON);
 
 export const RUN_STATUSES = [
   'pending',
@@ -153,6 +157,8 @@ export const runViewSchema = z.object({
   started_at: instantSchema.nullable(),
   ended_at: instantSchema.nullable(),
   deadline_at: instantSchema.nullable(),
+  /** It has not begun, and may begin from then on; absent: it has begun, or may. */
+  begins_at: instantSchema.optional(),
 });
 
 export type RunOverrides = z.infer<typeof runOverridesSchema>;

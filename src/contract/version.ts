@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6528bfec94a3c62ab5d25fbecc5c7854aa5a965c89a08eebc0da47d2d55a6873';
+export const CONTRACT_SHA256 = '7220cbe3b5979f2368e5634e41e646b9ec363ec5e2f9d131de1b15e72cbe6397';

@@ -1,6 +1,7 @@
 // The first turn of a run: its agent, its tools, its place in the conversation; or why it cannot begin.
 // Must never begin a run while an earlier run of its conversation is under way.
 import { ownId, scopedAs } from '../contract/tenant.ts';
+import { expiredError } from '../contract/cancellation.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
@@ -31,8 +32,16 @@ export async function begin(parts: BeginningParts, run: StoredRun): Promise<Begi
   if (!agent) return refused(parts, run, await unknownAgent(parts, spec.agent));
   const cancelled = run.signals.find(({ type }) => type === 'ai.request.cancel_requested');
   if (cancelled) return refused(parts, run, { reason: 'cancelled', message: 'cancelled before it began' });
+  const { begin: set, now } = run;
+  if (set !== null && set.at > now) return { kind: 'waiting', until: set.at };
+  if (set?.by != null && set.by <= now) return refused(parts, run, tooLate(set.by - set.at));
   if (spec.conversation_id === null) return begun(parts, run, agent, spec);
   return inTurn(parts, run, agent, spec.conversation_id);
+}
+
+function tooLate(startByMs: number): RunFailure {
+  const { type: reason, message, details } = expiredError(startByMs);
+  return { reason, message, details };
 }
 
 async function unknownAgent({ agents }: BeginningParts, name: string): Promise<RunFailure> {
@@ -89,7 +98,7 @@ async function inTurn(
     return refused(parts, run, { reason: 'deadline', message: 'the conversation was not free in time' });
   if (policy === 'interrupt')
     await parts.interrupt(entry.active, `interrupted by the request "${ownId(requestId)}"`);
-  return { kind: 'waiting', until };
+  return { kind: 'waiting', until: Math.min(until, run.begin?.by ?? Infinity) };
 }
 
 /** Checks only what a run needs in order to begin. */

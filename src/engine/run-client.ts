@@ -181,6 +181,9 @@ export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
     started_at: null,
     ended_at,
     deadline_at: null,
+    ...(run.begin !== null && run.begin.at > run.now
+      ? { begins_at: new Date(run.begin.at).toISOString() }
+      : {}),
   };
 }
 

@@ -6,9 +6,11 @@ import type { Spender } from '../contract/budget.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
+import { isTooFar, type Later, laterOf } from '../contract/later.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
+import type { Announcement } from '../journal/journal.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
 import { passingRunRefusal } from '../queue/passing-request.ts';
@@ -60,9 +62,13 @@ export function createRunStarter(parts: RunStarterParts) {
     if (agent === null) return { ok: false, refusal: await unknownAgent(run.agent) };
     // A child is not refused: it gets its agent's limits, even if its parent asked for more.
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
+    if (isTooFar(run, Date.now()))
+      errors.push({ path: 'run_at', message: 'must be within 365 days from now' });
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
-    const entries = { requestId: run.request_id, ids: [RUN_ENTRY] };
-    const leave = await capacity?.reserve(new Map([[RUN_LANE, 1]]), entries);
+    const when = laterOf(run)?.when ?? null;
+    const begins = new Map(when === null ? [] : [[RUN_ENTRY, when]]);
+    const entries = { requestId: run.request_id, ids: [RUN_ENTRY], begins };
+    const leave = await capacity?.reserve(new Map([[when === null ? RUN_LANE : '', 1]]), entries);
     const note = notes.noteOf(run.request_id, { under: traceparent, prepared: [] });
     const verdict = await entrance
       .enter(entryOf(run, traceparent, { parent, spender }, note))
@@ -85,11 +91,12 @@ export function createRunStarter(parts: RunStarterParts) {
     const { request_id: requestId, agent } = run;
     const spec = JSON.stringify({ ...specOf(run, parent), spender });
     const digest = digestOf(run, parent);
+    const later = laterOf(run);
     return {
       requestId,
-      announcements: [{ id: RUN_ENTRY, afterMs: FIRST_LOOK_MS }, ...note.announcements],
-      accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent }, together),
-      jobsOf: (verdict) => firstTurn(requestId, verdict),
+      announcements: [ownAnnouncement(later), ...note.announcements],
+      accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent, later }, together),
+      jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
       onlyLane: RUN_LANE,
     };
   }
@@ -102,6 +109,16 @@ export function createRunStarter(parts: RunStarterParts) {
   }
 
   return { start };
+}
+
+function ownAnnouncement(later: Later | null): Announcement {
+  const announcement = { id: RUN_ENTRY, afterMs: Math.min(FIRST_LOOK_MS, later?.startByMs ?? Infinity) };
+  return later?.when ? { ...announcement, later: { when: later.when, lane: RUN_LANE } } : announcement;
+}
+
+/** What begins later has no job before. */
+function noneOf(_requestId: string, { kind }: StartVerdict): LaneJob[] | null {
+  return kind === 'started' || kind === 'existing' ? [] : null;
 }
 
 /** A run that has begun before is woken by what it waits for. */

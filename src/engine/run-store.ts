@@ -3,6 +3,7 @@
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews, WithAcceptance } from '../journal/journal.ts';
+import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
 import type {
   CommitVerdict,
@@ -24,6 +25,8 @@ export interface StoredRun {
   endedAt: number | null;
   traceparent: string;
   agent: string;
+  /** Its caller said when it begins; null: nobody did, or it has begun. */
+  begin: RecordedBegin | null;
   spec: RunSpec;
   /** The stored spec, JSON. */
   specText: string;
@@ -94,6 +97,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
     return {
       ...facts,
+      begin: null,
       spec: { ...spec, started_at: startedAt },
       specText: known.spec,
       hasSetup: true,
@@ -146,7 +150,9 @@ async function storedRun(requestId: string, reading: RunReading, whole: WholeRes
     endedAt,
     traceparent,
     agent,
-    spec: { ...spec, started_at: createdAt },
+    begin: reading.begin,
+    // Its deadline counts from when it might begin.
+    spec: { ...spec, started_at: reading.begin?.at ?? createdAt },
     specText,
     hasSetup,
     document,
@@ -163,6 +169,14 @@ function textsOf({ spec, document }: Held): Pick<RunReading, 'spec' | 'document'
 
 /** As run-read answers before anything else has happened to the run. */
 function beginningOf(beginning: RunBeginning): RunReading {
-  const nothingElse = { version: 0, endedAt: null, inboxBytes: 0, more: false, document: '', signals: [] };
+  const nothingElse = {
+    version: 0,
+    begin: null,
+    endedAt: null,
+    inboxBytes: 0,
+    more: false,
+    document: '',
+    signals: [],
+  };
   return { ...nothingElse, ...beginning, status: 'pending', createdAt: beginning.now };
 }

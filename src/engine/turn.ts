@@ -5,6 +5,7 @@ import type { Directive } from '../contract/directive.ts';
 import { LEFT_ALONE_MS } from '../journal/format.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Announcement } from '../journal/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
@@ -20,7 +21,7 @@ import {
 } from '../queue/prepare.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
-import { RUN_ENTRY, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
+import { RUN_ENTRY, RUN_LANE, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
@@ -41,6 +42,7 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   preparer: Preparer;
   entrance: Entrance;
   index: SweepIndex;
+  later: Pick<LaterIndex, 'drop'>;
   waker: RunWaker;
   logger: Logger;
   reports: Reports;
@@ -226,6 +228,9 @@ async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: F
     parts.logger[level]({ ...requestField(requestId), ...details }, message);
   await enqueueWake(parts, run, document.wake_at).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
+  // It was cancelled before it began.
+  if (run.begin !== null && run.begin.at > run.now)
+    await parts.later.drop({ requestId, id: RUN_ENTRY }, RUN_LANE, 0);
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }
 

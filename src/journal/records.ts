@@ -111,7 +111,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
 }
 
 /** As include-accept.lua writes it. */
-function recordedBegin(text: string | undefined): RecordedBegin | null {
+export function recordedBegin(text: string | undefined): RecordedBegin | null {
   const [at, by] = text?.split(' ') ?? [];
   return at === undefined ? null : { at: Number(at), by: by === undefined || by === '-' ? null : Number(by) };
 }

@@ -6,6 +6,7 @@ import {
   NO_TENANT_LIMITS,
   requestBytesOf,
 } from '../contract/tenant-limits.ts';
+import type { Later } from '../contract/later.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type WithAcceptance,
 } from './journal.ts';
 import type { KeySpace } from './keys.ts';
+import { type RecordedBegin, recordedBegin } from './records.ts';
 import type { PieceSize } from './signal-log.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 import { writeSignal } from './stored-signal.ts';
@@ -41,6 +43,8 @@ export interface NewRun {
   /** JSON. */
   spec: string;
   traceparent: string;
+  /** Default: it begins at once. */
+  later?: Later | null;
 }
 
 export type StartVerdict =
@@ -70,6 +74,8 @@ export interface RunReading {
   spec: string;
   /** JSON; '' where the reader holds this version, or before the first turn. */
   document: string;
+  /** Its caller said when it begins; null: nobody did. */
+  begin: RecordedBegin | null;
   /** JSON, in the order of the log; null: it is not there any more. */
   signals: (string | null)[];
 }
@@ -142,6 +148,8 @@ export interface RunHead {
   /** Entries of the outbox that are not done. */
   outbox: number;
   changedAt: number;
+  /** As in `RunReading`. */
+  begin: RecordedBegin | null;
 }
 
 export type RunJournal = ReturnType<typeof createRunJournal>;
@@ -156,11 +164,12 @@ export function createRunJournal(options: RunJournalOptions) {
 
   /** `together`: absent = the caller announces and enqueues. */
   async function start(
-    { requestId, digest, agent, spec, traceparent }: NewRun,
+    { requestId, digest, agent, spec, traceparent, later }: NewRun,
     together?: WithAcceptance,
   ): Promise<StartVerdict> {
     const first = [digest, agent, spec, traceparent, mostBytes(requestId), keys.engines];
-    const args = [...first, ...announced(together)];
+    const begins = later ? `${later.when ?? '-'} ${later.startByMs ?? '-'}` : '';
+    const args = [...first, begins, ...announced(together)];
     const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
@@ -245,12 +254,12 @@ export function createRunJournal(options: RunJournalOptions) {
   return { start, read, commit, send, head, sentSequence, traceparent };
 }
 
-const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at'].map(
+const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at', 'begin'].map(
   (attribute) => `@run|${attribute}`,
 );
 
 function runHead(values: readonly (string | null)[]): RunHead | null {
-  const [version, status, inbox, wakeAt, outbox, changedAt] = values;
+  const [version, status, inbox, wakeAt, outbox, changedAt, begin] = values;
   if (version === null || version === undefined) return null;
   return {
     version: Number(version),
@@ -260,16 +269,30 @@ function runHead(values: readonly (string | null)[]): RunHead | null {
     wakeAt: wakeAt ? Number(wakeAt) : null,
     outbox: Number(outbox ?? 0),
     changedAt: Number(changedAt),
+    begin: recordedBegin(begin ?? undefined),
   };
 }
 
 /** Where the signals begin in the reply of run-read. */
-const FIRST_SIGNAL = 12;
+const FIRST_SIGNAL = 13;
 
 function reading(reply: ScriptReply): RunReading | null {
   if (reply[0] === 'unknown') return null;
-  const [, version, status, now, createdAt, endedAt, traceparent, agent, inboxBytes, more, spec, document] =
-    reply;
+  const [
+    ,
+    version,
+    status,
+    now,
+    createdAt,
+    endedAt,
+    traceparent,
+    agent,
+    inboxBytes,
+    more,
+    spec,
+    document,
+    begin,
+  ] = reply;
   return {
     version: Number(version),
     status: status as RunStatus,
@@ -282,6 +305,7 @@ function reading(reply: ScriptReply): RunReading | null {
     more: more === 1,
     spec: String(spec),
     document: String(document),
+    begin: recordedBegin(String(begin ?? '') || undefined),
     signals: reply.slice(FIRST_SIGNAL).map(signalText),
   };
 }

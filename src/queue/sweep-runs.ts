@@ -2,13 +2,15 @@
 // Must never take a turn, nor end a run: only an engine does.
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
+import type { LaterIndex } from '../journal/later-index.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import type { SayRunWait } from './sweep-waits.ts';
-import { WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
+import { RUN_LANE, WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 
 export interface RunSweepParts {
   runs: RunJournal;
   index: SweepIndex;
+  later: Pick<LaterIndex, 'park'>;
   waker: RunWaker;
   /** Default: nobody counts runs. */
   activity?: Pick<RunActivityIndex, 'note'>;
@@ -22,6 +24,8 @@ export interface RunSweepParts {
 export type RunDecision =
   | { kind: 'forget' }
   | { kind: 'missing'; at: number }
+  /** It begins then. */
+  | { kind: 'park'; at: number }
   /** `wake`: now. `wakeAhead`: at this instant, which is too near for another look. */
   | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
 
@@ -38,6 +42,9 @@ export function runDecision(
   if (head === null)
     return entry.missedBefore ? { kind: 'forget' } : { kind: 'missing', at: now + MISSING_GRACE_MS };
   if (head.ended && head.outbox === 0) return { kind: 'forget' };
+  // Somebody may have asked for its end.
+  if (head.status === 'pending' && !head.unread && head.begin !== null && head.begin.at > now)
+    return { kind: 'park', at: head.begin.at };
   const wakeAt = head.ended ? null : head.wakeAt;
   const due = wakeAt !== null && wakeAt <= now;
   const wake = head.unread || head.outbox > 0 || head.status === 'pending' || due;
@@ -48,7 +55,7 @@ export function runDecision(
   return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, waker, activity, changed, sayRunWait }: RunSweepParts) {
+export function createRunSweep({ runs, index, later, waker, activity, changed, sayRunWait }: RunSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
@@ -57,6 +64,7 @@ export function createRunSweep({ runs, index, waker, activity, changed, sayRunWa
       return index.forget(entry);
     }
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
+    if (decision.kind === 'park') return later.park(entry, RUN_LANE, decision.at);
     changed?.(entry.requestId);
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);

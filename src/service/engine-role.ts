@@ -69,7 +69,7 @@ function turnOf(
   { core, preparer, requestBytes, logger }: EngineRoleOptions,
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
-  const { runs, conversations, index, payloads } = records;
+  const { runs, conversations, index, later, payloads } = records;
   const { entrance, canceller, waker, wakeRun, notes } = queue;
   const { agents, toolsOf } = catalog;
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
@@ -93,6 +93,7 @@ function turnOf(
     activity: records.activity,
     entrance,
     index,
+    later,
     waker,
     spans,
     notes,

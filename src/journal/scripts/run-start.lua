@@ -6,7 +6,8 @@
 -- KEYS[4], KEYS[5] as include-entrance.lua says, of the lane of runs
 -- ARGV[1] digest of the content   ARGV[2] agent   ARGV[3] spec JSON   ARGV[4] traceparent
 -- ARGV[5] the most bytes of a request   ARGV[6] engines that hear of starts, as hearing-engines.ts lists them
--- ARGV[7..] as `announce` reads them
+-- ARGV[7] when it begins, as include-later.lua says, or -, then start_by_ms, or - ('' = at once); the field `@run|begin` of the state is as
+--   that of a directive in include-accept.lua   ARGV[8..] as `announce` reads them
 -- Returns { 'started', now } | { 'existing', version, status } | { 'conflict', stored digest }
 --   | { 'no_room', bytes that the request holds }.
 
@@ -42,7 +43,7 @@ end
 
 -- What fails of it the sweeper does later.
 local function enqueue(version, now)
-  if KEYS[5] then
+  if KEYS[5] and not is_later(ARGV[7]) then
     pcall(enqueue_turn, version, now)
   end
 end
@@ -58,7 +59,7 @@ if request and not has_room(bytes, request[7], tonumber(request[3] or '0') + 1, 
   return { 'no_room', tonumber(request[7] or '0') }
 end
 if KEYS[4] then
-  announce(7, now)
+  announce(8, now)
 end
 if not request then
   -- A run that has begun is woken by what it waits for.
@@ -71,8 +72,13 @@ local facts = open_request(request, 1, 0, now, false)
 redis.call('HSET', BODIES, '@spec', ARGV[3])
 add_fields(facts.fields, 'bytes', int(facts.bytes + bytes), '@run|digest', ARGV[1], '@run|agent', ARGV[2], '@run|trace', ARGV[4],
   '@run|version', '0', '@run|status', 'pending', '@run|created_at', int(now), '@run|changed_at', int(now), RUN_INBOX, '')
+if ARGV[7] ~= '' then
+  local word, start_by = string.match(ARGV[7], '^(%S+) (%S+)$')
+  local at = begins_at(word, now)
+  add_fields(facts.fields, '@run|begin', int(at) .. ' ' .. ((start_by ~= '-') and int(at + tonumber(start_by)) or '-'))
+end
 redis.call('HSET', STATE, unpack(facts.fields))
-if KEYS[5] then
+if KEYS[5] and not is_later(ARGV[7]) then
   pcall(begin, now)
 end
 return { 'started', int(now) }

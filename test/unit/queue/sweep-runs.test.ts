@@ -15,6 +15,7 @@ function head(fields: Partial<RunHead> = {}): RunHead {
     unread: false,
     wakeAt: null,
     outbox: 0,
+    begin: null,
   };
   return { ...idle, changedAt: NOW - 20_000, ...fields };
 }
