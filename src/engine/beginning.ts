@@ -34,7 +34,8 @@ export async function begin(parts: BeginningParts, run: StoredRun): Promise<Begi
   if (cancelled) return refused(parts, run, { reason: 'cancelled', message: 'cancelled before it began' });
   const { begin: set, now } = run;
   if (set !== null && set.at > now) return { kind: 'waiting', until: set.at };
-  if (set?.by != null && set.by <= now) return refused(parts, run, tooLate(set.by - set.at));
+  const by = set?.by ?? null;
+  if (set !== null && by !== null && by <= now) return refused(parts, run, tooLate(by - set.at));
   if (spec.conversation_id === null) return begun(parts, run, agent, spec);
   return inTurn(parts, run, agent, spec.conversation_id);
 }
