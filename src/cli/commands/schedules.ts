@@ -110,22 +110,36 @@ export async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     terminal.out(JSON.stringify({ schedules, next: null }));
     return EXIT.done;
   }
-  const head = ['ID', 'STATUS', 'WHEN', 'NEXT (UTC)', 'FIRED', 'SKIPPED', 'FAILED', 'MISSED', 'LAST'];
+  const head = [
+    'ID',
+    'STATUS',
+    'WHEN',
+    'NEXT (UTC)',
+    'FIRED',
+    'SKIPPED',
+    'FAILED',
+    'MISSED',
+    'LAST, OR WHY PAUSED',
+  ];
   for (const line of table([head, ...schedules.map(row)])) terminal.out(line);
   return EXIT.done;
 }
 
 function row(schedule: ListedSchedule): string[] {
   const { counts, last, paused } = schedule;
-  const why = paused?.note ?? (last?.outcome === 'fired' ? null : last?.reason) ?? null;
+  const lastText = last === null ? '-' : firingText(last);
   return [
     schedule.id,
     schedule.status,
     oneLine(whenText(schedule), 80),
     schedule.next_at === null ? '-' : instantText(schedule.next_at),
     ...[counts.fired, counts.skipped, counts.failed, counts.missed].map(String),
-    last === null ? '-' : oneLine(why === null ? last.outcome : `${last.outcome}: ${why}`, 120),
+    oneLine(paused?.note ?? lastText, 120),
   ];
+}
+
+function firingText({ outcome, reason }: Firing): string {
+  return reason === null ? outcome : `${outcome}: ${reason}`;
 }
 
 function whenText({ cron, time_zone: zone, every_ms: everyMs }: ListedSchedule): string {

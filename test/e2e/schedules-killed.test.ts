@@ -1,0 +1,57 @@
+/** A schedule of each second under kills: of three processes that fire, again and again, and of Redis.
+ *  It must compute the instants itself, and count the requests from outside. */
+import { expect, test, vi } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import { type AdjutantProcess, install } from '../support/installation.ts';
+
+const SECOND = 1_000;
+const SECONDS = 8;
+const ENDS = { type: 'emit_tool_error', tool_name: 'a.b', error: 'x', metadata: { tags: ['each-second'] } };
+
+test('each instant has one request and one entry, whoever is killed', async () => {
+  await using installation = await install({ redis: { appendonly: true } });
+  const api = await installation.start('api');
+  const others = await Promise.all([installation.start('engine'), installation.start('engine')]);
+  const client = createHttpClient({ baseUrl: api.url });
+  const ends_at = new Date(Math.ceil(Date.now() / SECOND) * SECOND + SECONDS * SECOND).toISOString();
+  const { next_at: first } = await client.schedules.create({
+    id: 's',
+    cron: '* * * * * *',
+    ends_at,
+    overlap: 'allow',
+    directives: [ENDS],
+  });
+  const fired = async (count: number): Promise<void> => {
+    const read = async () => (await client.schedules.get('s')).counts.fired;
+    await vi.waitFor(async () => expect(await read()).toBeGreaterThanOrEqual(count), {
+      timeout: 30_000,
+      interval: 20,
+    });
+  };
+  const replaced = async (killed: AdjutantProcess): Promise<AdjutantProcess> => {
+    await killed.kill9();
+    return installation.start('engine');
+  };
+  await fired(1);
+  const second = await replaced(others[0]);
+  await installation.redis.kill9();
+  await installation.redis.restart();
+  await fired(3);
+  await Promise.all([others[1].kill9(), second.kill9(), api.kill9()]);
+  // Nobody is there for some instants, until the API is.
+  const back = createHttpClient({ baseUrl: (await installation.start('api')).url });
+  const over = async (): Promise<void> => expect((await back.schedules.get('s')).status).toBe('ended');
+  await vi.waitFor(over, { timeout: 40_000, interval: 50 });
+  const { history, counts } = await back.schedules.get('s');
+  const [from, until] = [Date.parse(first ?? ''), Date.parse(ends_at)];
+  const instants = Array.from({ length: (until - from) / SECOND + 1 }, (_, nth) => from + nth * SECOND);
+  expect(history.map(({ scheduled_at }) => Date.parse(scheduled_at)).toReversed()).toEqual(instants);
+  expect(counts).toEqual({ fired: instants.length, triggered: 0, skipped: 0, failed: 0, missed: 0 });
+  const ids = new Set(history.map(({ request_id }) => request_id));
+  const listed = async () =>
+    (await back.requests({ tag: 'each-second' })).requests.map(({ request_id }) => request_id);
+  await vi.waitFor(async () => expect(new Set(await listed())).toEqual(ids), {
+    timeout: 20_000,
+    interval: 50,
+  });
+});
