@@ -28,6 +28,7 @@ function factsOf(nth: number, now: number): RequestFacts {
     expiresAt: waits ? null : now + 86_400_000,
     open: waits ? 1 : 0,
     directives: 1,
+    bytes: 1_000,
     types: ['tool_exec'],
     tools: [`server.tool_${nth % 100}`],
     models: [],
@@ -46,7 +47,7 @@ const connection = new Redis(redis.url);
 const keys = keySpace('bench');
 const index = createSearchIndex(connection, keys);
 const changes = createChangedRequests(connection, keys);
-const list = createRequestList({ index, changes, now: redisClock(connection) });
+const list = createRequestList({ index, changes, storedOf: async () => null, now: redisClock(connection) });
 
 async function usedBytes(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await connection.info('memory'))?.[1] ?? 0);

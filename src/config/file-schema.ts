@@ -10,7 +10,7 @@ import { notes } from './notes.ts';
 import { runSections } from './runs.ts';
 import { searchSections } from './search.ts';
 import { serviceSections } from './service.ts';
-import { tenantSections } from './tenants.ts';
+import { tenantSections, uncountedTenants } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
 
 export const fileSchema = z.strictObject({
@@ -35,4 +35,10 @@ export const wholeSchema = fileSchema.superRefine((sections, context) => {
   for (const message of lateArchive(sections))
     context.addIssue({ code: 'custom', path: ['archive', 'after_ms'], message });
   for (const fault of budgetFaults(sections)) context.addIssue({ code: 'custom', ...fault });
+  for (const name of uncountedTenants(sections))
+    context.addIssue({
+      code: 'custom',
+      path: ['tenants', name, 'stored_bytes'],
+      message: 'needs the list of requests, which search.enabled turns off',
+    });
 });

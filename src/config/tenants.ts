@@ -22,6 +22,12 @@ const tenantSectionSchema = z.strictObject({
     unit: 'bytes',
     fallback: '`limits.request_bytes`',
   }),
+  stored_bytes: z.int().min(65_536).max(Number.MAX_SAFE_INTEGER).optional().register(notes, {
+    description:
+      'What all its requests together hold: arguments, results, signals. Above it submissions are refused with 429 until retention frees some; what runs goes on.',
+    unit: 'bytes',
+    fallback: NO_LIMIT,
+  }),
   closed_ms: durationMs.optional().register(notes, {
     description: 'As `retention.closed_ms` for its requests, conversations and dead letters.',
     unit: 'ms',
@@ -52,13 +58,21 @@ export const tenantSections = {
 
 type Tenants = z.output<typeof tenantSections.tenants>;
 
+/** Those whose bytes nobody would count. */
+export function uncountedTenants(sections: { search: { enabled: boolean }; tenants: Tenants }): string[] {
+  if (sections.search.enabled) return [];
+  return [...sections.tenants].flatMap(([name, section]) =>
+    section.stored_bytes === undefined ? [] : [name],
+  );
+}
+
 export function tenantLimits(tenants: Tenants): LimitsOfTenant {
   return limitsByName(
     new Map(
       [...tenants].map(([name, section]) => {
         const { max_open: maxOpen, request_bytes: requestBytes, closed_ms: closedMs } = section;
-        const { per_minute: perMinute, per_day: perDay } = section;
-        return [name, { maxOpen, requestBytes, closedMs, perMinute, perDay }];
+        const { stored_bytes: storedBytes, per_minute: perMinute, per_day: perDay } = section;
+        return [name, { maxOpen, requestBytes, storedBytes, closedMs, perMinute, perDay }];
       }),
     ),
   );

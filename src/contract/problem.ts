@@ -32,6 +32,7 @@ const PROBLEMS = {
   unsupported_media_type: [415, 'The body must be application/json'],
   rate_limited: [429, 'The key has used up what it may submit'],
   lane_full: [429, 'The lane is full'],
+  tenant_full: [429, 'The tenant has reached its limit of bytes'],
   service_full: [429, 'The service has reached its limit of bytes'],
   input_queue_full: [429, 'The run has too many inputs waiting'],
   internal_error: [500, 'The service has failed internally'],

@@ -55,6 +55,8 @@ export const requestListingSchema = z.object({
     status: z.object({ open: count, waiting: count, succeeded: count, failed: count, cancelled: count }),
     /** The 50 most frequent types of errors, and how many requests had each. */
     error_types: z.array(z.object({ type: z.string(), requests: count })),
+    /** What all of them hold, where the tenant has such a limit: at most about a second old. */
+    stored_bytes: z.object({ used: count, limit: count }).optional(),
   }),
   /** How long the oldest change waits that the list does not show yet, milliseconds. */
   lag_ms: count,

@@ -8,6 +8,8 @@ export interface TenantLimits {
   readonly maxOpen?: number | undefined;
   /** The most bytes that one of its requests holds. */
   readonly requestBytes?: number | undefined;
+  /** What all its requests together hold, bytes. */
+  readonly storedBytes?: number | undefined;
   /** How long its closed requests stay readable, milliseconds. */
   readonly closedMs?: number | undefined;
   /** Directives and runs that are submitted in a minute, and in a day of UTC, with all its keys together. */

@@ -87,7 +87,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       signal,
     };
     const requestBytes = requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
-    await parts.requireMemory();
+    await parts.requireMemory(requestId);
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
       request_id: ownId(requestId),

@@ -4,6 +4,7 @@ import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Begins, type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import type { TenantBytes } from '../journal/tenant-bytes.ts';
 import type { Lanes } from './lanes.ts';
 import type { MemoryRoom } from './memory-room.ts';
 
@@ -18,6 +19,8 @@ export interface CapacityOptions {
   memory: MemoryRoom;
   /** Default: no tenant has a limit. */
   enterTenant?: EnterTenant;
+  /** Throws `DirectiveRefused` while the tenant of a request holds as much as it may. Default: none has a limit. */
+  requireBytes?: TenantBytes['require'];
   now?: () => number;
 }
 
@@ -33,12 +36,12 @@ export interface Capacity {
   /**
    * `of`: what is added, by which its tenant's share is counted.
    * Throws `DirectiveRefused`: `lane_full` when `additions` directives per lane ('' = those without one) do not fit,
-   * `service_full` when Redis holds as much as it may.
+   * `tenant_full` when its tenant, and `service_full` when Redis holds as much as it may.
    * Resolves to how its tenant's share is freed of what is refused after that, or was there before.
    */
   reserve(additions: ReadonlyMap<string, number>, of?: Additions): Promise<LeaveTenant>;
-  /** Throws `DirectiveRefused` (`service_full`). */
-  requireMemory(): Promise<void>;
+  /** Throws `DirectiveRefused` (`service_full`, and `tenant_full` for the tenant of the request). */
+  requireMemory(requestId?: string): Promise<void>;
 }
 
 /** Counts are read this often; in between, what this process adds is counted along. */
@@ -103,6 +106,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
 
   async function reserve(additions: ReadonlyMap<string, number>, of?: Additions): Promise<LeaveTenant> {
     await memory.require();
+    if (of !== undefined) await options.requireBytes?.(of.requestId);
     const leave = await requireShare(of);
     try {
       await requireRoom(additions);
@@ -128,7 +132,13 @@ export function createCapacity(options: CapacityOptions): Capacity {
     }
   }
 
-  return { reserve, requireMemory: () => memory.require() };
+  return {
+    reserve,
+    async requireMemory(requestId) {
+      await memory.require();
+      if (requestId !== undefined) await options.requireBytes?.(requestId);
+    },
+  };
 }
 
 function full(what: string, limit: number): DirectiveRefused {

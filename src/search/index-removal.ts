@@ -11,7 +11,7 @@ export async function removeIndex(connection: RedisConnection, keys: KeySpace): 
   for (const tenant of await indexedTenants(connection, keys)) {
     const [rows, all, expiry, errors, facet] = keys.search(tenant);
     await removeAll(connection, facet);
-    await connection.unlink(rows, all, expiry, errors);
+    await connection.unlink(rows, all, expiry, errors, keys.storedBytes(tenant));
   }
 }
 

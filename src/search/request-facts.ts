@@ -162,7 +162,7 @@ interface Read {
 }
 
 function factsOf({ requestId, head, records, contents, errorTypes, run, expiresAt }: Read): RequestFacts {
-  const { createdAt, closedAt, version, open, count } = head;
+  const { createdAt, closedAt, version, open, count, bytes } = head;
   const asks = records.some(({ asked }) => asked !== null);
   return {
     requestId,
@@ -172,6 +172,7 @@ function factsOf({ requestId, head, records, contents, errorTypes, run, expiresA
     expiresAt,
     open,
     directives: count,
+    bytes,
     types: [...new Set(records.map(({ type }) => type))],
     tools: contents.flatMap(({ tool }) => tool ?? []),
     models: contents.flatMap(({ model }) => model ?? []),

@@ -1,5 +1,6 @@
 // Lists the requests of a tenant that fit a filter, newest first, page by page.
 // Must never look through more than one page's share of work: it says how far it came, and the cursor goes on from there.
+import type { TenantBytes } from '../journal/tenant-bytes.ts';
 import {
   cursorOf,
   DEFAULT_LISTING,
@@ -19,6 +20,7 @@ import type { ScanPlace, SearchIndex } from './search-index.ts';
 
 export interface RequestListParts {
   index: Pick<SearchIndex, 'scan' | 'sizes' | 'errorTypes'>;
+  storedOf: TenantBytes['of'];
   changes: Pick<ChangedRequests, 'lagMs'>;
   /** By the clock of Redis, milliseconds since the epoch. */
   now(): Promise<number>;
@@ -33,20 +35,26 @@ const LONGEST_SEARCH_MS = 150;
 const SEEN_AT_ONCE = 500;
 const MOST_WORDS = 8;
 
-export function createRequestList({ index, changes, now }: RequestListParts): ListRequests {
+export function createRequestList({ index, changes, now, storedOf }: RequestListParts): ListRequests {
   async function countsOf(tenant: string): Promise<RequestListing['counts']> {
     const rare = REQUEST_STATUSES.filter((status) => status !== COMMON_STATUS);
-    const [[total, ...sizes], error_types] = await Promise.all([
+    const [[total, ...sizes], error_types, stored] = await Promise.all([
       index.sizes(
         tenant,
         rare.map((status) => facetOf('status', status)),
       ),
       index.errorTypes(tenant),
+      storedOf(tenant),
     ]);
     const counted = Object.fromEntries(rare.map((status, at) => [status, sizes[at] ?? 0]));
     const others = sizes.reduce((sum, size) => sum + size, 0);
     const status = { ...counted, [COMMON_STATUS]: Math.max(0, total - others) };
-    return { total, status: status as RequestListing['counts']['status'], error_types };
+    return {
+      total,
+      status: status as RequestListing['counts']['status'],
+      error_types,
+      ...(stored !== null && { stored_bytes: stored }),
+    };
   }
 
   async function lagMs(): Promise<number> {

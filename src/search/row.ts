@@ -13,6 +13,8 @@ export interface RequestFacts {
   expiresAt: number | null;
   open: number;
   directives: number;
+  /** That it holds, with what its signals and results hold. */
+  bytes: number;
   types: readonly string[];
   tools: readonly string[];
   models: readonly string[];
@@ -41,6 +43,7 @@ export interface IndexRow {
   version: number;
   createdAt: number;
   expiresAt: number | null;
+  bytes: number;
   facets: readonly string[];
   /** JSON. */
   text: string;
@@ -57,6 +60,7 @@ export function rowOf(facts: RequestFacts): IndexRow {
     version: facts.version,
     createdAt: facts.createdAt,
     expiresAt: facts.expiresAt,
+    bytes: facts.bytes,
     facets: facetsOf(listed),
     text: JSON.stringify(compact(listed)),
   };

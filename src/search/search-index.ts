@@ -1,6 +1,7 @@
 // The search index in Redis: the rows of each tenant and the sorted sets over them.
 // Must never be trusted to know what a request is: it is derived from the journal, and may be thrown away.
 import { DEFAULT_TENANT, tenantOf } from '../contract/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -48,21 +49,26 @@ export async function indexedTenants(connection: RedisConnection, keys: KeySpace
   return [DEFAULT_TENANT, ...(await connection.zrange(keys.searchTenants, '0', '-1'))];
 }
 
-export function createSearchIndex(connection: RedisConnection, keys: KeySpace) {
+export function createSearchIndex(
+  connection: RedisConnection,
+  keys: KeySpace,
+  limitsOf: LimitsOfTenant = NO_TENANT_LIMITS,
+) {
   const run = prepareScripts(connection);
 
   const keysOf = (tenant: string): { sets: string[]; facet: string } => {
     const [rows, all, expiry, errors, facet] = keys.search(tenant);
-    return { sets: [rows, all, expiry, errors], facet };
+    return { sets: [rows, all, expiry, errors, keys.storedBytes(tenant)], facet };
   };
 
   /** `rows` and `gone` of one tenant. */
   async function writeOf(tenant: string, rows: readonly IndexRow[], gone: readonly string[]): Promise<void> {
     const { sets, facet } = keysOf(tenant);
     if (tenant !== DEFAULT_TENANT) await connection.zadd(keys.searchTenants, String(Date.now()), tenant);
+    const isLimited = limitsOf(tenant).storedBytes !== undefined;
     for (let first = 0; first < rows.length; first += WRITTEN_AT_ONCE) {
       const piece = rows.slice(first, first + WRITTEN_AT_ONCE);
-      await run('search-write', sets, [facet, ...piece.flatMap(rowWords)]);
+      await run('search-write', sets, [facet, ...piece.flatMap((row) => rowWords(row, isLimited))]);
     }
     if (gone.length > 0) await run('search-drop', sets, [facet, ...gone]);
   }
@@ -137,7 +143,10 @@ export function createSearchIndex(connection: RedisConnection, keys: KeySpace) {
   return { write, scan, sizes, errorTypes, trim };
 }
 
-function rowWords({ requestId, version, createdAt, expiresAt, facets, text }: IndexRow): (string | number)[] {
+function rowWords(
+  { requestId, version, createdAt, expiresAt, bytes, facets, text }: IndexRow,
+  isLimited: boolean,
+): (string | number)[] {
   const joined = facets.map((facet) => `${facet}\u0001`).join('');
-  return [requestId, version, createdAt, expiresAt ?? '', joined, text];
+  return [requestId, version, createdAt, expiresAt ?? '', joined, text, isLimited ? bytes : ''];
 }

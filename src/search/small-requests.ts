@@ -14,7 +14,7 @@ const READ_AT_ONCE = 100;
 /** Of a request; Redis and this process hold so many of them at once. */
 const MOST_BYTES = 8_192;
 /** Of one request, as search-read.lua answers. */
-const VALUES = 7;
+const VALUES = 8;
 
 export function createSmallReader(connection: RedisConnection, keys: KeySpace): ReadSmall {
   // Requests are in many slots.
@@ -39,7 +39,7 @@ export function createSmallReader(connection: RedisConnection, keys: KeySpace): 
 }
 
 function factsOf(requestId: string, values: readonly string[], now: number): RequestFacts | null {
-  const [createdAt, open, sequence, closedAt, expiresMs, type = '', envelope = ''] = values;
+  const [createdAt, open, sequence, closedAt, expiresMs, type = '', envelope = '', bytes] = values;
   if (!createdAt) return null;
   const { tool, model, tags, text } = directiveContent(envelope);
   const stillOpen = Number(open);
@@ -52,6 +52,7 @@ function factsOf(requestId: string, values: readonly string[], now: number): Req
     expiresAt: stillOpen > 0 || Number(expiresMs) < 0 ? null : now + Number(expiresMs),
     open: stillOpen,
     directives: 1,
+    bytes: Number(bytes),
     types: [type],
     tools: tool === null ? [] : [tool],
     models: model === null ? [] : [model],

@@ -10,6 +10,7 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import { type BudgetSettings, NO_BUDGETS, type Spender } from '../contract/budget.ts';
 import { createBudgetList } from '../journal/budget-list.ts';
 import { createFollower, RECHECK_MS } from '../journal/follower.ts';
+import { createTenantBytes } from '../journal/tenant-bytes.ts';
 import { createTenantRoom } from '../journal/tenant-room.ts';
 import { createSubscriber } from '../journal/subscriber.ts';
 import type { Hearing } from '../journal/channel.ts';
@@ -126,7 +127,8 @@ function capacityOf({ connection, keys, records, queue, limitsOf }: Store, optio
   const { lanes } = queue;
   const enterTenant = createTenantRoom(connection, keys, limitsOf);
   const memory = createMemoryRoom(connection, options.totalBytes);
-  return createCapacity({ ...options, lanes, index: openThings(records), memory, enterTenant });
+  const { require: requireBytes } = createTenantBytes(connection, keys, limitsOf);
+  return createCapacity({ ...options, lanes, index: openThings(records), memory, enterTenant, requireBytes });
 }
 
 function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaChecks, requestBytes: number) {

@@ -7,6 +7,7 @@ import { ASKED_FOR, type AskedFor } from '../contract/request-listing.ts';
 import { ownId } from '../contract/tenant.ts';
 import type { RequestLists } from '../queue/queue-client.ts';
 import type { Startable } from '../lifecycle.ts';
+import { createTenantBytes } from '../journal/tenant-bytes.ts';
 import { redisClock } from '../redis/clock.ts';
 import { type ApprovalListParts, createApprovalList } from '../search/approval-list.ts';
 import { createIndexer } from '../search/indexer.ts';
@@ -22,23 +23,24 @@ import type { Store } from './store.ts';
 const DOCUMENT_BYTES = 2_097_152;
 
 export function requestListsOf(store: Store): RequestLists {
-  const { connection, keys, records } = store;
+  const { connection, keys, records, limitsOf } = store;
   const { changes, journal } = records;
   if (!changes.isListed) return { requests: refuseList, approvals: refuseList, reindex: refuseList };
-  const index = createSearchIndex(connection, keys);
+  const index = createSearchIndex(connection, keys, limitsOf);
+  const storedOf = createTenantBytes(connection, keys, limitsOf).of;
   return {
-    requests: createRequestList({ index, changes, now: redisClock(connection) }),
+    requests: createRequestList({ index, changes, storedOf, now: redisClock(connection) }),
     approvals: createApprovalList({ index, changes, journal, askingRun: askingRuns(store) }),
     reindex: createReindex(connection, keys, changes),
   };
 }
 
 export function indexerOf(store: Store, { onError }: { onError: (error: Error) => void }): Startable {
-  const { connection, keys, records } = store;
+  const { connection, keys, records, limitsOf } = store;
   const { journal, changes } = records;
   if (!changes.isListed) return createListOff({ connection, keys, changes, onError });
   const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
-  const index = createSearchIndex(connection, keys);
+  const index = createSearchIndex(connection, keys, limitsOf);
   const readSmall = createSmallReader(connection, keys);
   return createIndexer({ changes, index, readSmall, readFacts, onError });
 }

@@ -5,8 +5,10 @@
 -- KEYS[2] all       sorted set of request ids by creation
 -- KEYS[3] expiry    sorted set of request ids by when their rows go, milliseconds since the epoch
 -- KEYS[4] errors    sorted set of error types by how many requests had them
+-- KEYS[5] bytes     hash: request id -> bytes that it holds, and '' -> their sum; there is one only of a tenant whose bytes are limited
 -- `prefix` of the facets' sorted sets of request ids by creation: keys of the same slot
-local ROWS, ALL, EXPIRY, ERRORS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local ROWS, ALL, EXPIRY, ERRORS, BYTES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local counts_bytes = redis.call('EXISTS', BYTES) == 1
 
 -- nil = there is no row.
 local function parts(row)
@@ -30,7 +32,20 @@ local function drop_facet(prefix, facet, id)
   count_error(facet, -1)
 end
 
+-- The sum changes with its parts; with the last of them it goes.
+local function drop_bytes(id)
+  local known = counts_bytes and redis.call('HGET', BYTES, id)
+  if known then
+    redis.call('HDEL', BYTES, id)
+    if redis.call('HINCRBY', BYTES, '', -tonumber(known)) <= 0 then
+      redis.call('DEL', BYTES)
+      counts_bytes = false
+    end
+  end
+end
+
 local function drop_row(prefix, id)
+  drop_bytes(id)
   local _, _, facets = parts(redis.call('HGET', ROWS, id))
   for facet in string.gmatch(facets or '', '([^\1]+)') do
     drop_facet(prefix, facet, id)

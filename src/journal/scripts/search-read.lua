@@ -3,7 +3,7 @@
 --
 -- KEYS[..] state and bodies of each request   ARGV[1] the most bytes of a request that is read
 -- Returns for each request seven values: `created_at` ('' = not of this sort, or gone: read it otherwise, and the rest is ''), `open`, `seq`,
---   `closed_at` ('' = never), milliseconds until it expires (-1 = not yet), the type of its directive, its envelope.
+--   `closed_at` ('' = never), milliseconds until it expires (-1 = not yet), the type of its directive, its envelope, its bytes.
 local MOST_BYTES = tonumber(ARGV[1])
 local HEAD_FIELDS = { 'created_at', 'open', 'seq', 'closed_at', 'count', '@run|version', 'bytes' }
 
@@ -30,16 +30,16 @@ local function read(state, bodies)
     type = id and type_of(state, id)
   end
   if not type then
-    return '', '', '', '', '', '', ''
+    return '', '', '', '', '', '', '', ''
   end
   local expires_ms = string.format('%.0f', redis.call('PTTL', state))
-  return created_at, open or '0', seq or '0', closed_at or '', expires_ms, type, envelope
+  return created_at, open or '0', seq or '0', closed_at or '', expires_ms, type, envelope, bytes
 end
 
 local reply = {}
 for index = 1, #KEYS, 2 do
   local at = #reply
-  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6], reply[at + 7] =
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6], reply[at + 7], reply[at + 8] =
     read(KEYS[index], KEYS[index + 1])
 end
 return reply

@@ -3,7 +3,7 @@
 -- @include include-search.lua
 --
 -- ARGV[1] prefix of the facets   ARGV[2..] of each row: request id, version, created_at, when it goes ('' = not yet), facets (each
---   followed by \1), JSON
+--   followed by \1), JSON, bytes ('' = they are not limited)
 -- Returns { how many were written }.
 local PREFIX = ARGV[1]
 
@@ -52,6 +52,15 @@ local function is_older(version, created, known_version, known_created)
   return difference < 0 or (difference == 0 and version < known_version)
 end
 
+local function hold_bytes(id, bytes)
+  local known = tonumber(redis.call('HGET', BYTES, id) or 0) or 0
+  if bytes ~= known then
+    redis.call('HSET', BYTES, id, bytes)
+    redis.call('HINCRBY', BYTES, '', bytes - known)
+    counts_bytes = true
+  end
+end
+
 local function write(at, known)
   local id, version, created, expires, facets = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local known_version, known_created, known_facets = parts(known)
@@ -75,16 +84,19 @@ local function write(at, known)
     flush()
     redis.call('ZREM', EXPIRY, id)
   end
+  if ARGV[at + 6] ~= '' then
+    hold_bytes(id, tonumber(ARGV[at + 6]))
+  end
   return ARGV[at + 1] .. ' ' .. created .. '\1' .. facets .. '\2' .. ARGV[at + 5]
 end
 
 local ids = {}
-for at = 2, #ARGV, 6 do
+for at = 2, #ARGV, 7 do
   ids[#ids + 1] = ARGV[at]
 end
 local known = redis.call('HMGET', ROWS, unpack(ids))
 for index, id in ipairs(ids) do
-  local row = write(6 * index - 4, known[index])
+  local row = write(7 * index - 5, known[index])
   if row then
     written_now[#written_now + 1] = id
     written_now[#written_now + 1] = row

@@ -60,6 +60,7 @@ const FACTS: RequestFacts = {
   expiresAt: null,
   open: 1,
   directives: 1,
+  bytes: 700,
   types: ['tool_exec'],
   tools: ['test.echo'],
   models: [],
