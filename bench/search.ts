@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { createChangedRequests } from '../src/journal/changed-requests.ts';
 import { keySpace } from '../src/journal/keys.ts';
 import { redisClock } from '../src/redis/clock.ts';
+import { createListBuild } from '../src/search/list-build.ts';
 import { createRequestList } from '../src/search/request-list.ts';
 import { type RequestFacts, rowOf } from '../src/search/row.ts';
 import { createSearchIndex } from '../src/search/search-index.ts';
@@ -47,7 +48,13 @@ const connection = new Redis(redis.url);
 const keys = keySpace('bench');
 const index = createSearchIndex(connection, keys);
 const changes = createChangedRequests(connection, keys);
-const list = createRequestList({ index, changes, storedOf: async () => null, now: redisClock(connection) });
+const list = createRequestList({
+  index,
+  changes,
+  build: createListBuild(connection, keys),
+  storedOf: async () => null,
+  now: redisClock(connection),
+});
 
 async function usedBytes(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await connection.info('memory'))?.[1] ?? 0);

@@ -29,8 +29,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   rate_limited: 'Wait until then, or use a key with a larger budget.',
   last_admin_key: `Make another one first: \`${ADJUTANT} keys create NAME --scopes admin\`; or set ADJUTANT_ADMIN_KEY for the API. --force revokes it.`,
   search_off:
-    'Set `search.enabled` to true in the configuration of every process and restart them; `adjutant reindex` builds the list.',
-  reindex_under_way: 'Wait until the other one has ended, or two minutes after it was broken off.',
+    'Set `search.enabled` to true in the configuration of every process and restart them; they build the list.',
+  reindex_under_way: 'Wait: it ends by itself. `adjutant doctor` says how far it is.',
   schedules_full: 'Delete schedules that nobody needs.',
   keys_full: 'Revoke keys that nobody uses.',
   not_found: 'Check the ids; requests are deleted some time after they are closed.',

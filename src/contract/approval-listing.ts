@@ -37,6 +37,7 @@ export const approvalListingSchema = z.object({
   next: z.string().nullable(),
   /** As in the list of requests. */
   lag_ms: z.int().min(0),
+  incomplete: z.boolean().optional(),
 });
 
 /** Requests of a page. */

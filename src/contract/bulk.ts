@@ -50,6 +50,8 @@ const rest = {
   more: z.boolean(),
   /** The `cursor` of the call that goes on; null: nothing is left, or with `more` the same call once more goes on. */
   next: z.string().nullable(),
+  /** The list is being built: requests that fit may be missing, and a repeat finds them later. */
+  incomplete: z.boolean().optional(),
 };
 
 export const bulkCancellationSchema = z.object({
@@ -75,7 +77,7 @@ export const bulkRedriveSchema = redriveSchema.omit({ left: true }).extend({
 /** Of Redis: it scans with 64 bits. */
 const LARGEST_SCAN_CURSOR = 2n ** 64n - 1n;
 
-/** One step of a reindexing; absent `cursor`: the first one, which empties the index. */
+/** One step of a reindexing; absent `cursor`: the first one, which asks for it. */
 export const reindexBodySchema = z.strictObject({
   cursor: z
     .string()
@@ -90,11 +92,11 @@ function isScanCursor(cursor: string): boolean {
 }
 
 export const reindexStepSchema = z.object({
-  /** Requests that this step found. */
+  /** Requests that were found since the step before. */
   noted: z.int().min(0),
   /** Requests whose rows are still to be written. */
   pending: z.int().min(0),
-  /** The `cursor` of the step that follows; null: all requests are found. */
+  /** The `cursor` of the step that follows; null: the list is complete. */
   next: z.string().nullable(),
 });
 

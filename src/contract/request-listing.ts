@@ -60,6 +60,8 @@ export const requestListingSchema = z.object({
   }),
   /** How long the oldest change waits that the list does not show yet, milliseconds. */
   lag_ms: count,
+  /** The list is being built, as after an upgrade: older requests may be missing. Absent: the service does not know. */
+  incomplete: z.boolean().optional(),
 });
 
 const LONGEST_NAME = 256;

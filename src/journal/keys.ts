@@ -71,8 +71,8 @@ export interface KeySpace {
   readonly changedRequests: string;
   /** Sorted set of the tenants that have a search index, score = when a row was last written. */
   readonly searchTenants: string;
-  /** String: who builds the search index anew; expires by itself when it stops. */
-  readonly searchRebuild: string;
+  /** Hash: whether the list of requests is complete, else how far it is built and by whom. */
+  readonly listBuild: string;
   /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
    * beginning of the sorted sets of what rows have in common. */
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
@@ -140,7 +140,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     ...accessKeys(prefix),
     changedRequests: `${prefix}:changed-requests`,
     searchTenants: `${prefix}:search-tenants`,
-    searchRebuild: `${prefix}:search-rebuild`,
+    listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
     storedBytes: (tenant) => `${prefix}:{search:${tenant}}:bytes`,
     ...channels(prefix),

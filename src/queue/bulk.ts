@@ -43,6 +43,19 @@ type RedriveBody = z.output<typeof bulkRedriveBodySchema>;
 
 type Lister = Pick<DirectiveClient, 'requests'>;
 
+/** `seen`: whether a page of the list said that it is incomplete. */
+function noting(client: Lister): Lister & { seen: { incomplete: boolean } } {
+  const seen = { incomplete: false };
+  return {
+    seen,
+    async requests(query) {
+      const page = await client.requests(query);
+      seen.incomplete ||= page.incomplete === true;
+      return page;
+    },
+  };
+}
+
 async function requestsOf(client: Lister, { filter, cursor, limit }: CancelBody, { isLate }: BulkClocks) {
   const items: { item: string; before: string | null }[] = [];
   const seen = new Set<string>();
@@ -106,16 +119,23 @@ export function createBulk(
     const clocks = clocksOf(signal);
     const given = readInput(bulkCancelBodySchema, body, 'invalid_body');
     const { dry_run, reason } = given;
-    const chosen = await requestsOf(client, given, clocks);
+    const lister = noting(client);
+    const chosen = await requestsOf(lister, given, clocks);
+    const { incomplete } = lister.seen;
     const ids = chosen.items.map(({ item }) => item);
     if (dry_run)
-      return { dry_run, requests: ids.map((id) => doneOf(id, null)), ...restAt(chosen, ids.length) };
+      return {
+        dry_run,
+        requests: ids.map((id) => doneOf(id, null)),
+        ...restAt(chosen, ids.length),
+        incomplete,
+      };
     const options = reason === undefined ? {} : { reason };
     const { done, tried } = await inTime(ids, clocks, async (id) => {
       const cancelled = await orGone(client.cancel(id, undefined, options));
       return cancelled === null ? [] : [doneOf(id, cancelled)];
     });
-    return { dry_run, requests: done, ...restAt(chosen, tried) };
+    return { dry_run, requests: done, ...restAt(chosen, tried), incomplete };
   }
 
   async function redriveAll(body: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<BulkRedrive> {
@@ -123,16 +143,18 @@ export function createBulk(
     const given = readInput(bulkRedriveBodySchema, body, 'invalid_body');
     const { dry_run } = given;
     const all = await whileAvailable(async () => letters.byRequest(tenant));
-    const chosen = await lettersOf(client, all, given, clocks);
+    const lister = noting(client);
+    const chosen = await lettersOf(lister, all, given, clocks);
+    const { incomplete } = lister.seen;
     const entries = chosen.items.map(({ item }) => item);
     const found = entries.map(({ requestId, id }) => ({ request_id: ownId(requestId), id }));
     if (dry_run || entries.length === 0 || signal?.aborted === true) {
       const rest = restAt(chosen, entries.length);
-      return { dry_run, redriven: [], refused: [], not_found: [], found, ...rest };
+      return { dry_run, redriven: [], refused: [], not_found: [], found, ...rest, incomplete };
     }
     const acted = await whileAvailable(async () => letters.redriveThese(entries, clocks.isOver));
     const { done, ...ends } = acted;
-    return { dry_run, ...ends, found, ...restAt(chosen, done) };
+    return { dry_run, ...ends, found, ...restAt(chosen, done), incomplete };
   }
 
   return { cancelAll, redriveAll };

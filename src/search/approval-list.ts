@@ -14,6 +14,7 @@ import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { QuestionRound } from '../journal/questions.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import type { ListBuild } from './list-build.ts';
 import { facetOf, plain } from './row.ts';
 import type { SearchIndex } from './search-index.ts';
 
@@ -35,6 +36,7 @@ export interface AskingRun {
 export interface ApprovalListParts {
   index: Pick<SearchIndex, 'scan'>;
   changes: Pick<ChangedRequests, 'lagMs'>;
+  build: Pick<ListBuild, 'state'>;
   journal: Pick<Journal, 'request' | 'envelope' | 'questions' | 'log' | 'now'>;
   /** null: the request has no run, or it cannot be read. */
   askingRun(requestId: string): Promise<AskingRun | null>;
@@ -50,7 +52,13 @@ const LONGEST_SAID = 300;
 /** The end of a log in which the instant of a question is looked for. */
 const TAIL = { limit: 200, bytes: 262_144 };
 
-export function createApprovalList({ index, changes, journal, askingRun }: ApprovalListParts): ListApprovals {
+export function createApprovalList({
+  index,
+  changes,
+  build,
+  journal,
+  askingRun,
+}: ApprovalListParts): ListApprovals {
   async function askedBy(requestId: string): Promise<OpenApproval[]> {
     const [found, run] = await Promise.all([journal.request(requestId), askingRun(requestId)]);
     if (found === null) return [];
@@ -99,6 +107,7 @@ export function createApprovalList({ index, changes, journal, askingRun }: Appro
     const from = after === null ? null : { ...after, id: scopedId(tenant, after.id) };
     const facets = [facetOf('status', 'waiting')];
     const scan = { facets, from, since: null, mostSeen: LOOKED_THROUGH, mostFound: MOST_ASKING };
+    const { complete } = await build.state();
     const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), journal.now()]);
     const [asked, lag_ms] = await Promise.all([
       Promise.all(rows.map(({ id }) => askedBy(id))),
@@ -109,6 +118,7 @@ export function createApprovalList({ index, changes, journal, askingRun }: Appro
       omitted: asked.reduce((sum, each) => sum + Math.max(0, each.length - MOST_OF_REQUEST), 0),
       next: next === null ? null : cursorOf({ ...next, id: ownId(next.id) }),
       lag_ms,
+      incomplete: !complete,
     };
   };
 }

@@ -9,7 +9,7 @@ import { removeIndex } from './index-removal.ts';
 
 const DETAIL =
   'This service keeps no list of requests: `search.enabled` is false in its configuration. Set it to true for every process and start them ' +
-  'again; `adjutant reindex` then builds the list from the journal. One request is still shown by its id.';
+  'again; they then build the list from the journal. One request is still shown by its id.';
 
 /** In place of each function of a list. */
 export function refuseList(): Promise<never> {
@@ -33,6 +33,8 @@ export function createListOff({ connection, keys, changes, onError }: ListOffPar
   async function look(): Promise<void> {
     if (!isRemoved) await removeIndex(connection, keys);
     isRemoved = true;
+    // Whoever keeps a list again builds it anew.
+    await connection.del(keys.listBuild);
     await changes.dropOverdue();
   }
 

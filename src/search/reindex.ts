@@ -1,67 +1,48 @@
-// Builds the search index anew, in steps: empties it, finds the requests that there are, and notes them as changed.
-// Must never write a row itself: the indexers do, at their pace.
+// Has the list of requests built anew: asks for it, then says step by step how far it is.
+// Must never build it itself: the processes of the service do, whoever asks and hangs up.
+import { randomUUID } from 'node:crypto';
 import type { ReindexStep } from '../contract/bulk.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
-import type { KeySpace } from '../journal/keys.ts';
-import { globOf, mastersOf, type RedisConnection } from '../redis/connection.ts';
-import { removeIndex } from './index-removal.ts';
+import { pause } from '../lifecycle.ts';
+import type { ListBuild } from './list-build.ts';
 
 export type Reindex = (cursor: string | undefined) => Promise<ReindexStep>;
 
-/** Keys that one step looks at, and one command. */
-const STEP_KEYS = 20_000;
-const KEYS_AT_ONCE = 1_000;
-/** Who began is gone when it does nothing for so long; between two steps it waits until the rows are written. */
-const HELD_MS = 120_000;
+/** Before an answer that there is more, so that nobody asks without a pause. */
+const STEP_MS = 250;
+const RETRY_AFTER_MS = 5_000;
 
 export function createReindex(
-  connection: RedisConnection,
-  keys: KeySpace,
-  changes: Pick<ChangedRequests, 'noteAll' | 'size'>,
+  build: Pick<ListBuild, 'ask' | 'state'>,
+  changes: Pick<ChangedRequests, 'size'>,
 ): Reindex {
-  const prefix = globOf(keys.prefix);
-
-  /** Of several that begin at once, one does. */
-  async function begin(): Promise<void> {
-    if ((await connection.set(keys.searchRebuild, 'x', 'PX', HELD_MS, 'NX')) === null) throw underWay();
-    await removeIndex(connection, keys);
-  }
-
-  /** For others: nobody else begins before the last step, or before this one was silent for so long. */
-  async function hold({ next }: ReindexStep): Promise<void> {
-    if (next === null) await connection.del(keys.searchRebuild);
-    else await connection.set(keys.searchRebuild, 'x', 'PX', HELD_MS);
-  }
-
-  /** `place`: which master, and how far it is looked through. */
-  async function step(place: { node: number; cursor: string }): Promise<ReindexStep> {
-    const masters = await mastersOf(connection);
-    let { node, cursor } = place;
-    let noted = 0;
-    for (let seen = 0; node < masters.length && seen < STEP_KEYS; seen += KEYS_AT_ONCE) {
-      const reply = await masters[node]?.scan(cursor, 'MATCH', `${prefix}:{*}:state`, 'COUNT', KEYS_AT_ONCE);
-      const [next = '0', found = []] = reply ?? [];
-      const ids = found.map((key) => key.slice(keys.prefix.length + 2, -'}:state'.length));
-      await changes.noteAll(ids, 0);
-      noted += ids.length;
-      cursor = next;
-      if (cursor === '0') node += 1;
+  return async (cursor) => {
+    if (cursor === undefined) {
+      const found = await build.ask(randomUUID());
+      if (found !== null) throw underWay(found);
+      return { noted: 0, pending: await changes.size(), next: cursorOf(0) };
     }
-    const next = node < masters.length ? `${node}:${cursor}` : null;
-    return { noted, pending: await changes.size(), next };
-  }
-
-  return async (from) => {
-    if (from === undefined) await begin();
-    const [node = '0', cursor = '0'] = from?.split(':') ?? [];
-    const done = await step({ node: Number(node), cursor });
-    await hold(done);
-    return done;
+    const known = Number(cursor.split(':')[1]);
+    let state = await build.state();
+    if (!state.complete) {
+      await pause(STEP_MS);
+      state = await build.state();
+    }
+    return {
+      noted: Math.max(0, state.found - known),
+      pending: await changes.size(),
+      next: state.complete ? null : cursorOf(state.found),
+    };
   };
 }
 
-function underWay(): DirectiveRefused {
-  const detail = `Somebody builds the list anew at the moment. Wait until that has ended, or ${HELD_MS / 1_000} s after it was broken off.`;
-  return new DirectiveRefused(problem('reindex_under_way', { detail, retry_after_ms: HELD_MS }));
+/** `found`: requests so far. The contract has a first number, too. */
+function cursorOf(found: number): string {
+  return `0:${found}`;
+}
+
+function underWay(found: number): DirectiveRefused {
+  const detail = `The list is being built anew at the moment, ${found} requests so far. That ends by itself; the list says \`incomplete\` until then.`;
+  return new DirectiveRefused(problem('reindex_under_way', { detail, retry_after_ms: RETRY_AFTER_MS }));
 }

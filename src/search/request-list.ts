@@ -15,6 +15,7 @@ import {
 } from '../contract/request-listing.ts';
 import { ownId, scopedId } from '../contract/tenant.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
+import type { ListBuild } from './list-build.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';
 import type { ScanPlace, SearchIndex } from './search-index.ts';
 
@@ -22,6 +23,7 @@ export interface RequestListParts {
   index: Pick<SearchIndex, 'scan' | 'sizes' | 'errorTypes'>;
   storedOf: TenantBytes['of'];
   changes: Pick<ChangedRequests, 'lagMs'>;
+  build: Pick<ListBuild, 'state'>;
   /** By the clock of Redis, milliseconds since the epoch. */
   now(): Promise<number>;
 }
@@ -35,7 +37,7 @@ const LONGEST_SEARCH_MS = 150;
 const SEEN_AT_ONCE = 500;
 const MOST_WORDS = 8;
 
-export function createRequestList({ index, changes, now, storedOf }: RequestListParts): ListRequests {
+export function createRequestList({ index, changes, build, now, storedOf }: RequestListParts): ListRequests {
   async function countsOf(tenant: string): Promise<RequestListing['counts']> {
     const rare = REQUEST_STATUSES.filter((status) => status !== COMMON_STATUS);
     const [[total, ...sizes], error_types, stored] = await Promise.all([
@@ -86,6 +88,8 @@ export function createRequestList({ index, changes, now, storedOf }: RequestList
   }
 
   return async (query, tenant) => {
+    // Before the search: what is complete then is in it.
+    const state = await build.state();
     const [found, counts, lag_ms] = await Promise.all([search(query, tenant), countsOf(tenant), lagMs()]);
     const { requests, next, early } = found;
     return {
@@ -94,6 +98,7 @@ export function createRequestList({ index, changes, now, storedOf }: RequestList
       searched_until: early && next !== null ? new Date(next.createdAt).toISOString() : null,
       counts,
       lag_ms,
+      incomplete: !state.complete,
     };
   };
 }

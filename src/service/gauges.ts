@@ -37,9 +37,16 @@ export function laneGauges(survey: () => Promise<Survey>): GaugeSource {
   return remembered(async () => readingsOf(await survey()), LANES_FRESH_MS);
 }
 
-/** How far the list of requests is behind. */
-export function searchGauges(lagMs: () => Promise<number>): GaugeSource {
-  return remembered(async () => [{ metric: 'searchLag', value: (await lagMs()) / 1_000 }], PING_FRESH_MS);
+/** How far the list of requests is behind, and whether it is complete. */
+export function searchGauges(lagMs: () => Promise<number>, isComplete: () => Promise<boolean>): GaugeSource {
+  const read = async (): Promise<readonly Reading[]> => {
+    const [lag, complete] = await Promise.all([lagMs(), isComplete()]);
+    return [
+      { metric: 'searchLag', value: lag / 1_000 },
+      { metric: 'searchIncomplete', value: complete ? 0 : 1 },
+    ];
+  };
+  return remembered(read, PING_FRESH_MS);
 }
 
 /** How late the first of the due schedules is. */

@@ -11,6 +11,7 @@ import type { LocalRoles } from '../queue/local-roles.ts';
 import { redisClock } from '../redis/clock.ts';
 import { openThings } from '../journal/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
+import { createListBuild } from '../search/list-build.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
 import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
 import { createReports, type Reports } from '../telemetry/reports.ts';
@@ -117,7 +118,9 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records, index: openThings(records) })));
   if (!records.changes.isListed) return;
   const now = redisClock(connection);
-  metrics.add(searchGauges(async () => records.changes.lagMs(await now())));
+  const build = createListBuild(connection, keys);
+  const isComplete = async (): Promise<boolean> => (await build.state()).complete;
+  metrics.add(searchGauges(async () => records.changes.lagMs(await now()), isComplete));
   metrics.add(scheduleGauges(async () => scheduleLagMs(store, await now())));
 }
 

@@ -10,13 +10,18 @@ import type { Startable } from '../lifecycle.ts';
 import { createTenantBytes } from '../journal/tenant-bytes.ts';
 import { redisClock } from '../redis/clock.ts';
 import { type ApprovalListParts, createApprovalList } from '../search/approval-list.ts';
+import { createIndexMending } from '../search/index-mending.ts';
 import { createIndexer } from '../search/indexer.ts';
 import { createListOff, refuseList } from '../search/list-off.ts';
 import { createFactsReader, type FactsParts, type ListedRun } from '../search/request-facts.ts';
+import { createListBuild } from '../search/list-build.ts';
+import { createListBuilder, type ListBuilderReports } from '../search/list-builder.ts';
 import { createReindex } from '../search/reindex.ts';
 import { createRequestList } from '../search/request-list.ts';
+import { createRowReader, type RowReader } from '../search/row-reader.ts';
 import { createSearchIndex } from '../search/search-index.ts';
 import { createSmallReader } from '../search/small-requests.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Store } from './store.ts';
 
 /** A larger document would hold up the process as it is read; the list then shows agent and status alone. */
@@ -28,21 +33,56 @@ export function requestListsOf(store: Store): RequestLists {
   if (!changes.isListed) return { requests: refuseList, approvals: refuseList, reindex: refuseList };
   const index = createSearchIndex(connection, keys, limitsOf);
   const storedOf = createTenantBytes(connection, keys, limitsOf).of;
+  const build = createListBuild(connection, keys);
   return {
-    requests: createRequestList({ index, changes, storedOf, now: redisClock(connection) }),
-    approvals: createApprovalList({ index, changes, journal, askingRun: askingRuns(store) }),
-    reindex: createReindex(connection, keys, changes),
+    requests: createRequestList({ index, changes, build, storedOf, now: redisClock(connection) }),
+    approvals: createApprovalList({ index, changes, build, journal, askingRun: askingRuns(store) }),
+    reindex: createReindex(build, changes),
   };
 }
 
-export function indexerOf(store: Store, { onError }: { onError: (error: Error) => void }): Startable {
+export interface ListKeeping {
+  /** Of this process alone. */
+  processId: string;
+  logger: Logger;
+  onError: (error: Error) => void;
+}
+
+/** What keeps the list: one part follows the changes, the other one builds it where it is not complete. Turned off: what removes it. */
+export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const { connection, keys, records, limitsOf } = store;
-  const { journal, changes } = records;
-  if (!changes.isListed) return createListOff({ connection, keys, changes, onError });
-  const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
+  const { changes } = records;
+  const { onError } = keeping;
+  if (!changes.isListed) return [createListOff({ connection, keys, changes, onError })];
   const index = createSearchIndex(connection, keys, limitsOf);
-  const readSmall = createSmallReader(connection, keys);
-  return createIndexer({ changes, index, readSmall, readFacts, onError });
+  const read = rowReaderOf(store, onError);
+  const build = createListBuild(connection, keys);
+  const mending = createIndexMending(connection, keys);
+  const shared = { connection, keys, index, mending, changes, read };
+  return [
+    createIndexer({ changes, index, read, onError }),
+    createListBuilder({ ...shared, build, holder: keeping.processId, reports: buildReports(keeping) }),
+  ];
+}
+
+function rowReaderOf(store: Store, onError: (error: Error) => void): RowReader {
+  const { connection, keys, records } = store;
+  const { journal } = records;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
+  return createRowReader({ readSmall: createSmallReader(connection, keys), readFacts, onError });
+}
+
+function buildReports({ logger, onError }: ListKeeping): ListBuilderReports {
+  return {
+    began: (found) =>
+      logger.info({ requests: found }, 'the list of requests is being built; it is incomplete until then'),
+    ended: ({ found, failed, tookMs }) =>
+      logger.info(
+        { requests: found, unread: failed, took_ms: Math.round(tookMs) },
+        'the list of requests is complete',
+      ),
+    error: onError,
+  };
 }
 
 /** null: there is none, or its document is too large. */

@@ -38,7 +38,7 @@ import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
-import { indexerOf } from './search.ts';
+import { listKeepers } from './search.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
 
@@ -276,7 +276,7 @@ function storeParts(
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
-  const sweeping = first ? [sweeperOn(first, config, shared), indexerOf(first, shared)] : [];
+  const sweeping = first ? [sweeperOn(first, config, shared), ...listKeepers(first, shared)] : [];
   const archiver = first ? archiverOn(first, config, shared) : null;
   const archiving = archiver ? [archiver] : [];
   const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];

@@ -58,6 +58,13 @@ const API = reportedBy('api', {
     labels: [],
     says: 'How late the first schedule is that is due; 0 = none is.',
   },
+  searchIncomplete: {
+    kind: 'gauge',
+    name: 'adjutant.search.incomplete',
+    unit: '',
+    labels: [],
+    says: '1 while the list of requests is being built and lacks older requests, as after an upgrade; else 0.',
+  },
   archiveDue: {
     kind: 'gauge',
     name: 'adjutant.archive.due',

@@ -8,7 +8,7 @@ const PERMANENT = [
   /^chaos:(catalog|models|agents|engines|workers|lanes|lane-limits)$/,
   /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
   /^chaos:\{budgets\}:/,
-  /^chaos:(archive|changed-requests|search-tenants)$/,
+  /^chaos:(archive|changed-requests|search-tenants|list-build)$/,
   /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{schedules\}:/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,

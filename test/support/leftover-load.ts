@@ -6,6 +6,7 @@ import { createJournal } from '../../src/journal/journal.ts';
 import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
 import { createIndexer } from '../../src/search/indexer.ts';
 import { createFactsReader } from '../../src/search/request-facts.ts';
+import { createRowReader } from '../../src/search/row-reader.ts';
 import { createSearchIndex } from '../../src/search/search-index.ts';
 import { createSmallReader } from '../../src/search/small-requests.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
@@ -143,8 +144,8 @@ function indexerOn(connection: RedisConnection, keys: KeySpace) {
   const onError = (error: Error): never => {
     throw error;
   };
-  const readSmall = createSmallReader(connection, keys);
-  return { ...createIndexer({ changes, index, readSmall, readFacts, onError }), trim: index.trim };
+  const read = createRowReader({ readSmall: createSmallReader(connection, keys), readFacts, onError });
+  return { ...createIndexer({ changes, index, read, onError }), trim: index.trim };
 }
 
 async function unexplained(connection: RedisConnection, prefix: string): Promise<string[]> {

@@ -44,7 +44,7 @@ const reindexSchema = {
   operationId: 'reindex',
   summary: 'Build the list of requests anew, step by step',
   description:
-    'The first step, without `cursor`, empties the list. Repeat with `next` until it is null; the rows come while `pending` falls.',
+    'The first step, without `cursor`, has the service begin. Repeat with `next` until it is null: then the list is complete. Who stops asking does not stop it.',
   tags: ['requests'],
   querystring: noQuery,
   body: reindexBodySchema,

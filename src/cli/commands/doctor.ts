@@ -150,15 +150,17 @@ async function examineService(
     const reasons = unreadyChecks(await response.text());
     if (!response.ok) return [fault('service', [says, ...reasons].join('; '), FIX_FAULTS)];
     const client = createHttpClient({ baseUrl: url, ...key });
-    const [{ servers }, { lanes }, present] = await Promise.all([
+    const [{ servers }, { lanes }, present, list] = await Promise.all([
       client.tools(),
       client.lanes(),
       presentWorkers(client),
+      listFindings(client),
     ]);
     return [
       fine('service', says),
       ...roleFindings(present, lanes),
       ...(present?.some(hasWorker) === false ? [] : workerFindings(servers, configured)),
+      ...list,
     ];
   } catch (error) {
     if (error instanceof DirectiveRefused) return [fault('service', `at ${url}: ${error.message}`, SET_KEY)];
@@ -182,6 +184,23 @@ async function presentWorkers(client: DirectiveClient): Promise<readonly ListedW
     throw error;
   }
 }
+
+/** Whether the list of requests is whole. Nothing where the service does not say. */
+async function listFindings(client: DirectiveClient): Promise<Finding[]> {
+  try {
+    const { incomplete, counts } = await client.requests({ limit: 1 });
+    if (incomplete === undefined) return [];
+    const listed = `${counts.total} requests`;
+    return [incomplete ? advice(LIST, `${listed} so far: ${INCOMPLETE}`, LIST_FIX) : fine(LIST, listed)];
+  } catch (error) {
+    if (error instanceof DirectiveRefused) return [];
+    throw error;
+  }
+}
+
+const LIST = 'list of requests';
+const INCOMPLETE = 'it is incomplete while it is built from what Redis holds';
+const LIST_FIX = 'Wait: it ends by itself. If the number does not grow, the log of the service says why.';
 
 function hasWorker({ roles }: ListedWorker): boolean {
   return roles.includes('worker');

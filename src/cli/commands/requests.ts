@@ -99,15 +99,24 @@ function row(request: ListedRequest, { paint }: Terminal): string[] {
   ];
 }
 
-function sayRest(terminal: Terminal, { next, searched_until, counts, lag_ms }: RequestListing): void {
+function sayRest(terminal: Terminal, page: RequestListing): void {
+  const { next, searched_until, counts, lag_ms } = page;
   const { open, waiting, succeeded, failed, cancelled } = counts.status;
   const all = `of all ${counts.total}: ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
   terminal.err(terminal.paintErr('dim', all));
+  sayIncomplete(terminal, page);
   if (lag_ms > LATE_MS) terminal.err(terminal.paintErr('yellow', `the list is ${timeText(lag_ms)} behind`));
   if (searched_until !== null)
     terminal.err(`searched back to ${instantText(searched_until)} only; go on with --cursor ${next}`);
   else if (next !== null) terminal.err(`more: --cursor ${next}`);
 }
+
+function sayIncomplete(terminal: Terminal, { incomplete }: { incomplete?: boolean | undefined }): void {
+  if (incomplete) terminal.err(terminal.paintErr('yellow', INCOMPLETE));
+}
+
+const INCOMPLETE =
+  'the list is incomplete: it is being built from what Redis holds, and older requests are still missing';
 
 export async function cancelRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
   requireChoice(options);
@@ -141,7 +150,11 @@ function redriveRows({ dry_run, found, redriven }: BulkRedrive): string[][] {
   return redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]);
 }
 
-function sayMore(terminal: Terminal, { more, next }: Pick<BulkRedrive, 'more' | 'next'>): void {
+function sayMore(
+  terminal: Terminal,
+  { more, next, incomplete }: Pick<BulkRedrive, 'more' | 'next' | 'incomplete'>,
+): void {
+  sayIncomplete(terminal, { incomplete });
   if (!more) return;
   terminal.err(`more fit: repeat the command${next === null ? '' : ` with --cursor ${next}`}`);
 }

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createFactsReader } from '../../../src/search/request-facts.ts';
 import { readRow, rowOf, type RequestFacts } from '../../../src/search/row.ts';
-import { createReindex } from '../../../src/search/reindex.ts';
 import { createSearchIndex } from '../../../src/search/search-index.ts';
 import { createSmallReader } from '../../../src/search/small-requests.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -103,24 +102,6 @@ test('a row that changes leaves the sets that it is no longer in, beside new row
     tags: ['b', 'c'],
     closed_at: new Date(FACTS.createdAt + 5).toISOString(),
   });
-});
-
-test('what is built anew loses no request, whatever its id, and is begun by one at a time', async () => {
-  const { connection, keys, changes, journal } = open;
-  const index = createSearchIndex(connection, keys);
-  const reindex = createReindex(connection, keys, changes);
-  const tricky = ['search:x', 'search:default', 'search:default:f:s:open'];
-  for (const request_id of tricky) await open.accepted({ request_id });
-  await index.write([rowOf(FACTS)], []);
-  await connection.set(keys.searchRebuild, 'x', 'PX', 60_000);
-  await expect(reindex(undefined)).rejects.toMatchObject({ problem: { code: 'reindex_under_way' } });
-  expect((await index.sizes('default', ['s:open', 'g:a'])).slice(0, 3)).toEqual([1, 1, 1]);
-  await connection.del(keys.searchRebuild);
-  expect(await reindex(undefined)).toEqual({ noted: 3, pending: 3, next: null });
-  expect(await index.sizes('default', ['s:open', 'g:a'])).toEqual([0, 0, 0]);
-  for (const id of tricky) expect(await journal.request(id)).not.toBeNull();
-  const { changes: due } = await changes.take(10);
-  expect(due.map(({ requestId }) => requestId).toSorted()).toEqual(tricky.toSorted());
 });
 
 test('a note that Redis refuses is made later', async () => {

@@ -1,7 +1,6 @@
 /** The requests, newest first: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
  *  It must never act on more than what is chosen and counted. */
 import { useMemo, useRef, useState } from 'react';
-import type { RequestListing } from '../../../contract/request-listing.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
@@ -59,12 +58,8 @@ export function RequestsPage() {
   );
 }
 
-/** Of a service that builds its list anew. */
-type MayBeIncomplete = RequestListing & { readonly incomplete?: boolean | undefined };
-
 function Notes({ faults, list }: { faults: readonly string[]; list: RequestList }) {
-  const { error, isCut, rows } = list;
-  const listing: MayBeIncomplete | null = list.listing;
+  const { error, isCut, rows, listing } = list;
   return (
     <div className="requests-notes">
       {listing?.incomplete === true && (

@@ -1,0 +1,15 @@
+-- Asks for a new list of requests: whoever keeps it builds it.
+-- Must never begin again what is being built, unless it is the same question once more.
+--
+-- KEYS[1] the build, as in list-build-take.lua   ARGV[1] who asks   ARGV[2] format
+-- Returns { 1 = asked, 0 = it is being built already, requests found so far }.
+local state, found, asked = unpack(redis.call('HMGET', KEYS[1], 'state', 'found', 'asked'))
+if state == 'building' and asked ~= ARGV[1] then
+  return { 0, found or '0' }
+end
+if state ~= 'building' then
+  redis.call('HSET', KEYS[1], 'format', ARGV[2], 'state', 'building', 'cursor', '', 'topology', '', 'found', 0, 'failed', 0)
+  redis.call('HSET', KEYS[1], 'asked', ARGV[1])
+  redis.call('HDEL', KEYS[1], 'holder', 'held_until')
+end
+return { 1, '0' }

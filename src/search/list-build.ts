@@ -1,0 +1,72 @@
+// Whether the list of requests is complete, and who builds it: one at a time, and another one goes on when that one dies.
+// Must never count a list as complete that another version, or a build that was asked for since, has to write.
+import type { KeySpace } from '../journal/keys.ts';
+import { prepareScripts } from '../journal/scripts.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+
+export type ListBuild = ReturnType<typeof createListBuild>;
+
+/** Of rows and their sets in Redis. A list of a lower one is built anew. */
+export const LIST_FORMAT = 1;
+/** A holder that is silent for so long has died. */
+export const HOLD_MS = 15_000;
+
+/** How far it is. */
+export interface BuildPlace {
+  /** '': the old list is still to be removed. */
+  cursor: string;
+  /** What the cursor is good for. */
+  topology: string;
+  /** Requests so far, and of these those whose rows could not be written. */
+  found: number;
+  failed: number;
+}
+
+export interface ListState {
+  complete: boolean;
+  /** Requests that the build under way has found. */
+  found: number;
+}
+
+export function createListBuild(connection: RedisConnection, keys: KeySpace) {
+  const run = prepareScripts(connection);
+  const key = keys.listBuild;
+
+  /** null: there is nothing to build, or another one does. */
+  async function take(holder: string): Promise<BuildPlace | null> {
+    const reply = await run('list-build-take', [key], [holder, HOLD_MS, LIST_FORMAT]);
+    const [verdict, cursor = '', topology = '', found, failed] = reply.map(String);
+    return verdict === 'taken' ? { cursor, topology, found: Number(found), failed: Number(failed) } : null;
+  }
+
+  /** false: another one builds, or a new list was asked for. */
+  async function write(holder: string, fields: Partial<BuildPlace>, holdMs = HOLD_MS): Promise<boolean> {
+    const words = Object.entries(fields).flat();
+    const [written] = await run('list-build-step', [key], [holder, holdMs, ...words]);
+    return written === 1;
+  }
+
+  return {
+    take,
+    write,
+    hold: async (holder: string): Promise<boolean> => write(holder, {}),
+    giveBack: async (holder: string): Promise<boolean> => write(holder, {}, 0),
+    async end(holder: string, { found, failed }: BuildPlace): Promise<boolean> {
+      const words = ['state', 'complete', 'cursor', '', 'topology', '', 'found', found, 'failed', failed];
+      const [written] = await run('list-build-step', [key], [holder, 0, ...words]);
+      return written === 1;
+    },
+    /** null: asked; else how many requests the build under way has found. */
+    async ask(who: string): Promise<number | null> {
+      const [asked, found] = await run('list-build-ask', [key], [who, LIST_FORMAT]);
+      return asked === 1 ? null : Number(found);
+    },
+    async state(): Promise<ListState> {
+      const [state, format, found] = await connection.hmget(key, 'state', 'format', 'found');
+      return {
+        complete: state === 'complete' && Number(format) === LIST_FORMAT,
+        found: Number(found ?? 0),
+      };
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/** The list of requests builds itself, on a real Redis: what it holds in the end is what the journal says.
+ *  It must never count as right what only looks right in a page: rows and every facet are compared. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createIndexMending } from '../../../src/search/index-mending.ts';
+import { createListBuild, HOLD_MS, LIST_FORMAT } from '../../../src/search/list-build.ts';
+import { createListBuilder, type ListBuilderReports } from '../../../src/search/list-builder.ts';
+import { createReindex } from '../../../src/search/reindex.ts';
+import { createFactsReader } from '../../../src/search/request-facts.ts';
+import { createIndexer } from '../../../src/search/indexer.ts';
+import { createRowReader, type RowReader } from '../../../src/search/row-reader.ts';
+import { rowOf } from '../../../src/search/row.ts';
+import { createSearchIndex } from '../../../src/search/search-index.ts';
+import { createSmallReader } from '../../../src/search/small-requests.ts';
+import { endOf, failureOf } from '../../support/journal.ts';
+import { eventually } from '../../support/eventually.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
+import { openStore } from '../../support/store.ts';
+
+const redis = useRedis();
+const open = eachTest(() => openStore(redis.url));
+
+function partsOf() {
+  const { connection, keys, journal, changes } = open;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const onError = (error: Error): never => {
+    throw error;
+  };
+  const read = createRowReader({ readSmall: createSmallReader(connection, keys), readFacts, onError });
+  const index = createSearchIndex(connection, keys);
+  const mending = createIndexMending(connection, keys);
+  const build = createListBuild(connection, keys);
+  return { connection, keys, changes, index, mending, read, readFacts, build };
+}
+
+/** Another process each; `seen` is what it reports. */
+function builderOf({ read }: { read?: RowReader } = {}) {
+  const seen: string[] = [];
+  const reports: ListBuilderReports = {
+    began: (found) => seen.push(`began ${found}`),
+    ended: ({ found, failed }) => seen.push(`ended ${found} ${failed}`),
+    error: ({ message }) => seen.push(message),
+  };
+  const parts = partsOf();
+  const holder = randomUUID();
+  return {
+    seen,
+    holder,
+    ...createListBuilder({ ...parts, read: read ?? parts.read, holder, reports }),
+  };
+}
+
+/** Each row as a page of the list reads it, and every facet with its members. */
+async function listed(): Promise<Record<string, unknown>> {
+  const { connection, keys } = open;
+  const [rows, all, , errors, facet] = keys.search('default');
+  const facets = await connection.keys(`${facet}*`);
+  const found = facets.map(
+    async (key) => [key, (await connection.zrange(key, '0', '-1')).toSorted()] as const,
+  );
+  return {
+    rows: await connection.hgetall(rows),
+    all: (await connection.zrange(all, '0', '-1')).toSorted(),
+    errors: await connection.zrange(errors, '0', '-1', 'WITHSCORES'),
+    facets: Object.fromEntries(await Promise.all(found)),
+  };
+}
+
+/** As the list would be if each request were written into an empty one. */
+async function asTheJournalSays(ids: readonly string[]): Promise<Record<string, unknown>> {
+  const { connection, keys } = open;
+  const { index, readFacts } = partsOf();
+  const [, , , , facet] = keys.search('default');
+  const facets = await connection.keys(`${facet}*`);
+  await connection.del(...keys.search('default').slice(0, 4), ...facets);
+  const facts = await Promise.all(ids.map(readFacts));
+  await index.write(
+    facts.flatMap((each) => (each === null ? [] : [rowOf(each)])),
+    [],
+  );
+  return listed();
+}
+
+const TRICKY = ['search:x', 'search:default', 'search:default:f:s:open', 'f:s'];
+
+test('a list that is incomplete is built while others write, and holds in the end what the journal says', async () => {
+  const { connection, keys, journal, changes } = open;
+  const { index, read, build } = partsOf();
+  const calls = await Promise.all(Array.from({ length: 120 }, async () => open.accepted()));
+  const tricky = await Promise.all(TRICKY.map(async (request_id) => open.accepted({ request_id })));
+  await changes.flush();
+  await connection.del(keys.changedRequests);
+  // What a version before has left: rows and members that are not right any more.
+  const [rows, all, , errors, facet] = keys.search('default');
+  await connection.hset(
+    rows,
+    'gone',
+    '9 9\u0001s:open\u0001\u0002{}',
+    calls[0]?.request_id ?? '',
+    'of another format',
+  );
+  await connection.zadd(all, 9, 'gone');
+  await connection.zadd(`${facet}s:open`, 9, 'gone', 9, calls[1]?.request_id ?? '');
+  await connection.zadd(`${facet}e:timeout`, 9, 'gone', 9, calls[2]?.request_id ?? '');
+  await connection.zadd(errors, 7, 'timeout');
+  expect(await build.state()).toEqual({ complete: false, found: 0 });
+  const indexer = createIndexer({
+    changes,
+    index,
+    read,
+    onError: (error) => expect.unreachable(error.message),
+  });
+  const [one, other] = [builderOf(), builderOf()];
+  // Each request ends before, between or after what is read of it.
+  const ending = (async () => {
+    for (const [at, call] of [...calls, ...tricky].entries()) {
+      const end = at % 3 === 0 ? failureOf : endOf;
+      await journal.finish(await open.claimed(call), at % 3 === 0 ? 'failed' : 'succeeded', [end(call)]);
+      changes.note(call.request_id);
+    }
+  })();
+  await Promise.all([one.buildDue(), other.buildDue(), indexer.start(), ending]);
+  expect((await build.state()).complete).toBe(true);
+  expect([...one.seen, ...other.seen]).toEqual(['began 0', 'ended 124 0']);
+  await changes.flush();
+  await eventually(() => connection.zcard(keys.changedRequests)).toBe(0);
+  await indexer.stop();
+  const is = await listed();
+  expect(is).toEqual(await asTheJournalSays([...calls, ...tricky].map(({ request_id }) => request_id)));
+  await one.buildDue();
+  expect(one.seen.length + other.seen.length).toBe(2);
+});
+
+test('what one that died has begun is gone on with, and one that lost it writes no more', async () => {
+  const { connection, keys } = open;
+  const { build, read } = partsOf();
+  const calls = await Promise.all(Array.from({ length: 1_200 }, async () => open.accepted()));
+  const held = Promise.withResolvers<void>();
+  const stuck = Promise.withResolvers<void>();
+  let pieces = 0;
+  const dying = builderOf({
+    async read(ids) {
+      pieces += 1;
+      if (pieces === 14) {
+        stuck.resolve();
+        await held.promise;
+      }
+      return read(ids);
+    },
+  });
+  const died = dying.buildDue();
+  await stuck.promise;
+  const next = builderOf();
+  await next.buildDue();
+  expect(next.seen).toEqual([]);
+  // Its time is over: nobody waits for that here.
+  expect(Number(await connection.hget(keys.listBuild, 'held_until')) - Date.now()).toBeLessThanOrEqual(
+    HOLD_MS,
+  );
+  await connection.hset(keys.listBuild, 'held_until', 0);
+  const { found } = await build.state();
+  expect(found).toBeGreaterThan(0);
+  await next.buildDue();
+  expect(next.seen).toEqual([`began ${found}`, `ended 1200 0`]);
+  const asked = createReindex(build, { size: async () => 0 });
+  await asked(undefined);
+  held.resolve();
+  await died;
+  // It has not called complete what somebody has asked for since.
+  expect(await build.state()).toMatchObject({ complete: false });
+  expect(dying.seen).toEqual(['began 0']);
+  expect(await connection.zcard(keys.search('default')[1])).toBe(calls.length);
+});
+
+test('a place in a Redis that was started anew is worth nothing; a newer format is left alone', async () => {
+  const { connection, keys } = open;
+  const { build } = partsOf();
+  await open.accepted();
+  const old = { cursor: '0:77', topology: 'another@', found: 500, failed: 0 };
+  await connection.hset(keys.listBuild, { format: LIST_FORMAT, state: 'building', ...old });
+  const builder = builderOf();
+  await builder.buildDue();
+  expect(builder.seen.at(-1)).toBe('ended 1 0');
+  await connection.hset(keys.listBuild, { format: LIST_FORMAT - 1 });
+  await builder.buildDue();
+  expect(builder.seen.at(-1)).toBe('ended 1 0');
+  expect(builder.seen).toHaveLength(4);
+  await connection.hset(keys.listBuild, { format: LIST_FORMAT + 1 });
+  await builder.buildDue();
+  expect(builder.seen).toHaveLength(4);
+  expect(await build.state()).toMatchObject({ complete: false });
+});
+
+test('an empty installation is complete at once, without a word', async () => {
+  const { build } = partsOf();
+  const builder = builderOf();
+  await builder.buildDue();
+  expect(await build.state()).toEqual({ complete: true, found: 0 });
+  expect(builder.seen).toEqual([]);
+});
+
+test('who asks for a new list hears how far it is; another one is refused meanwhile', async () => {
+  const { changes } = open;
+  const { build } = partsOf();
+  const builder = builderOf();
+  await builder.buildDue();
+  await open.accepted();
+  const reindex = createReindex(build, changes);
+  expect(await reindex(undefined)).toMatchObject({ noted: 0, next: '0:0' });
+  await expect(reindex(undefined)).rejects.toMatchObject({ problem: { code: 'reindex_under_way' } });
+  expect(await reindex('0:0')).toMatchObject({ noted: 0, next: '0:0' });
+  await builder.buildDue();
+  expect(await reindex('0:0')).toMatchObject({ noted: 1, next: null });
+});
