@@ -92,7 +92,10 @@ export function guardClient(
     redrive: async (which) => {
       const caller = requireCaller('redrive');
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
-      return audit.around<Redrive>(caller, 'redrive', {}, () => client.redrive(which), { of: redrivenOnes });
+      const work = async () => client.redrive(which);
+      return isDryRun(which)
+        ? work()
+        : audit.around<Redrive>(caller, 'redrive', {}, work, { of: redrivenOnes });
     },
     cancelAll: async (body, options) => {
       const caller = requireCaller('cancel');
@@ -114,7 +117,7 @@ export function guardClient(
       const caller = requireCaller('admin');
       const refusal = caller === null ? undefined : notOperator(caller);
       if (refusal !== undefined) throw refusal;
-      // The first step empties the list; those that follow only find requests.
+      // The first step has it built; those that follow only ask how far it is.
       if (options?.cursor !== undefined) return client.reindex(options);
       return audit.around(caller, 'reindex', {}, () => client.reindex(options));
     },

@@ -17,18 +17,6 @@ export function decimal(text: string): number {
   throw new InvalidArgumentError('It must be a number, as in 0.7.');
 }
 
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** So long ago, as in `90m`, `2h` or `3d`; or an instant as it is, `2027-01-31` is its beginning. In UTC. */
-export function pastInstant(text: string): string {
-  const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  const ms = unit === '' ? Date.parse(text) : Date.now() - Number(count) * (UNITS[unit] ?? 0);
-  if (/^\d/.test(text) && Number.isFinite(ms)) return new Date(ms).toISOString();
-  throw new InvalidArgumentError(
-    'It must be a time ago, as in 90m, 2h or 3d, or an instant, as in 2027-01-31T12:00Z.',
-  );
-}
-
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds, of `30s`, `15m`, `6h` or `1d`. */

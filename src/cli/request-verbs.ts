@@ -11,7 +11,8 @@ import {
 } from './commands/requests.ts';
 import { reindex } from './commands/reindex.ts';
 import type { WithClient } from './invocation.ts';
-import { pastInstant, wholeNumber } from './option-values.ts';
+import { wholeNumber } from './option-values.ts';
+import { pastInstant } from './past-instant.ts';
 
 export function addRequestVerbs(program: Command, withClient: WithClient): void {
   const requests = program
@@ -52,7 +53,12 @@ function filtered(command: Command): Command {
     .option('--error-type <type>', 'only with an error of this type')
     .option('--tag <tag>', 'only with this tag')
     .option('--conversation <id>', 'only of this conversation')
-    .option('--since <when>', 'only created since then: 2h, 3d, or an instant', pastInstant)
-    .option('--until <when>', 'only created before then', pastInstant)
+    .option('--since <when>', 'only created since then: 2h, 7d, noon, yesterday, 14:30, or an instant', when)
+    .option('--until <when>', 'only created before then', when)
     .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
+}
+
+/** The command line passes the value before, too. */
+function when(text: string): string {
+  return pastInstant(text);
 }

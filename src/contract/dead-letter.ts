@@ -62,6 +62,8 @@ export const redriveBodySchema = z
     /** Every dead letter, whatever its error. Never the default: it may repeat work that no operator has looked at. */
     all: z.literal(true).optional(),
     limit: z.int().min(1).max(MOST_REDRIVEN).default(DEFAULT_REDRIVEN),
+    /** Says what would be redriven, and does nothing. */
+    dry_run: z.boolean().optional(),
   })
   .refine((body) => body.all || body.directives || hasFilter(body), {
     path: ['directives'],
@@ -90,6 +92,8 @@ export const redriveSchema = z.object({
     }),
   ),
   left: z.int().min(0),
+  /** Of a dry run alone: what would be redriven. A dead letter that has been redriven already is not among them. */
+  found: z.array(directiveRefSchema).optional(),
 });
 
 export type DeadLetter = z.infer<typeof deadLetterSchema>;

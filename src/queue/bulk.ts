@@ -108,7 +108,7 @@ async function lettersOf(
 
 export function createBulk(
   client: Pick<DirectiveClient, 'requests' | 'cancel'>,
-  letters: Pick<DeadLetters, 'byRequest' | 'redriveThese'>,
+  letters: Pick<DeadLetters, 'byRequest' | 'redriveThese' | 'redrivable'>,
   tenant: string,
   clocksOf: (signal: AbortSignal | undefined) => BulkClocks = bulkClocks,
 ): Bulk {
@@ -146,10 +146,11 @@ export function createBulk(
     const lister = noting(client);
     const chosen = await lettersOf(lister, all, given, clocks);
     const { incomplete } = lister.seen;
-    const entries = chosen.items.map(({ item }) => item);
+    const named = chosen.items.map(({ item }) => item);
+    const entries = dry_run ? await whileAvailable(async () => letters.redrivable(named)) : named;
     const found = entries.map(({ requestId, id }) => ({ request_id: ownId(requestId), id }));
     if (dry_run || entries.length === 0 || signal?.aborted === true) {
-      const rest = restAt(chosen, entries.length);
+      const rest = restAt(chosen, named.length);
       return { dry_run, redriven: [], refused: [], not_found: [], found, ...rest, incomplete };
     }
     const acted = await whileAvailable(async () => letters.redriveThese(entries, clocks.isOver));

@@ -14,6 +14,7 @@ import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { scan } from './dead-letter-scan.ts';
+import { createRedrivable } from './redrivable.ts';
 import type { Submitter } from './submit.ts';
 import { successorId } from './successor-id.ts';
 
@@ -43,8 +44,10 @@ interface Wanted {
 export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
 
 export function createRedrive({ journal, dead, submitter, charge = async () => {} }: RedriveParts) {
+  const redrivable = createRedrivable(journal);
+
   async function redrive(
-    { directives, limit = DEFAULT_REDRIVEN, all: _all, ...filter }: RedriveBody,
+    { directives, limit = DEFAULT_REDRIVEN, all: _all, dry_run = false, ...filter }: RedriveBody,
     tenant: string,
   ): Promise<Redrive> {
     const named =
@@ -57,6 +60,7 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     let chosen: DeadEntry[];
     let left: number;
     let full: DirectiveRefused | null = null;
+    if (dry_run) return preview(await choose(among, { filter, named, tried }, most), named);
     do {
       ({ chosen, left } = await choose(among, { filter, named, tried }, most - redriven.length));
       if (chosen.length > 0) await charge(chosen.length);
@@ -75,6 +79,16 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     } while (!named && full === null && chosen.length > 0 && redriven.length < most && left > 0);
     const not_found = [...(named ?? [])].filter((name) => !tried.has(name)).map(refOf);
     return { redriven, not_found, refused, left: left + refused.length };
+  }
+
+  async function preview(
+    { chosen, left }: { chosen: readonly DeadEntry[]; left: number },
+    named: ReadonlySet<string> | undefined,
+  ): Promise<Redrive> {
+    const found = (await redrivable(chosen)).map((entry) => refOf(nameOfEntry(entry)));
+    const there = new Set(chosen.map(nameOfEntry));
+    const not_found = [...(named ?? [])].filter((name) => !there.has(name)).map(refOf);
+    return { redriven: [], refused: [], not_found, left, found };
   }
 
   /** The oldest that match and were not tried, up to `most`; and how many more there are. */
@@ -129,7 +143,7 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     return redriveEach(redriveOne, entries, isOver);
   }
 
-  return { redrive, redriveThese };
+  return { redrive, redriveThese, redrivable };
 }
 
 /** Its time has come. */

@@ -50,7 +50,7 @@ const redriveRouteSchema = {
   summary: 'Make new directives from dead letters',
   description:
     'Each gets a new id in the same request, and `metadata.redrive_of` names the old one. ' +
-    'Name directives, give a filter, or set `all`.',
+    'Name directives, give a filter, or set `all`. With `dry_run` nothing is done: `found` says what would be redriven.',
   tags: ['dead letters'],
   querystring: noQuery,
   body: redriveBodySchema,

@@ -50,11 +50,20 @@ const COLOURS: Readonly<Partial<Record<ListedRequest['status'], Style>>> = {
 export async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
   const { limit, cursor } = options;
   const page = await invocation.client.requests({ ...filterOf(options), limit, cursor });
+  sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests);
   if (!invocation.json && page.requests.length === 0) invocation.terminal.err('none fits');
   if (!invocation.json) sayRest(invocation.terminal, page);
   return EXIT.done;
+}
+
+/** How times were understood: they are typed in the zone of the terminal, and shown in UTC. */
+function sayTimes({ terminal, json }: Invocation, { since, until }: FilterOptions): void {
+  if (json || (since === undefined && until === undefined)) return;
+  const from = since === undefined ? [] : [`from ${instantText(since)}`];
+  const before = until === undefined ? [] : [`before ${instantText(until)}`];
+  terminal.err(terminal.paintErr('dim', `created ${[...from, ...before].join(', ')} UTC`));
 }
 
 /** One line for each that is new or has changed, the oldest change first, as a log. */
@@ -120,6 +129,7 @@ const INCOMPLETE =
 
 export async function cancelRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
   requireChoice(options);
+  sayTimes(invocation, options);
   const { client, terminal, json } = invocation;
   const { reason } = options;
   const result = await client.cancelAll({ ...bodyOf(options), ...(reason === undefined ? {} : { reason }) });
@@ -135,6 +145,7 @@ export async function cancelRequests(invocation: Invocation, options: BulkOption
 
 export async function redriveRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
   requireChoice(options);
+  sayTimes(invocation, options);
   const { client, terminal, json } = invocation;
   const result = await client.redriveAll(bodyOf(options));
   for (const line of json ? [JSON.stringify(result)] : table(redriveRows(result))) terminal.out(line);

@@ -198,6 +198,22 @@ describe('a redrive', () => {
     expect(names(await listed(1))).toEqual(['c-1']);
   });
 
+  test('is said before it is done, without what was redriven already', async () => {
+    const [first, second] = [failing('auth'), failing('auth')];
+    await endedAndStopped(first, second);
+    await listed(2);
+    const named = [first, second].map(({ request_id }) => ({ request_id, id: 'a' }));
+    const dry = { directives: [...named, { request_id: 'never', id: 'a' }], dry_run: true };
+    const not_found = [{ request_id: 'never', id: 'a' }];
+    expect(await open.client.redrive(dry)).toEqual({ ...NOTHING, found: named, not_found });
+    expect(await listed(2)).toHaveLength(2);
+    await open.client.redrive({ directives: named.slice(0, 1) });
+    // As by a sweeper that looks at its end once more.
+    await open.dead.add({ requestId: first.request_id, id: 'a', lane: LANE, errorType: 'auth' });
+    expect(await open.client.redrive(dry)).toMatchObject({ found: named.slice(1), redriven: [] });
+    expect(await open.client.redrive({ all: true, dry_run: true })).toMatchObject({ found: named.slice(1) });
+  });
+
   test('goes on when one successor cannot be made, and reports which and why', async () => {
     const blocked = failing('auth', { tool_name: 'test.one' });
     const others = ['two', 'three'].map((tool) => failing('auth', { tool_name: `test.${tool}` }));

@@ -17,9 +17,10 @@ export interface BulkDialogProps {
 
 export function BulkDialog({ act, ids, onClose, onDone }: BulkDialogProps) {
   const [looked, setLooked] = useState<Looked | null>(null);
+  const [fault, setFault] = useState<Error | null>(null);
   const [ended, setEnded] = useState<Done | null>(null);
   useEffect(() => {
-    void look(ids).then(setLooked);
+    void look(act, ids).then(setLooked, setFault);
     // What was chosen when it opened.
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
@@ -50,11 +51,9 @@ export function BulkDialog({ act, ids, onClose, onDone }: BulkDialogProps) {
         </Button>
       }
     >
-      {looked === null ? (
-        <p className="muted">Reading what it would do…</p>
-      ) : (
-        <Preview act={act} of={looked} ids={ids} />
-      )}
+      {looked !== null && <Preview act={act} of={looked} ids={ids} />}
+      {looked === null && fault === null && <p className="muted">Reading what it would do…</p>}
+      {fault !== null && <ErrorBanner error={fault} />}
       {change.error !== null && <ErrorBanner error={change.error} />}
       {ended !== null && (
         <Banner tone="bad">

@@ -12,23 +12,36 @@ export const MOST_CHOSEN = 200;
 export interface Looked {
   /** Those that are open. */
   readonly open: readonly string[];
-  /** Directives that failed. */
+  /** Directives that failed and have not been redriven already. */
   readonly failed: readonly { readonly request_id: string; readonly id: string }[];
   /** Requests that could not be read. */
   readonly unread: number;
 }
 
 /** What would be done: reads each, and changes nothing. */
-export async function look(ids: readonly string[]): Promise<Looked> {
+export async function look(act: 'cancel' | 'redrive', ids: readonly string[]): Promise<Looked> {
   const views = await each(ids, (id) => call<RequestView>('GET', path`/v1/requests/${id}`));
   const read = views.flatMap(({ value }) => (value === null ? [] : [value]));
+  const failed = read.flatMap(({ request_id, directives }) =>
+    directives.filter(({ status }) => status === 'failed').map(({ id }) => ({ request_id, id })),
+  );
   return {
     open: read.filter(({ status }) => status === 'open').map(({ request_id: id }) => id),
-    failed: read.flatMap(({ request_id, directives }) =>
-      directives.filter(({ status }) => status === 'failed').map(({ id }) => ({ request_id, id })),
-    ),
+    failed: act === 'redrive' ? await redrivableOf(failed) : failed,
     unread: views.length - read.length,
   };
+}
+
+/** As many as one call takes. */
+const MOST_NAMED = 1_000;
+
+async function redrivableOf(failed: Looked['failed']): Promise<Looked['failed']> {
+  const directives = failed.slice(0, MOST_NAMED);
+  if (directives.length === 0) return [];
+  const { found } = await call<Redrive>('POST', '/v1/dead-letters/redrive', {
+    body: { directives, dry_run: true },
+  });
+  return found ?? directives;
 }
 
 export interface Done {
