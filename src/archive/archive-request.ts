@@ -6,12 +6,15 @@ import type { ArchiveStore } from './archive-store.ts';
 import { closedOnOrAfter, folderOf, versionName } from './object-name.ts';
 import { RecordChanged, recordLines, type RecordSource } from './record-lines.ts';
 import { withSpooled } from './spool.ts';
+import type { TimeLimit } from './time-limit.ts';
 
 export interface ArchiveParts {
   readonly source: RecordSource;
   readonly store: ArchiveStore;
   /** How long after its close a request may be kept that cannot be archived, milliseconds. */
   readonly longestMs: (requestId: string) => number;
+  /** For one request, however large: then the next one has its turn. */
+  readonly inTime: TimeLimit;
 }
 
 /**
@@ -20,7 +23,8 @@ export interface ArchiveParts {
  */
 export type ArchiveVerdict = 'stored' | 'present' | 'over' | 'lost' | 'missing';
 
-const LONGEST_MS = 100_000;
+/** Of `inTime`. */
+export const LONGEST_MS = 100_000;
 
 /** Of what may never have been accepted. */
 const NOT_THERE = { perhaps: 'missing', once_more: 'over' } as const;
@@ -28,8 +32,17 @@ const NOT_THERE = { perhaps: 'missing', once_more: 'over' } as const;
 /** Rejects when it is not known whether it is stored. */
 export async function archiveRequest(
   parts: ArchiveParts,
-  { requestId, expected }: DueRequest,
+  due: DueRequest,
   stop: AbortSignal,
+): Promise<ArchiveVerdict> {
+  const what = `${parts.store.place}, with ${folderOf(due.requestId)},`;
+  return parts.inTime(what, async (limit) => archived(parts, due, AbortSignal.any([stop, limit])));
+}
+
+async function archived(
+  parts: ArchiveParts,
+  { requestId, expected }: DueRequest,
+  signal: AbortSignal,
 ): Promise<ArchiveVerdict> {
   const { source, store } = parts;
   const found = await source.journal.requestInPieces(requestId);
@@ -40,7 +53,6 @@ export async function archiveRequest(
   if (record.status !== 'closed' || closedAt === null) return 'over';
   const lines = recordLines(source, { requestId, record, closedAt, directives });
   const name = versionName({ createdAt, closedAt, sequence });
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_MS)]);
   try {
     return await withSpooled(store.spoolFolder, lines, signal, async (spooled) =>
       store.put(folderOf(requestId), name, spooled, signal),

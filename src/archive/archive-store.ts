@@ -13,8 +13,10 @@ export interface Spooled {
 export interface ArchiveStore {
   /** For log lines: without a secret. */
   readonly place: string;
-  /** Where files are written before they are stored. */
-  readonly spoolFolder: string;
+  /** Where files are written before they are stored; null: in the temporary folder. */
+  readonly spoolFolder: string | null;
+  /** Objects that one process stores at once. */
+  readonly atOnce: number;
   /** Rejects where nothing can be read, or written as far as that shows without writing. */
   check(): Promise<void>;
   /** Whole or not at all, and once: `present` where there is one of this name already. Rejects when that is unknown. */

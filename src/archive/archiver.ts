@@ -2,15 +2,18 @@
 // Must never count a request as archived before it is stored, nor rely on being the only one: a repeat writes the same name.
 import type { ArchiveQueue, DueRequest } from '../journal/archive-queue.ts';
 import { asError, createLoop } from '../lifecycle.ts';
-import { type ArchiveParts, archiveRequest, type ArchiveVerdict } from './archive-request.ts';
+import { type ArchiveParts, archiveRequest, type ArchiveVerdict, LONGEST_MS } from './archive-request.ts';
 import { removeOld } from './spool.ts';
+import { createTimeLimit } from './time-limit.ts';
 
-export interface ArchiverOptions extends ArchiveParts {
+export interface ArchiverOptions extends Omit<ArchiveParts, 'inTime'> {
   readonly queue: ArchiveQueue;
   /** Called when a request stays for longer than it was to: what is kept beside it has to follow. */
   readonly onKept: (requestId: string) => void;
   /** Time between two looks at the queue, milliseconds. Default: 1 000. */
   readonly intervalMs?: number;
+  /** For one request, milliseconds. Default: 100 000. */
+  readonly requestMs?: number;
   readonly reports: ArchiveReports;
 }
 
@@ -25,8 +28,6 @@ export interface ArchiveReports {
   error(error: Error): void;
 }
 
-/** At once, for each process: each holds a piece of a request and its compression. */
-const AT_ONCE = 4;
 const BATCH = 100;
 const MOST_TRIED = 2;
 const SHORTEST_PAUSE_MS = 1_000;
@@ -38,6 +39,7 @@ const LONGEST_STOP_MS = 1_000;
 
 export function createArchiver(options: ArchiverOptions) {
   const { queue, store, source, reports, longestMs } = options;
+  const parts: ArchiveParts = { ...options, inTime: createTimeLimit(options.requestMs ?? LONGEST_MS) };
   /** 0: the store works. */
   let pauseMs = 0;
   let tryAt = -Infinity;
@@ -45,7 +47,7 @@ export function createArchiver(options: ArchiverOptions) {
   /** false: it has failed. */
   async function handle(entry: DueRequest, now: number): Promise<boolean> {
     try {
-      const verdict = await archiveRequest(options, entry, loop.stopping);
+      const verdict = await archiveRequest(parts, entry, loop.stopping);
       reportVerdict(reports, verdict, entry.requestId);
       if (verdict === 'missing') await queue.putOff(entry, now + LONG_WAIT_MS, 'once_more');
       else await queue.done(entry);
@@ -90,7 +92,7 @@ export function createArchiver(options: ArchiverOptions) {
     if (tried !== null) {
       if (pauseMs > 0) reports.works();
       pauseMs = 0;
-      await eachOf(entries.slice(tried), async (entry) => {
+      await eachOf(entries.slice(tried), store.atOnce, async (entry) => {
         if (!loop.stopping.aborted) await handle(entry, now);
       });
       return more;
@@ -131,10 +133,14 @@ function reportVerdict(reports: ArchiveReports, verdict: ArchiveVerdict, request
 
 const WAITS = 'waits until another request could be archived';
 
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = items.values();
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
+    Array.from({ length: atOnce }, async () => {
       for (const item of left) await work(item);
     }),
   );

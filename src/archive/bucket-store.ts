@@ -1,8 +1,6 @@
 // Archived requests as objects of an S3-compatible bucket.
 // Must never name a key of access in an error, nor write over an object where the server can refuse that.
 import { openAsBlob } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AwsClient } from 'aws4fetch';
 import { boundedBody } from '../bounds/bounded-response.ts';
@@ -21,6 +19,8 @@ export interface BucketOptions {
   readonly answerMs?: number;
 }
 
+/** Each holds a piece of a request and its compression. */
+const AT_ONCE = 4;
 const ANSWER_MS = 60_000;
 /** The slowest upload that is waited for. */
 const LEAST_BYTES_PER_MS = 256;
@@ -67,7 +67,8 @@ export function createBucketStore(options: BucketOptions): ArchiveStore {
 
   return {
     place: `the bucket ${bucket} at ${new URL(endpoint).host}`,
-    spoolFolder: join(tmpdir(), 'adjutant-archive'),
+    spoolFolder: null,
+    atOnce: AT_ONCE,
     async check() {
       await namesIn('check/');
     },

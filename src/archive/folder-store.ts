@@ -1,23 +1,33 @@
 // Archived requests as files of a folder, which all processes of the service see.
 // Must never show a file that is not whole, nor write over one that is there.
-import { constants, createReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ArchiveStore } from './archive-store.ts';
 import { newestOf } from './object-name.ts';
+import { createTimeLimit } from './time-limit.ts';
 
 /** What is in a request is not for everyone on the machine. */
 const FOLDER_MODE = 0o700;
 
-export function createFolderStore(folder: string): ArchiveStore {
+/** Of one that hangs, some threads are left to the rest of the process. */
+const AT_ONCE = 2;
+/** For a look at it, milliseconds. */
+const LOOK_MS = 10_000;
+
+export function createFolderStore(folder: string, lookMs = LOOK_MS): ArchiveStore {
   const root = resolve(folder);
-  const newestName = async (within: string): Promise<string | null> =>
-    newestOf(await readdir(join(root, within)).catch(nothingThere));
+  const inTime = createTimeLimit(lookMs);
+  const newestName = async (within: string): Promise<string | null> => {
+    const path = join(root, within);
+    return inTime(path, async () => newestOf(await readdir(path).catch(nothingThere)));
+  };
   return {
     place: `the folder ${root}`,
     // On the same file system, so that a file becomes visible in one step.
     spoolFolder: join(root, '.incoming'),
-    check: async () => access(root, constants.R_OK | constants.W_OK | constants.X_OK),
+    atOnce: AT_ONCE,
+    check: async () => inTime(root, () => access(root, constants.R_OK | constants.W_OK | constants.X_OK)),
     async put(within, name, { path }) {
       const target = join(root, within);
       const made = await mkdir(target, { recursive: true, mode: FOLDER_MODE });
@@ -30,7 +40,10 @@ export function createFolderStore(folder: string): ArchiveStore {
     newestName,
     async newest(within) {
       const name = await newestName(within);
-      return name === null ? null : createReadStream(join(root, within, name));
+      if (name === null) return null;
+      const path = join(root, within, name);
+      const handle = await inTime(path, async () => open(path));
+      return handle.createReadStream();
     },
   };
 }

@@ -1,8 +1,9 @@
 // Writes a request to a compressed file before it is stored, so that its size and digest are known and no memory holds it.
 // Must never leave a file of this process behind, nor one of a dead process for long.
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,16 +15,37 @@ const FOLDER_MODE = 0o700;
 /** Far longer than a request takes. */
 const OLD_MS = 3_600_000;
 const ENDING = '.spool';
+/** Of folders in the temporary folder, which others may write to: each file has one of its own, that nobody else may enter. */
+const OWN_FOLDER = 'adjutant-spool-';
 
-/** `use` gets the file; it is removed afterwards. */
+/** `use` gets the file; it is removed afterwards. `folder` null: the temporary folder. */
 export async function withSpooled<T>(
+  folder: string | null,
+  lines: AsyncIterable<string>,
+  signal: AbortSignal,
+  use: (spooled: Spooled) => Promise<T>,
+): Promise<T> {
+  if (folder === null) return inOwnFolder((own) => spooledIn(own, lines, signal, use));
+  // Only this one: a volume that is not mounted is a failure.
+  await mkdir(folder, { mode: FOLDER_MODE }).catch(unlessThere);
+  return spooledIn(folder, lines, signal, use);
+}
+
+async function inOwnFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), OWN_FOLDER));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function spooledIn<T>(
   folder: string,
   lines: AsyncIterable<string>,
   signal: AbortSignal,
   use: (spooled: Spooled) => Promise<T>,
 ): Promise<T> {
-  // Only this one: a volume that is not mounted is a failure.
-  if (!existsSync(folder)) await mkdir(folder, { mode: FOLDER_MODE }).catch(unlessThere);
   const path = join(folder, `${randomUUID()}${ENDING}`);
   try {
     const digest = createHash('sha256');
@@ -47,12 +69,19 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
-/** What processes have left that died as they wrote. */
-export async function removeOld(folder: string, now: number): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names.filter((each) => each.endsWith(ENDING))) {
-    const path = join(folder, name);
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
-    if (now - mtimeMs > OLD_MS) await rm(path, { force: true });
+/** What processes have left that died as they wrote. `folder` as above. */
+export async function removeOld(folder: string | null, now: number, temporary = tmpdir()): Promise<void> {
+  const [where, isLeft] =
+    folder === null
+      ? [temporary, (name: string) => name.startsWith(OWN_FOLDER)]
+      : [folder, (name: string) => name.endsWith(ENDING)];
+  const names = await readdir(where).catch(() => []);
+  for (const name of names.filter(isLeft)) {
+    const path = join(where, name);
+    const found = await lstat(path).catch(() => null);
+    // Others may have put there what looks alike, as a link.
+    if (found === null || now - found.mtimeMs <= OLD_MS || found.uid !== process.getuid?.()) continue;
+    if (folder === null ? found.isDirectory() : found.isFile())
+      await rm(path, { recursive: true, force: true });
   }
 }

@@ -1,12 +1,12 @@
 /** Closed requests in a folder: each once, whole, and readable after it has expired.
  *  It must not depend on how long anything takes. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
@@ -17,6 +17,7 @@ import type { ArchiveStore } from '../../../src/archive/archive-store.ts';
 import { createBucketStore } from '../../../src/archive/bucket-store.ts';
 import { createFolderStore } from '../../../src/archive/folder-store.ts';
 import { folderOf } from '../../../src/archive/object-name.ts';
+import { removeOld, withSpooled } from '../../../src/archive/spool.ts';
 import {
   createAccessClient,
   createArchiveClient,
@@ -195,8 +196,9 @@ async function installation(store: (folder: string) => ArchiveStore = createFold
     error: (error) => seen.push(error.message),
   };
   const kept: string[] = [];
-  const archiver = (own = store(folder), of = queue, onRead = async () => {}) =>
+  const archiver = (own = store(folder), of = queue, onRead = async () => {}, requestMs?: number) =>
     createArchiver({
+      ...(requestMs === undefined ? {} : { requestMs }),
       queue: of,
       store: own,
       source: { journal, payloads, runView: async () => onRead().then(() => null) },
@@ -408,6 +410,52 @@ describe('an archiver', () => {
     expect(pieces).toEqual(['first']);
     await at.archiver({ ...bucket, spoolFolder: at.folder }).round();
     expect(at.seen).toEqual([expect.stringMatching(/^failed .*(abort|timeout)/)]);
+  });
+
+  test('does not wait for ever for a place that hangs: the others have their turn, and no more is tried', async () => {
+    const at = await installation();
+    for (const requestId of ['a', 'b', 'c']) await close(at, requestId);
+    const back = Promise.withResolvers<'stored'>();
+    const tried: string[] = [];
+    const hangs: ArchiveStore = {
+      ...createFolderStore(at.folder),
+      put: async (folder) => {
+        tried.push(folder);
+        return back.promise;
+      },
+    };
+    const archiver = at.archiver(hangs, undefined, undefined, 100);
+    await archiver.round();
+    const says = (id: string): unknown =>
+      expect.stringMatching(`failed the folder ${at.folder}, with ${folderOf(id)}, has had no answer`);
+    expect(at.seen).toEqual([says('a'), says('b'), 'failed waits until another request could be archived']);
+    await at.connection.zadd(at.keys.archive, 0.25, 'a', 0.25, 'b', 0.25, 'c');
+    await at.archiver().round();
+    expect(at.seen.slice(3)).toEqual(['archived', 'archived', 'archived']);
+    expect(tried).toHaveLength(2);
+    back.resolve('stored');
+  });
+
+  test('has no folder for files of a bucket that others may have made, and removes those of dead ones', async () => {
+    const { folder: temporary } = await installation();
+    const old = join(temporary, 'adjutant-spool-x');
+    const others = ['else', 'adjutant-spool-link'].map((name) => join(temporary, name));
+    await mkdir(old);
+    await mkdir(others[0] ?? '');
+    await writeFile(join(old, 'x.spool'), 'x');
+    await symlink(others[0] ?? '', others[1] ?? '');
+    await utimes(old, 0, 0);
+    await utimes(others[0] ?? '', 0, 0);
+    await removeOld(null, Date.now(), temporary);
+    expect((await readdir(temporary)).toSorted()).toEqual(['adjutant-spool-link', 'else']);
+    const lines = (async function* () {
+      yield 'x';
+    })();
+    const at = await withSpooled(null, lines, AbortSignal.timeout(5_000), async ({ path }) => {
+      expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+      return path;
+    });
+    await expect(stat(dirname(at))).rejects.toThrow('ENOENT');
   });
 
   test('fails where its folder is not there, and removes what dead ones left', async () => {

@@ -1,0 +1,30 @@
+// Bounds how long work at the archive is waited for: a folder on a server that is gone answers neither with success nor with an error.
+// Must never begin more while what was given up hangs still: each holds a thread of this process.
+export type TimeLimit = <T>(what: string, work: (limit: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** Node has four threads for files, and needs some for names of hosts and compression. */
+const MOST_HANGING = 2;
+
+/** `what`: names the place in the error. The work that is given up is told by its signal, and goes on if it does not listen. */
+export function createTimeLimit(limitMs: number): TimeLimit {
+  let hanging = 0;
+  return async (what, work) => {
+    if (hanging >= MOST_HANGING)
+      throw new Error(`${what} is not tried: ${hanging} calls before it have had no answer yet`);
+    const limit = new AbortController();
+    let isGivenUp = false;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      isGivenUp = true;
+      hanging += 1;
+      const error = new Error(`${what} has had no answer for ${limitMs / 1_000} s`);
+      reject(error);
+      limit.abort(error);
+    }, limitMs);
+    const working = work(limit.signal).finally(() => {
+      clearTimeout(timer);
+      if (isGivenUp) hanging -= 1;
+    });
+    return Promise.race([late, working]);
+  };
+}
