@@ -14,7 +14,7 @@ import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { scan } from './dead-letter-scan.ts';
-import { createRedrivable } from './redrivable.ts';
+import { createRedrivable, type Redrivable } from './redrivable.ts';
 import type { Submitter } from './submit.ts';
 import { successorId } from './successor-id.ts';
 
@@ -60,7 +60,7 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     let chosen: DeadEntry[];
     let left: number;
     let full: DirectiveRefused | null = null;
-    if (dry_run) return preview(await choose(among, { filter, named, tried }, most), named);
+    if (dry_run) return previewOf(redrivable, await choose(among, { filter, named, tried }, most), named);
     do {
       ({ chosen, left } = await choose(among, { filter, named, tried }, most - redriven.length));
       if (chosen.length > 0) await charge(chosen.length);
@@ -79,33 +79,6 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
     } while (!named && full === null && chosen.length > 0 && redriven.length < most && left > 0);
     const not_found = [...(named ?? [])].filter((name) => !tried.has(name)).map(refOf);
     return { redriven, not_found, refused, left: left + refused.length };
-  }
-
-  async function preview(
-    { chosen, left }: { chosen: readonly DeadEntry[]; left: number },
-    named: ReadonlySet<string> | undefined,
-  ): Promise<Redrive> {
-    const found = (await redrivable(chosen)).map((entry) => refOf(nameOfEntry(entry)));
-    const there = new Set(chosen.map(nameOfEntry));
-    const not_found = [...(named ?? [])].filter((name) => !there.has(name)).map(refOf);
-    return { redriven: [], refused: [], not_found, left, found };
-  }
-
-  /** The oldest that match and were not tried, up to `most`; and how many more there are. */
-  async function choose(
-    among: { dead: DeadLetterIndex; tenant: string },
-    { filter, named, tried }: Wanted,
-    most: number,
-  ): Promise<{ chosen: DeadEntry[]; left: number }> {
-    const chosen: DeadEntry[] = [];
-    let left = 0;
-    for await (const { entry } of scan(among, filter, 0)) {
-      const name = nameOfEntry(entry);
-      if (tried.has(name) || named?.has(name) === false) continue;
-      if (chosen.length < most) chosen.push(entry);
-      else left += 1;
-    }
-    return { chosen, left };
   }
 
   /** A `DirectiveRefused` is returned when the lane or the installation is full, which concerns all that follow. */
@@ -151,6 +124,35 @@ function atOnce(directive: Directive): Directive {
   if (!DIRECTIVE_TYPES.includes(directive.type)) return directive;
   const { delay_ms: _delay, run_at: _at, start_by_ms: _by, ...again } = directive as LaterFields & Directive;
   return again as Directive;
+}
+
+/** The oldest that match and were not tried, up to `most`; and how many more there are. */
+async function choose(
+  among: { dead: DeadLetterIndex; tenant: string },
+  { filter, named, tried }: Wanted,
+  most: number,
+): Promise<{ chosen: DeadEntry[]; left: number }> {
+  const chosen: DeadEntry[] = [];
+  let left = 0;
+  for await (const { entry } of scan(among, filter, 0)) {
+    const name = nameOfEntry(entry);
+    if (tried.has(name) || named?.has(name) === false) continue;
+    if (chosen.length < most) chosen.push(entry);
+    else left += 1;
+  }
+  return { chosen, left };
+}
+
+/** What a redrive of those that were chosen would execute. */
+async function previewOf(
+  redrivable: Redrivable,
+  { chosen, left }: { chosen: readonly DeadEntry[]; left: number },
+  named: ReadonlySet<string> | undefined,
+): Promise<Redrive> {
+  const found = (await redrivable(chosen)).map((entry) => refOf(nameOfEntry(entry)));
+  const there = new Set(chosen.map(nameOfEntry));
+  const not_found = [...(named ?? [])].filter((name) => !there.has(name)).map(refOf);
+  return { redriven: [], refused: [], not_found, left, found };
 }
 
 type RedriveOne = (entry: DeadEntry) => Promise<Redriven | Refused | DirectiveRefused | null>;
