@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '7220cbe3b5979f2368e5634e41e646b9ec363ec5e2f9d131de1b15e72cbe6397';
+export const CONTRACT_SHA256 = '397ab45cba4339d7353702b0bbe4dba667ef539be090e887dbf257ca8b399128';

@@ -18,7 +18,8 @@ afterEach(async () => {
 });
 
 async function start(more: Record<string, unknown>): Promise<string> {
-  return (await engines.client.start({ agent: 'scripted', query: script({ inputs: 0 }), ...more })).request_id;
+  return (await engines.client.start({ agent: 'scripted', query: script({ inputs: 0 }), ...more }))
+    .request_id;
 }
 
 /** The run's end, as its log has it. */
