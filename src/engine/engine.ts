@@ -2,7 +2,6 @@
 // Must never keep state that a run needs after its turn: any engine may take the next one.
 import { createSemaphore } from '../bounds/semaphore.ts';
 import type { RunNews } from '../journal/journal.ts';
-import type { RunBeginning } from '../journal/run-journal.ts';
 import { asError, settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
@@ -25,7 +24,7 @@ export interface EngineOptions {
 /** Everything that a run at this version has to read. */
 interface KnownVersion {
   version: number;
-  news: RunNews | RunBeginning;
+  news: RunNews;
 }
 
 /** One run in this process: its turns follow each other. */
@@ -57,7 +56,7 @@ export function createEngine(options: EngineOptions) {
       while (run.again && !stopping.signal.aborted) {
         const { news } = run;
         Object.assign(run, { again: false, news: undefined });
-        const known = news ? await turn.store.known(requestId, news.version, news.news) : null;
+        const known = news ? turn.store.withNews(requestId, news.version, news.news) : null;
         await takeTurns(turn, requestId, known);
       }
       // A stop leaves no run behind that nobody would wake.
@@ -85,7 +84,7 @@ export function createEngine(options: EngineOptions) {
   }
 
   /** Like `attend`, for callers that cannot handle a failure: the sweeper enqueues the run again. */
-  async function wake(requestId: string, version: number, news?: RunNews | RunBeginning): Promise<void> {
+  async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
     const known = news && { version, news };
     const woken =
       stopping.signal.aborted || draining ? turn.waker.wake(requestId, version) : attend(requestId, known);
@@ -113,7 +112,6 @@ export function createEngine(options: EngineOptions) {
     wake,
     /** Whether a turn of the run need not wait for those of other runs here. */
     hasPlaceFor: (requestId: string): boolean => current.has(requestId) || current.size < concurrency,
-    isDraining: (): boolean => draining,
     /** Runs with a turn under way. */
     busyRuns: (): number => current.size,
     lanes: () => [{ name: RUN_LANE, concurrency, running: current.size }],

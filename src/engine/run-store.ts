@@ -5,13 +5,7 @@ import type { Signal } from '../contract/signal.ts';
 import type { RunNews, WithAcceptance } from '../journal/journal.ts';
 import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
-import type {
-  CommitVerdict,
-  RunBeginning,
-  RunCommit,
-  RunJournal,
-  RunReading,
-} from '../journal/run-journal.ts';
+import type { CommitVerdict, RunCommit, RunJournal, RunReading } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { readOwn, readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
@@ -73,18 +67,8 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       return null;
     }
     const { version } = reading;
-    return storedRun(
-      requestId,
-      known?.version === version ? { ...reading, ...textsOf(known) } : reading,
-      whole,
-    );
-  }
-
-  /** The run as the caller was notified of it; null where that is not enough. */
-  async function known(requestId: string, version: number, news: RunNews | RunBeginning) {
-    return 'signal' in news
-      ? withNews(requestId, version, news)
-      : storedRun(requestId, beginningOf(news), whole);
+    const texts = known?.version === version ? { spec: known.spec, document: known.document } : {};
+    return storedRun(requestId, { ...reading, ...texts }, whole);
   }
 
   /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
@@ -134,7 +118,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
   }
 
-  return { read, known, commit };
+  return { read, withNews, commit };
 }
 
 async function storedRun(requestId: string, reading: RunReading, whole: WholeResult): Promise<StoredRun> {
@@ -161,22 +145,4 @@ async function storedRun(requestId: string, reading: RunReading, whole: WholeRes
     signals: await Promise.all(signals.map(whole)),
     unreadBytes,
   };
-}
-
-function textsOf({ spec, document }: Held): Pick<RunReading, 'spec' | 'document'> {
-  return { spec, document };
-}
-
-/** As run-read answers before anything else has happened to the run. */
-function beginningOf(beginning: RunBeginning): RunReading {
-  const nothingElse = {
-    version: 0,
-    begin: null,
-    endedAt: null,
-    inboxBytes: 0,
-    more: false,
-    document: '',
-    signals: [],
-  };
-  return { ...nothingElse, ...beginning, status: 'pending', createdAt: beginning.now };
 }

@@ -1,10 +1,10 @@
-// Hears the ends that workers elsewhere have recorded for runs whose last turn was taken here, and starts of runs: their turns need no job.
+// Hears the ends that workers elsewhere have recorded for runs whose last turn was taken here: no job is needed for the next turn.
 // Must never be the only way: who tells also sees to it that the sweeper looks at the run soon.
 import { readAnnouncement } from '../journal/announcement.ts';
 import type { RunNews } from '../journal/journal.ts';
-import type { RunBeginning } from '../journal/run-journal.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
 import { settledWithin, type Startable } from '../lifecycle.ts';
+import type { WakeRun } from '../queue/run-wake.ts';
 import { readAnnounced } from '../journal/stored-signal.ts';
 
 export interface ToldEnds extends Startable {
@@ -21,7 +21,7 @@ export interface ToldEndsOptions {
   /** Whether nobody has paused or limited the lane of runs. Never rejects. */
   laneIsFree(): Promise<boolean>;
   /** Takes the turn; where it may not, `enqueue` leaves it to any engine. Neither rejects. */
-  take(requestId: string, version: number, news?: RunNews | RunBeginning): Promise<void>;
+  take: WakeRun;
   enqueue(requestId: string, version: number): Promise<void>;
   onError(error: Error): void;
 }
@@ -34,13 +34,13 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
   const subscriptions = createSubscriptions({ ...subscription, onError });
   let isOpen = false;
 
-  async function goOn({ requestId, version, news }: Told): Promise<void> {
+  async function goOn({ requestId, version, news }: End): Promise<void> {
     const isFree = await laneIsFree();
     if (isFree && mayTake(requestId)) await take(requestId, version, news);
     else await enqueue(requestId, version);
   }
 
-  const hear = (message: string): void => void goOn(readStart(message) ?? readEnd(message)).catch(onError);
+  const hear = (message: string): void => void goOn(readEnd(message)).catch(onError);
   const unreadable = (message: string): void => {
     const end = readHead(message);
     if (end !== null) goOn(end).catch(onError);
@@ -69,30 +69,17 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
 
 const END = /^([A-Za-z0-9._:~-]{1,161}) (\d{1,15}) (\d{1,15}) ([01]) /;
 
-/** No version of a run but the first has nothing to read. */
-const START = /^([A-Za-z0-9._:~-]{1,161}) 0 (\d{1,15}) 2 (\S{1,64}) (\S{1,64}) /;
-
-interface Told {
+interface End {
   requestId: string;
   version: number;
-  /** All that the turn has to read, where that is known. */
-  news?: RunNews | RunBeginning;
-}
-
-/** As run-start.lua writes it; null: it is something else. */
-function readStart(message: string): Told | null {
-  const [head = '', requestId, now, traceparent = '', agent = ''] = START.exec(message) ?? [];
-  if (requestId === undefined) return null;
-  const spec = message.slice(head.length);
-  const told = { requestId, version: 0 };
-  return spec === '' ? told : { ...told, news: { now: Number(now), traceparent, agent, spec } };
+  news?: RunNews;
 }
 
 /**
  * As include-record.lua writes it: `<request> <version> <now> <1 = the run has nothing else to read> <announcement>`.
  * Throws when it cannot be read.
  */
-function readEnd(message: string): Told {
+function readEnd(message: string): End {
   const [head = '', requestId, version, now, alone] = END.exec(message) ?? [];
   if (requestId === undefined) throw new Error('no end of a run');
   const announcement = readAnnouncement(message, head.length);
@@ -102,7 +89,7 @@ function readEnd(message: string): Told {
 }
 
 /** The run that it is about, whatever the rest says: its turn reads the log. */
-function readHead(message: string): Told | null {
+function readHead(message: string): End | null {
   const [, requestId, version] = END.exec(message) ?? [];
   return requestId === undefined ? null : { requestId, version: Number(version) };
 }

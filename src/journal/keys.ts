@@ -43,8 +43,6 @@ export interface KeySpace {
   readonly lanes: string;
   /** Sorted set of runs that have not ended, score = what they do. */
   readonly runs: string;
-  /** Sorted set of the channels on which engines hear of starts, score = when each was last listed, by the clock of Redis. */
-  readonly engines: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
   /** Hash of process → what it does, and of the processes that shall take no more work. */
@@ -123,7 +121,6 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     laneLimits: `${prefix}:lane-limits`,
     lanes: `${prefix}:lanes`,
     runs: `${prefix}:runs`,
-    engines: `${prefix}:engines`,
     agents: `${prefix}:agents`,
     workers: `${prefix}:workers`,
     login: (principal, server) => {

@@ -54,9 +54,6 @@ export type StartVerdict =
   /** `bytes`: what the request holds already. */
   | { kind: 'no_room'; bytes: number };
 
-/** What begins a run: the first turn of it has nothing else to read. */
-export type RunBeginning = Pick<RunReading, 'now' | 'traceparent' | 'agent' | 'spec'>;
-
 /** What a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RunReading {
   version: number;
@@ -167,7 +164,7 @@ export function createRunJournal(options: RunJournalOptions) {
     { requestId, digest, agent, spec, traceparent, later }: NewRun,
     together?: WithAcceptance,
   ): Promise<StartVerdict> {
-    const first = [digest, agent, spec, traceparent, mostBytes(requestId), keys.engines];
+    const first = [digest, agent, spec, traceparent, mostBytes(requestId)];
     const begins = later ? `${later.when ?? '-'} ${later.startByMs ?? '-'}` : '';
     const args = [...first, begins, ...announced(together)];
     const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);

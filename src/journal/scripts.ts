@@ -25,7 +25,6 @@ export type ScriptName =
   | 'conversation-leave'
   | 'dead-add'
   | 'dead-expire'
-  | 'engine-list'
   | 'extend'
   | 'finish'
   | 'index-add'

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { createRunStore } from '../engine/run-store.ts';
-import { createListedEngine } from '../engine/listed-engine.ts';
 import type { EngineCore } from '../engine/transition.ts';
 import { createToldEnds, type ToldEnds } from '../engine/told-ends.ts';
 import type { TurnParts } from '../engine/turn.ts';
@@ -57,10 +56,7 @@ export function createEngineRole(
     onError: options.onError,
   });
   const engine: Engine = createEngine({ ...options, connection, turn: turnOf(store, told, options) });
-  // On a cluster no script reaches them.
-  const hearsOn = (): string => (connection.isCluster || engine.isDraining() ? '' : told.hearsOn());
-  const listed = createListedEngine({ engines: store.records.engines, hearsOn, onError: options.onError });
-  return { engine, parts: [engine, told, listed] };
+  return { engine, parts: [engine, told] };
 }
 
 function turnOf(

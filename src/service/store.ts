@@ -7,7 +7,6 @@ import { createArchiveQueue } from '../journal/archive-queue.ts';
 import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
-import { createHearingEngines } from '../journal/hearing-engines.ts';
 import { createJournal } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
@@ -138,7 +137,6 @@ function recordsOn(
     archive,
     dead,
     activity: createRunActivityIndex(connection, keys),
-    engines: createHearingEngines(connection, keys),
     ends: createEndRecorder(index, dead),
   };
 }

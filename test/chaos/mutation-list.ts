@@ -147,7 +147,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'announced-run': [
-    patch(`${SCRIPTS}/run-start.lua`, '  announce(7, now)\n', ''),
+    patch(`${SCRIPTS}/run-start.lua`, '  announce(6, now)\n', ''),
     patch(`${SCRIPTS}/run-commit.lua`, '  announce(19, now)\n', ''),
   ],
   'seal-if-empty': [

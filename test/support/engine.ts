@@ -167,18 +167,10 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     }
   }
 
-  /** Starts a run as a process without an engine does. */
-  const startElsewhere = (request_id: string, query: string) =>
-    createRunStarter({ runs, agents: known, entrance: queue.entrance, capacity: null, requestBytes }).start(
-      { request_id, agent: 'scripted', query, overrides: {}, metadata: {} },
-      '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01',
-    );
-
   return {
     ...pipeline,
     agents: known,
     runs,
-    startElsewhere,
     wake: queue.wakeRun,
     client: client(),
     clientWith: client,
