@@ -16,14 +16,14 @@ export function createIndexMending(connection: RedisConnection, keys: KeySpace) 
     /** Whatever is written meanwhile is written whole, because there is no row of it. Facets keep their members: see `mend`. */
     async clear(): Promise<void> {
       for (const tenant of await indexedTenants(connection, keys))
-        await connection.unlink(...keys.search(tenant).slice(0, -1));
+        await connection.unlink(...keys.search(tenant).slice(0, -1), keys.storedBytes(tenant));
     },
     async mend(tenant: string, facet: string): Promise<void> {
       const [rows, all, expiry, errors, prefix] = keys.search(tenant);
       let cursor = '0';
       do {
         const asked = [prefix, facet, cursor, MENDED_AT_ONCE];
-        const [next] = await run('search-mend', [rows, all, expiry, errors], asked);
+        const [next] = await run('search-mend', [rows, all, expiry, errors, keys.storedBytes(tenant)], asked);
         cursor = String(next);
       } while (cursor !== '0');
     },

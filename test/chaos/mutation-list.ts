@@ -56,7 +56,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'idempotent-accept': [
     patch(
       `${SCRIPTS}/include-accept.lua`,
-      'local stored = seen[id] or request[#OPENING_FIELDS + #verdicts + 1]',
+      'local stored = seen[id] or request[known + #verdicts + 1]',
       'local stored = seen[id]',
     ),
   ],
@@ -147,7 +147,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'announced-run': [
-    patch(`${SCRIPTS}/run-start.lua`, '  announce(6, now)\n', ''),
+    patch(`${SCRIPTS}/run-start.lua`, '  announce(7, now)\n', ''),
     patch(`${SCRIPTS}/run-commit.lua`, '  announce(19, now)\n', ''),
   ],
   'seal-if-empty': [
@@ -214,7 +214,7 @@ export const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'tenant-repeat': [
     patch(
       `${SCRIPTS}/tenant-enter.lua`,
-      "local score = redis.call('ZSCORE', OPEN, ARGV[index])",
+      "local score = redis.call('ZSCORE', OPEN, member)",
       'local score = nil',
     ),
   ],

@@ -21,7 +21,7 @@ const RETENTION_MS = 2_000;
 const A_DAY_MS = 86_400_000;
 const TEN_MINUTES_MS = 600_000;
 const LONGEST_LOOK_MS = 65_000;
-const CATALOGS = ['catalog', 'models', 'agents', 'lane-limits', 'workers'];
+const CATALOGS = ['catalog', 'models', 'agents', 'lane-limits', 'workers', 'list-build'];
 /** Submissions under way at once. */
 const AT_ONCE = 50;
 

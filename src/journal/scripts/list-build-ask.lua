@@ -11,5 +11,6 @@ if state ~= 'building' then
   redis.call('HSET', KEYS[1], 'format', ARGV[2], 'state', 'building', 'cursor', '', 'topology', '', 'found', 0, 'failed', 0)
   redis.call('HSET', KEYS[1], 'asked', ARGV[1])
   redis.call('HDEL', KEYS[1], 'holder', 'held_until')
+  redis.call('PEXPIRE', KEYS[1], 86400000)
 end
 return { 1, '0' }
