@@ -2,6 +2,7 @@
  *  It must not wait for a time: only for what is shown. */
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { startService } from '../support/running-service.ts';
@@ -56,6 +57,46 @@ describeInBrowser('overview and requests', () => {
     await shown.page.getByText('keeps no list of requests').waitFor();
     expect(await shown.page.getByRole('alert').count()).toBe(0);
     await expectAccessible(shown.page);
+    for (const place of ['Approvals', 'Overview']) {
+      await shown.page.getByRole('link', { name: place, exact: true }).first().click();
+      await shown.page.getByRole('heading', { level: 1, name: place }).waitFor();
+      await shown.page.getByText('keeps no list of requests').waitFor();
+      expect(await shown.page.getByText(/^Nobody|^Nothing (?:needs|waits|has failed)/).count()).toBe(0);
+    }
+    await shown.page.getByRole('link', { name: 'who waits for a person is not known' }).waitFor();
+  });
+
+  test('a list that is incomplete is said to be, and nothing that waits is denied', async () => {
+    await using built = await startService({ redisUrl: redis.url });
+    await using connection = open(redis.url);
+    // As a newer version beside this one has begun to build it: this one leaves it alone.
+    await connection.hset(`${built.prefix}:list-build`, { format: 99, state: 'building' });
+    await using shown = await browser.open(built.url, '/approvals');
+    const { page } = shown;
+    const notice = page.getByText('The list is built anew');
+    await notice.waitFor();
+    await page.getByText('Nothing is known to wait so far.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Overview', exact: true }).first().click();
+    await page.getByRole('link', { name: 'who waits for a person is not known' }).waitFor();
+    await page.getByText('No failure is known so far.').waitFor();
+    await page.getByText('Nobody is known to be asked.').waitFor();
+    expect(await notice.count()).toBe(1);
+    expect(await page.getByText(/^Nobody is asked|^Nothing (?:needs|waits|has failed)/).count()).toBe(0);
+    await page.getByText('Nothing is counted.').waitFor();
+    await expectAccessible(page);
+  });
+
+  test('what begins later stands apart from what is retried', async () => {
+    await client.submit({ type: 'tool_exec', tool_name: 'peer.none', arguments: {}, delay_ms: 3_600_000 });
+    await using shown = await browser.open(service.url, '/');
+    const table = shown.page.getByRole('table', { name: 'Lanes' });
+    const lane = table.getByRole('row').filter({ hasText: 'tool.peer' });
+    await lane.getByRole('cell', { name: '1', exact: true }).waitFor();
+    const heads = await table.getByRole('columnheader').allTextContents();
+    const cells = await lane.getByRole('cell').allTextContents();
+    expect(cells[heads.indexOf('Later')]).toBe('1');
+    expect(cells[heads.indexOf('Retries')]).toBe('0');
   });
 
   test('the overview says what is wrong, and leads to it', async () => {
@@ -73,6 +114,11 @@ describeInBrowser('overview and requests', () => {
     await page.waitForURL(/dead-letters/);
   });
 });
+
+function open(url: string) {
+  const connection = new Redis(url);
+  return Object.assign(connection, { [Symbol.asyncDispose]: async () => connection.disconnect() });
+}
 
 /** A request of this id whose call has failed. */
 async function fail(client: DirectiveClient, id: string, tags: readonly string[] = []): Promise<void> {

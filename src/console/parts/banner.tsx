@@ -24,6 +24,15 @@ export function Banner({ tone = 'plain', children, actions }: BannerProps) {
   );
 }
 
+/** The list of requests, and what is chosen from it, does not hold all of them. */
+export function IncompleteBanner() {
+  return (
+    <Banner tone="wait">
+      The list is built anew: older requests are missing, and the counts are too low, until that is done.
+    </Banner>
+  );
+}
+
 /** What went wrong, why, and what to do. */
 export function ErrorBanner({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const retry = onRetry && <Button onClick={onRetry}>Try again</Button>;

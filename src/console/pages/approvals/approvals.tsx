@@ -5,7 +5,7 @@ import type { OpenApproval } from '../../../contract/approval-listing.ts';
 import { useNow } from '../../data/use-now.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
 import { DecisionDialog, type Asked } from './decision-dialog.tsx';
@@ -27,8 +27,12 @@ export function ApprovalsPage() {
   return (
     <Page title="Approvals">
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {data?.incomplete === true && <IncompleteBanner />}
       {data !== undefined && items.length === 0 && (
-        <Empty title="Nothing waits for a decision." command="npx adjutant ask --help">
+        <Empty
+          title={data.incomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
+          command="npx adjutant ask --help"
+        >
           A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
         </Empty>
       )}

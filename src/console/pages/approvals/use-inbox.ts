@@ -13,6 +13,8 @@ export interface Inbox {
   readonly items: readonly OpenApproval[];
   /** There are more than were read. */
   readonly more: boolean;
+  /** The list is being built: some that wait may be missing. */
+  readonly incomplete: boolean;
 }
 
 export function useInbox() {
@@ -33,5 +35,5 @@ async function readInbox(signal: AbortSignal): Promise<Inbox> {
     cursor = page.next;
   } while (cursor !== null && pages.length < MOST_PAGES);
   const more = cursor !== null || pages.some(({ omitted }) => omitted > 0);
-  return { items: inOrder(pages), more };
+  return { items: inOrder(pages), more, incomplete: pages.some(({ incomplete }) => incomplete === true) };
 }

@@ -10,7 +10,11 @@ import { Text } from '../../parts/text.tsx';
 
 const SHOWN = 6;
 
-export function LastFailures({ listing: { requests, counts } }: { listing: RequestListing }) {
+export function LastFailures({
+  listing: { requests, counts, incomplete = false },
+}: {
+  listing: RequestListing;
+}) {
   const total = counts.status.failed;
   return (
     <div>
@@ -23,7 +27,7 @@ export function LastFailures({ listing: { requests, counts } }: { listing: Reque
         )}
       </h2>
       {requests.length === 0 ? (
-        <Empty title="Nothing has failed." />
+        <Empty title={incomplete ? 'No failure is known so far.' : 'Nothing has failed.'} />
       ) : (
         <Table
           label="Last failures"

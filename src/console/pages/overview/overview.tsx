@@ -10,7 +10,7 @@ import type { ToolListing } from '../../../contract/tool-listing.ts';
 import type { WorkerListing } from '../../../contract/worker-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { clockText } from '../../data/shown.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Lanes } from './lanes.tsx';
@@ -35,6 +35,7 @@ export function OverviewPage() {
   return (
     <Page title="Overview" head={<Head trouble={troubleIn(read)} at={lanes.dataUpdatedAt} />}>
       {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
+      {isIncomplete(read) && <IncompleteBanner />}
       <div className="overview">
         <section className="overview-main">
           {lanes.data !== undefined && <Lanes lanes={lanes.data.lanes} at={lanes.dataUpdatedAt} />}
@@ -70,17 +71,30 @@ function useInstallation() {
   };
 }
 
+type Installation = ReturnType<typeof useInstallation>;
+
+const isIncomplete = ({ failed, waiting }: Installation): boolean =>
+  failed.data?.incomplete === true || waiting.data?.incomplete === true;
+
+/** null: it is not known, as the list is turned off, cannot be read, or is being built and has found none so far. */
+function waitingIn(read: Installation): number | null {
+  const { data, error } = read.failed;
+  const count = error === null ? (data?.counts.status.waiting ?? 0) : 0;
+  return count === 0 && (error !== null || isIncomplete(read)) ? null : count;
+}
+
 /** null: not known yet. */
-function troubleIn(read: ReturnType<typeof useInstallation>): readonly Trouble[] | null {
+function troubleIn(read: Installation): readonly Trouble[] | null {
   const [lanes, workers, tools] = [read.lanes.data, read.workers.data, read.tools.data];
   if (lanes === undefined || workers === undefined || tools === undefined) return null;
+  if (read.failed.isPending) return null;
   const { dead_letters: letters = [], next = null } = read.dead.data ?? {};
   return troubleOf({
     ...lanes,
     ...workers,
     servers: tools.servers,
     budgets: read.budgets.data?.budgets ?? [],
-    waiting: read.failed.data?.counts.status.waiting ?? 0,
+    waiting: waitingIn(read),
     deadLetters: { count: letters.length, isMore: next !== null },
   });
 }

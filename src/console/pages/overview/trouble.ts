@@ -15,8 +15,8 @@ export interface Installation {
   readonly lanes: readonly ListedLane[];
   readonly workers: readonly ListedWorker[];
   readonly servers: readonly ListedServer[];
-  /** Requests that wait for a person. */
-  readonly waiting: number;
+  /** Requests that wait for a person; null: the list of requests does not know it. */
+  readonly waiting: number | null;
   readonly budgets: readonly ListedBudget[];
   readonly deadLetters: { readonly count: number; readonly isMore: boolean };
 }
@@ -78,7 +78,8 @@ export function troubleOf(of: Installation): Trouble[] {
       'wait',
     ),
     phrase(of.budgets.filter(usedUp).length, 'budget spent|budgets spent', '/', 'wait'),
-    phrase(of.waiting, 'request waits for a person|requests wait for a person', '/approvals', 'wait'),
+    phrase(of.waiting === null ? 1 : 0, 'who waits for a person is not known', '/approvals', 'wait', true),
+    phrase(of.waiting ?? 0, 'request waits for a person|requests wait for a person', '/approvals', 'wait'),
     phrase(count, 'dead letter|dead letters', '/dead-letters', 'wait', false, isMore),
   ].filter((each) => each !== null);
 }
@@ -100,7 +101,8 @@ function phrase(
 
 /** Those with something in them first, then by name. */
 export function lanesInOrder(lanes: readonly ListedLane[]): ListedLane[] {
-  const load = ({ waiting, active, delayed }: ListedLane): number => waiting + active + delayed;
+  const load = ({ waiting, active, delayed, later = 0 }: ListedLane): number =>
+    waiting + active + delayed + later;
   const rank = (lane: ListedLane): number => (isStuck(lane) ? 2 : 0) + (load(lane) > 0 ? 1 : 0);
   return lanes.toSorted((left, right) => rank(right) - rank(left) || left.name.localeCompare(right.name));
 }

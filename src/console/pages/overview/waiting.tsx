@@ -32,7 +32,11 @@ export function Waiting({
         )}
       </h2>
       {items.length === 0 ? (
-        <Empty title="Nobody is asked for anything." />
+        <Empty
+          title={
+            listing.incomplete === true ? 'Nobody is known to be asked.' : 'Nobody is asked for anything.'
+          }
+        />
       ) : (
         <Table
           label="Wait for a person"

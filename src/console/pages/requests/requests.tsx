@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from 'react';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { Banner, ErrorBanner } from '../../parts/banner.tsx';
+import { Banner, ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -62,11 +62,7 @@ function Notes({ faults, list }: { faults: readonly string[]; list: RequestList 
   const { error, isCut, rows, listing } = list;
   return (
     <div className="requests-notes">
-      {listing?.incomplete === true && (
-        <Banner tone="wait">
-          The list is built anew: older requests are missing, and the counts are too low, until that is done.
-        </Banner>
-      )}
+      {listing?.incomplete === true && <IncompleteBanner />}
       {isCut && (
         <Banner tone="wait">
           The newest {rows.length.toLocaleString('en-GB')} are here; a narrower filter, as{' '}
