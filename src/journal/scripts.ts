@@ -51,6 +51,7 @@ export type ScriptName =
   | 'limits-announce'
   | 'limits-read'
   | 'list-build-ask'
+  | 'list-build-cleared'
   | 'list-build-step'
   | 'list-build-take'
   | 'log-read'

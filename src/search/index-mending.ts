@@ -13,10 +13,18 @@ const MENDED_AT_ONCE = 200;
 export function createIndexMending(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
   return {
-    /** Whatever is written meanwhile is written whole, because there is no row of it. Facets keep their members: see `mend`. */
-    async clear(): Promise<void> {
-      for (const tenant of await indexedTenants(connection, keys))
-        await connection.unlink(...keys.search(tenant).slice(0, -1), keys.storedBytes(tenant));
+    /**
+     * Whatever is written meanwhile is written whole, because there is no row of it. Facets keep their members: see `mend`.
+     * `keepCleared`: see ListBuild. false: it was lost.
+     */
+    async clear(keepCleared: () => Promise<boolean>): Promise<boolean> {
+      for (const tenant of await indexedTenants(connection, keys)) {
+        const removed = connection.unlink(...keys.search(tenant).slice(0, -1), keys.storedBytes(tenant));
+        // Sent together: a process that stood still, and dies as it goes on, leaves no list that is called complete without its rows.
+        const [isKept] = await Promise.all([keepCleared(), removed]);
+        if (!isKept) return false;
+      }
+      return true;
     },
     async mend(tenant: string, facet: string): Promise<void> {
       const [rows, all, expiry, errors, prefix] = keys.search(tenant);

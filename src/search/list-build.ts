@@ -28,6 +28,9 @@ export interface ListState {
   found: number;
 }
 
+/** `under_way`: one is being built, which has found so many requests. `newer`: it is that of a newer version. */
+export type AskedList = { verdict: 'asked' | 'newer' } | { verdict: 'under_way'; found: number };
+
 export function createListBuild(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
   const key = keys.listBuild;
@@ -56,10 +59,16 @@ export function createListBuild(connection: RedisConnection, keys: KeySpace) {
       const [written] = await run('list-build-step', [key], [holder, 0, ...words]);
       return written === 1;
     },
-    /** null: asked; else how many requests the build under way has found. */
-    async ask(who: string): Promise<number | null> {
-      const [asked, found] = await run('list-build-ask', [key], [who, LIST_FORMAT]);
-      return asked === 1 ? null : Number(found);
+    /** After each removal of a part of the old list. false: another one builds, which now begins again where it had begun to write. */
+    async keepCleared(holder: string): Promise<boolean> {
+      const [kept] = await run('list-build-cleared', [key], [holder, HOLD_MS]);
+      return kept === 1;
+    },
+    async ask(who: string): Promise<AskedList> {
+      const [verdict, found] = (await run('list-build-ask', [key], [who, LIST_FORMAT])).map(String);
+      return verdict === 'under_way'
+        ? { verdict, found: Number(found) }
+        : { verdict: verdict === 'newer' ? 'newer' : 'asked' };
     },
     async state(): Promise<ListState> {
       const [state, format, found] = await connection.hmget(key, 'state', 'format', 'found');

@@ -25,7 +25,7 @@ export interface ListBuilderParts {
 }
 
 export interface ListBuilderReports {
-  /** `found`: by whoever began it. Not called where there is no request at all. */
+  /** `found`: by whoever began it. Not called where there is no request at all, nor again for what fails at the same place. */
   began(found: number): void;
   ended(counts: { found: number; failed: number; tookMs: number }): void;
   error(error: Error): void;
@@ -56,17 +56,30 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
     }
   }
 
+  /** Where this process has said last that it builds: what fails there again and again is said once. */
+  let saidAt = '';
+  function sayBegan({ cursor, found }: BuildPlace): void {
+    if (cursor !== saidAt) reports.began(found);
+    saidAt = cursor;
+  }
+
+  /** false: another one builds. */
+  async function clear(): Promise<boolean> {
+    saidAt = '';
+    return mending.clear(() => build.keepCleared(holder));
+  }
+
   async function buildFrom(taken: BuildPlace): Promise<void> {
     const startedAt = performance.now();
     let walk = await keyWalk(connection, keys);
-    if (taken.cursor === '') await mending.clear();
-    else reports.began(taken.found);
+    if (taken.cursor !== '') sayBegan(taken);
+    else if (!(await clear())) return;
     let place: BuildPlace | null = isGood(taken, walk) ? taken : atBegin(walk);
     // What was cleared is not to be cleared again.
     if (!(await build.write(holder, place))) return;
     for (let known = taken.cursor !== ''; ;) {
       const step: Step = await stepFrom(place, walk);
-      if (!known && step.found > 0) reports.began(0);
+      if (!known && step.found > 0) sayBegan({ ...place, found: 0 });
       known ||= step.found > 0;
       place = step;
       if (step.ended) {

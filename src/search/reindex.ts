@@ -5,7 +5,7 @@ import type { ReindexStep } from '../contract/bulk.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import { pause } from '../lifecycle.ts';
-import type { ListBuild } from './list-build.ts';
+import type { AskedList, ListBuild } from './list-build.ts';
 
 export type Reindex = (cursor: string | undefined) => Promise<ReindexStep>;
 
@@ -19,8 +19,8 @@ export function createReindex(
 ): Reindex {
   return async (cursor) => {
     if (cursor === undefined) {
-      const found = await build.ask(randomUUID());
-      if (found !== null) throw underWay(found);
+      const asked = await build.ask(randomUUID());
+      if (asked.verdict !== 'asked') throw refusalOf(asked);
       return { noted: 0, pending: await changes.size(), next: cursorOf(0) };
     }
     const known = Number(cursor.split(':')[1]);
@@ -42,7 +42,14 @@ function cursorOf(found: number): string {
   return `0:${found}`;
 }
 
-function underWay(found: number): DirectiveRefused {
-  const detail = `The list is being built anew at the moment, ${found} requests so far. That ends by itself; the list says \`incomplete\` until then.`;
+function refusalOf(asked: AskedList): DirectiveRefused {
+  const detail = asked.verdict === 'under_way' ? underWay(asked.found) : NEWER;
   return new DirectiveRefused(problem('reindex_under_way', { detail, retry_after_ms: RETRY_AFTER_MS }));
 }
+
+const underWay = (found: number): string =>
+  `The list is being built anew at the moment, ${found} requests so far. That ends by itself; the list says \`incomplete\` until then.`;
+
+const NEWER =
+  'The list is that of a newer version of the service, which this process does not replace: ask a process of that version. A day after ' +
+  'the last one of it has ended, older ones build the list by themselves.';

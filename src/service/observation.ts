@@ -116,12 +116,12 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   metrics.add(redisGauges(connection));
   if (!hasApi) return;
   metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records, index: openThings(records) })));
-  if (!records.changes.isListed) return;
   const now = redisClock(connection);
+  metrics.add(scheduleGauges(async () => scheduleLagMs(store, await now())));
+  if (!records.changes.isListed) return;
   const build = createListBuild(connection, keys);
   const isComplete = async (): Promise<boolean> => (await build.state()).complete;
   metrics.add(searchGauges(async () => records.changes.lagMs(await now()), isComplete));
-  metrics.add(scheduleGauges(async () => scheduleLagMs(store, await now())));
 }
 
 /** Of a process that executes. */

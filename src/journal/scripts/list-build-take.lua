@@ -4,18 +4,19 @@
 -- KEYS[1] the build (hash): format, state ('building', 'complete'), cursor ('' = the old list is still to be removed), topology, found,
 --   failed, asked, holder, held_until
 -- ARGV[1] holder   ARGV[2] hold_ms   ARGV[3] format
--- The key goes a day after the last look at it: then the list is built anew, where there is something to list.
+-- The key goes a day after the last look at it by a process of its format or a newer one: then the list is built anew, where there is
+-- something to list.
 -- Returns { 'complete' | 'newer' | 'held' } or { 'taken', cursor, topology, found, failed }.
 local KEEP_MS = 86400000
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local format, state, holder, held_until = unpack(redis.call('HMGET', KEYS[1], 'format', 'state', 'holder', 'held_until'))
 local known, wanted = tonumber(format or '0'), tonumber(ARGV[3])
-if format and redis.call('PTTL', KEYS[1]) < KEEP_MS / 2 then
-  redis.call('PEXPIRE', KEYS[1], KEEP_MS)
-end
 if known > wanted then
   return { 'newer' }
+end
+if format and redis.call('PTTL', KEYS[1]) < KEEP_MS / 2 then
+  redis.call('PEXPIRE', KEYS[1], KEEP_MS)
 end
 if known == wanted and state == 'complete' then
   return { 'complete' }

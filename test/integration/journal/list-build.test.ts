@@ -2,7 +2,7 @@
  *  It must never count as right what only looks right in a page: rows and every facet are compared. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createIndexMending } from '../../../src/search/index-mending.ts';
+import { createIndexMending, type IndexMending } from '../../../src/search/index-mending.ts';
 import { createListBuild, HOLD_MS, LIST_FORMAT } from '../../../src/search/list-build.ts';
 import { createListBuilder, type ListBuilderReports } from '../../../src/search/list-builder.ts';
 import { createReindex } from '../../../src/search/reindex.ts';
@@ -34,7 +34,7 @@ function partsOf() {
 }
 
 /** Another process each; `seen` is what it reports. */
-function builderOf({ read }: { read?: RowReader } = {}) {
+function builderOf({ read, clear }: { read?: RowReader; clear?: IndexMending['clear'] } = {}) {
   const seen: string[] = [];
   const reports: ListBuilderReports = {
     began: (found) => seen.push(`began ${found}`),
@@ -46,7 +46,13 @@ function builderOf({ read }: { read?: RowReader } = {}) {
   return {
     seen,
     holder,
-    ...createListBuilder({ ...parts, read: read ?? parts.read, holder, reports }),
+    ...createListBuilder({
+      ...parts,
+      read: read ?? parts.read,
+      mending: { ...parts.mending, ...(clear && { clear }) },
+      holder,
+      reports,
+    }),
   };
 }
 
@@ -189,6 +195,68 @@ test('a place in a Redis that was started anew is worth nothing; a newer format 
   await builder.buildDue();
   expect(builder.seen).toHaveLength(4);
   expect(await build.state()).toMatchObject({ complete: false });
+  // Nor does a question to this process replace it; once nobody of the newer version looks at it any more, it goes.
+  await expect(createReindex(build, open.changes)(undefined)).rejects.toMatchObject({
+    problem: { code: 'reindex_under_way', detail: expect.stringContaining('newer version') },
+  });
+  await connection.pexpire(keys.listBuild, 60_000);
+  await builder.buildDue();
+  expect(await connection.hmget(keys.listBuild, 'format', 'state')).toEqual([
+    `${LIST_FORMAT + 1}`,
+    'complete',
+  ]);
+  expect(await connection.pttl(keys.listBuild)).toBeLessThanOrEqual(60_000);
+});
+
+test.each([
+  ['has built it', 60],
+  ['builds it', 1_200],
+])(
+  'one that stood still before it removed the old list has it built again when another one %s',
+  async (_, count) => {
+    const { connection, keys } = open;
+    const { build, read, mending } = partsOf();
+    await Promise.all(Array.from({ length: count }, async () => open.accepted()));
+    const all = keys.search('default')[1];
+    const [stuck, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const stood = builderOf({
+      async clear(keepCleared) {
+        stuck.resolve();
+        await goesOn.promise;
+        return mending.clear(keepCleared);
+      },
+    });
+    const standing = stood.buildDue();
+    await stuck.promise;
+    await connection.hset(keys.listBuild, 'held_until', 0);
+    // It stands as the other one is done, or in the middle of it.
+    let pieces = 0;
+    const other = builderOf({
+      async read(ids) {
+        pieces += 1;
+        if (pieces === 14) {
+          goesOn.resolve();
+          await standing;
+        }
+        return read(ids);
+      },
+    });
+    await other.buildDue();
+    goesOn.resolve();
+    await standing;
+    expect(await build.state()).toEqual({ complete: false, found: 0 });
+    expect(stood.seen).toEqual([]);
+    await other.buildDue();
+    expect(await build.state()).toEqual({ complete: true, found: count });
+    expect(await connection.zcard(all)).toBe(count);
+  },
+);
+
+test('a build that fails again and again at one place is reported as begun once', async () => {
+  await open.accepted();
+  const failing = builderOf({ read: async () => Promise.reject(new Error('no')) });
+  for (let tried = 0; tried < 4; tried += 1) await expect(failing.buildDue()).rejects.toThrow('no');
+  expect(failing.seen).toEqual(['began 0']);
 });
 
 test('an empty installation is complete at once, without a word', async () => {

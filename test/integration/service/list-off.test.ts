@@ -66,6 +66,8 @@ test('without the list nothing is noted, what asks for it is refused with a way 
   const ready = await fetch(`${off.url}/readyz`);
   expect([ready.status, await ready.json()]).toMatchObject([200, { checks: { search: expect.any(String) } }]);
   expect((await fetch(`${off.url}/v1/requests/${second}`)).status).toBe(200);
+  // What is no figure of the list stays.
+  expect(await (await fetch(`${off.url}/metrics`)).text()).toMatch(/^adjutant_schedule_lag_seconds\b/m);
   // The end of what was accepted is forgotten by the sweeper's index together with its note.
   await eventually(() => connection.zcard(keySpace(prefix).sweep)).toBe(0);
   await off.stop();
