@@ -13,7 +13,7 @@ export interface ArchiveParts {
   readonly store: ArchiveStore;
   /** How long after its close a request may be kept that cannot be archived, milliseconds. */
   readonly longestMs: (requestId: string) => number;
-  /** For one request, however large: then the next one has its turn. */
+  /** For reading one request, and for storing it, which takes longer as it is larger: then the next one has its turn. */
   readonly inTime: TimeLimit;
 }
 
@@ -25,6 +25,8 @@ export type ArchiveVerdict = 'stored' | 'present' | 'over' | 'lost' | 'missing';
 
 /** Of `inTime`. */
 export const LONGEST_MS = 100_000;
+/** Less is part of the time for which a process has taken a request anyhow. */
+const LONG_MS = 10_000;
 
 /** Of what may never have been accepted. */
 const NOT_THERE = { perhaps: 'missing', once_more: 'over' } as const;
@@ -34,15 +36,26 @@ export async function archiveRequest(
   parts: ArchiveParts,
   due: DueRequest,
   stop: AbortSignal,
+  hold: HoldLonger,
 ): Promise<ArchiveVerdict> {
   const what = `${parts.store.place}, with ${folderOf(due.requestId)},`;
-  return parts.inTime(what, async (limit) => archived(parts, due, AbortSignal.any([stop, limit])));
+  return parts.inTime(what, async (limit, moved) => {
+    const takesLonger: HoldLonger = async (longerMs) => {
+      moved(longerMs);
+      if (longerMs > LONG_MS) await hold(longerMs);
+    };
+    return archived(parts, due, AbortSignal.any([stop, limit]), takesLonger);
+  });
 }
+
+/** So that no other process takes it meanwhile. */
+export type HoldLonger = (longerMs: number) => Promise<void>;
 
 async function archived(
   parts: ArchiveParts,
   { requestId, expected }: DueRequest,
   signal: AbortSignal,
+  takesLonger: HoldLonger,
 ): Promise<ArchiveVerdict> {
   const { source, store } = parts;
   const found = await source.journal.requestInPieces(requestId);
@@ -54,9 +67,10 @@ async function archived(
   const lines = recordLines(source, { requestId, record, closedAt, directives });
   const name = versionName({ createdAt, closedAt, sequence });
   try {
-    return await withSpooled(store.spoolFolder, lines, signal, async (spooled) =>
-      store.put(folderOf(requestId), name, spooled, signal),
-    );
+    return await withSpooled(store.spoolFolder, lines, signal, async (spooled) => {
+      await takesLonger(store.longerMs(spooled.bytes));
+      return store.put(folderOf(requestId), name, spooled, signal);
+    });
   } catch (error) {
     if (error instanceof RecordChanged) return changed(parts, requestId, record, error);
     throw error;

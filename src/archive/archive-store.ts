@@ -19,6 +19,8 @@ export interface ArchiveStore {
   readonly atOnce: number;
   /** Rejects where nothing can be read, or written as far as that shows without writing. */
   check(): Promise<void>;
+  /** How much longer so many bytes may take than few of them, milliseconds. */
+  longerMs(bytes: number): number;
   /** Whole or not at all, and once: `present` where there is one of this name already. Rejects when that is unknown. */
   put(folder: string, name: string, spooled: Spooled, signal: AbortSignal): Promise<'stored' | 'present'>;
   /** The name of the newest version in the folder; null: there is none. */

@@ -14,6 +14,8 @@ export interface ArchiverOptions extends Omit<ArchiveParts, 'inTime'> {
   readonly intervalMs?: number;
   /** For one request, milliseconds. Default: 100 000. */
   readonly requestMs?: number;
+  /** Time between two looks at what dead processes have left, milliseconds. Default: 600 000. */
+  readonly spoolLookMs?: number;
   readonly reports: ArchiveReports;
 }
 
@@ -35,6 +37,7 @@ const LONGEST_PAUSE_MS = 300_000;
 /** For those that are not tried, as each look costs Redis something, that have failed before, or that are not there. */
 const LONG_WAIT_MS = 30_000;
 const DEFAULT_INTERVAL_MS = 1_000;
+const SPOOL_LOOK_MS = 600_000;
 const LONGEST_STOP_MS = 1_000;
 
 export function createArchiver(options: ArchiverOptions) {
@@ -45,9 +48,12 @@ export function createArchiver(options: ArchiverOptions) {
   let tryAt = -Infinity;
 
   /** false: it has failed. */
-  async function handle(entry: DueRequest, now: number): Promise<boolean> {
+  async function handle(taken: DueRequest, now: number): Promise<boolean> {
+    let entry = taken;
     try {
-      const verdict = await archiveRequest(parts, entry, loop.stopping);
+      const verdict = await archiveRequest(parts, taken, loop.stopping, async (longerMs) => {
+        entry = await queue.hold(entry, longerMs);
+      });
       reportVerdict(reports, verdict, entry.requestId);
       if (verdict === 'missing') await queue.putOff(entry, now + LONG_WAIT_MS, 'once_more');
       else await queue.done(entry);
@@ -106,7 +112,16 @@ export function createArchiver(options: ArchiverOptions) {
   }
 
   async function roundsOfDue(): Promise<void> {
+    removeOldSometimes();
     while ((await round()) && !loop.stopping.aborted);
+  }
+
+  let removeAt = -Infinity;
+  /** Not awaited: the place may hang. What died within the last hour is not old as this process starts. */
+  function removeOldSometimes(): void {
+    if (performance.now() < removeAt) return;
+    removeAt = performance.now() + (options.spoolLookMs ?? SPOOL_LOOK_MS);
+    void removeOld(store.spoolFolder, Date.now()).catch(reports.error);
   }
 
   const loop = createLoop({
@@ -116,14 +131,7 @@ export function createArchiver(options: ArchiverOptions) {
     longestStopMs: LONGEST_STOP_MS,
     onError: reports.error,
   });
-  return {
-    ...loop,
-    round,
-    async start(): Promise<void> {
-      void removeOld(store.spoolFolder, Date.now()).catch(reports.error);
-      await loop.start();
-    },
-  };
+  return { ...loop, round };
 }
 
 function reportVerdict(reports: ArchiveReports, verdict: ArchiveVerdict, requestId: string): void {

@@ -24,6 +24,8 @@ const AT_ONCE = 4;
 const ANSWER_MS = 60_000;
 /** The slowest upload that is waited for. */
 const LEAST_BYTES_PER_MS = 256;
+/** So that no file is an hour old as it is sent: it would pass for one that a dead process has left. */
+const MOST_LONGER_MS = 1_800_000;
 const PUT_MS = 15_000;
 const MOST_ANSWER_BYTES = 1_048_576;
 /** Versions of one request, of 1,000 each. */
@@ -65,6 +67,8 @@ export function createBucketStore(options: BucketOptions): ArchiveStore {
 
   const newestName = async (folder: string): Promise<string | null> => newestOf(await namesIn(folder));
 
+  const longerMs = (bytes: number): number => Math.min(Math.ceil(bytes / LEAST_BYTES_PER_MS), MOST_LONGER_MS);
+
   return {
     place: `the bucket ${bucket} at ${new URL(endpoint).host}`,
     spoolFolder: null,
@@ -72,9 +76,10 @@ export function createBucketStore(options: BucketOptions): ArchiveStore {
     async check() {
       await namesIn('check/');
     },
+    longerMs,
     async put(folder, name, { path, bytes, sha256 }, stop) {
-      const mostMs = Math.min(answerMs, PUT_MS) + bytes / LEAST_BYTES_PER_MS;
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(mostMs))]);
+      const mostMs = Math.min(answerMs, PUT_MS) + longerMs(bytes);
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(mostMs)]);
       const headers = { 'if-none-match': '*', 'content-type': 'application/gzip' };
       const body = await openAsBlob(path);
       const init = { method: 'PUT', headers, body, signal };

@@ -28,6 +28,8 @@ export function createFolderStore(folder: string, lookMs = LOOK_MS): ArchiveStor
     spoolFolder: join(root, '.incoming'),
     atOnce: AT_ONCE,
     check: async () => inTime(root, () => access(root, constants.R_OK | constants.W_OK | constants.X_OK)),
+    // They are there already.
+    longerMs: () => 0,
     async put(within, name, { path }) {
       const target = join(root, within);
       const made = await mkdir(target, { recursive: true, mode: FOLDER_MODE });

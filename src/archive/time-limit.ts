@@ -1,6 +1,12 @@
 // Bounds how long work at the archive is waited for: a folder on a server that is gone answers neither with success nor with an error.
 // Must never begin more while what was given up hangs still: each holds a thread of this process.
-export type TimeLimit = <T>(what: string, work: (limit: AbortSignal) => Promise<T>) => Promise<T>;
+export type TimeLimit = <T>(
+  what: string,
+  work: (limit: AbortSignal, moved: Moved) => Promise<T>,
+) => Promise<T>;
+
+/** What was done so far does not count any more, and what follows takes so much longer, milliseconds. */
+export type Moved = (longerMs: number) => void;
 
 /** Node has four threads for files, and needs some for names of hosts and compression. */
 const MOST_HANGING = 2;
@@ -14,14 +20,20 @@ export function createTimeLimit(limitMs: number): TimeLimit {
     const limit = new AbortController();
     let isGivenUp = false;
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
+    const giveUp = (afterMs: number): void => {
       isGivenUp = true;
       hanging += 1;
-      const error = new Error(`${what} has had no answer for ${limitMs / 1_000} s`);
+      const error = new Error(`${what} has had no answer for ${Math.round(afterMs / 100) / 10} s`);
       reject(error);
       limit.abort(error);
-    }, limitMs);
-    const working = work(limit.signal).finally(() => {
+    };
+    let timer = setTimeout(giveUp, limitMs, limitMs);
+    const moved: Moved = (longerMs) => {
+      if (isGivenUp) return;
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, limitMs + longerMs, limitMs + longerMs);
+    };
+    const working = work(limit.signal, moved).finally(() => {
       clearTimeout(timer);
       if (isGivenUp) hanging -= 1;
     });

@@ -71,6 +71,14 @@ export function createArchiveQueue(
       });
       return { now: Number(now), entries, more: more === 1 };
     },
+    /** Takes it for so much longer than requests are taken for, as it is large; at most for half of its retention. */
+    async hold(entry: DueRequest, longerMs: number): Promise<DueRequest> {
+      const [seconds = 0] = await connection.time();
+      const until = Number(seconds) * 1_000 + Math.min(holdMs + longerMs, retentionMs / 2);
+      const takenAs = String(Math.round(until));
+      await run('index-put-off', [keys.archive], [entry.requestId, entry.takenAs, takenAs]);
+      return { ...entry, takenAs };
+    },
     async done({ requestId, takenAs }: DueRequest): Promise<void> {
       await run('archive-done', [keys.archive], [requestId, takenAs]);
     },

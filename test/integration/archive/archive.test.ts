@@ -18,6 +18,7 @@ import { createBucketStore } from '../../../src/archive/bucket-store.ts';
 import { createFolderStore } from '../../../src/archive/folder-store.ts';
 import { folderOf } from '../../../src/archive/object-name.ts';
 import { removeOld, withSpooled } from '../../../src/archive/spool.ts';
+import { createTimeLimit } from '../../../src/archive/time-limit.ts';
 import {
   createAccessClient,
   createArchiveClient,
@@ -196,8 +197,15 @@ async function installation(store: (folder: string) => ArchiveStore = createFold
     error: (error) => seen.push(error.message),
   };
   const kept: string[] = [];
-  const archiver = (own = store(folder), of = queue, onRead = async () => {}, requestMs?: number) =>
+  const archiver = (
+    own = store(folder),
+    of = queue,
+    onRead = async () => {},
+    requestMs?: number,
+    more = {},
+  ) =>
     createArchiver({
+      ...more,
       ...(requestMs === undefined ? {} : { requestMs }),
       queue: of,
       store: own,
@@ -436,6 +444,34 @@ describe('an archiver', () => {
     back.resolve('stored');
   });
 
+  test('gives a large object the time that a slow line takes, and keeps it from others meanwhile', async () => {
+    const inTime = createTimeLimit(100);
+    const slow = inTime('it', async (limit, moved) => {
+      moved(60_000);
+      await once(AbortSignal.timeout(300), 'abort');
+      return limit.aborted;
+    });
+    await expect(slow).resolves.toBe(false);
+    const at = await installation();
+    await close(at, 'large');
+    const held: number[] = [];
+    const store: ArchiveStore = {
+      ...createFolderStore(at.folder),
+      longerMs: () => 250_000,
+      async put() {
+        held.push(Number(await at.connection.zscore(at.keys.archive, 'large')) - Date.now());
+        return 'stored';
+      },
+    };
+    await at.archiver(store).round();
+    expect(held[0]).toBeGreaterThan(250_000);
+    expect(at.seen).toEqual(['archived']);
+    expect(await at.queue.size()).toBe(0);
+    const keys = { accessKeyId: 'a', secretAccessKey: 'b', region: 'r', prefix: 'x/' };
+    const bucket = createBucketStore({ endpoint: 'http://127.0.0.1:1', bucket: 'b', ...keys });
+    expect(bucket.longerMs(64 * 1_048_576)).toBeGreaterThan(250_000);
+  });
+
   test('has no folder for files of a bucket that others may have made, and removes those of dead ones', async () => {
     const { folder: temporary } = await installation();
     const old = join(temporary, 'adjutant-spool-x');
@@ -467,8 +503,15 @@ describe('an archiver', () => {
     await mkdir(join(at.folder, '.incoming'));
     await writeFile(left, 'x');
     await utimes(left, 0, 0);
-    const archiver = at.archiver();
+    const archiver = at.archiver(undefined, undefined, undefined, undefined, {
+      intervalMs: 20,
+      spoolLookMs: 0,
+    });
     await archiver.start();
+    await eventually(async () => namesOf(at.folder)).not.toContain(left);
+    // Nor does what was not old yet as this one started stay for ever.
+    await writeFile(left, 'x');
+    await utimes(left, 0, 0);
     await eventually(async () => namesOf(at.folder)).not.toContain(left);
     await archiver.stop();
   });
