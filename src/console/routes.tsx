@@ -24,6 +24,7 @@ const PAGES = [
   page('/requests/$requestId', () => import('./pages/request/request.tsx'), 'RequestPage'),
   page('/approvals', () => import('./pages/approvals/approvals.tsx'), 'ApprovalsPage'),
   page('/dead-letters', () => import('./pages/dead-letters/dead-letters.tsx'), 'DeadLettersPage'),
+  page('/schedules', () => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
   page('/tools', () => import('./pages/tools/tools.tsx'), 'ToolsPage'),
   page('/tools/$toolName', () => import('./pages/tools/tool.tsx'), 'ToolPage'),
   page('/agents', () => import('./pages/agents/agents.tsx'), 'AgentsPage'),

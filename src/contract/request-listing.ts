@@ -37,6 +37,8 @@ export const listedRequestSchema = z.object({
   /** The request whose run started this one. */
   parent_request_id: z.string().nullable(),
   waiting_for: z.array(z.enum(ASKED_FOR)),
+  /** Its run, or what is open of it, begins then at the earliest; absent, or past: it may begin. */
+  begins_at: instantSchema.optional(),
   /** Of its run; null: it has none. */
   tokens: z.object({ input: count, output: count }).nullable(),
   /** USD; null: it has no run, or the price of a used model is unknown. */

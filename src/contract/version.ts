@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '397ab45cba4339d7353702b0bbe4dba667ef539be090e887dbf257ca8b399128';
+export const CONTRACT_SHA256 = 'bf03991574dec29b3d9b3752dc0f43c0067aba15553f0604179a227c4e2f0104';

@@ -4,7 +4,7 @@ import type { AskedFor } from '../contract/request-listing.ts';
 import { tagsOf } from '../contract/tags.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { type DirectiveRecord, directiveRecords } from '../journal/records.ts';
+import { beginsLater, type DirectiveRecord, directiveRecords, recordedBegin } from '../journal/records.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { type DirectiveContent, directiveContent } from './directive-content.ts';
 import type { RequestFacts, RunFacts } from './row.ts';
@@ -26,7 +26,17 @@ export interface FactsParts {
 
 type Fields = Record<string, string>;
 
-const HEAD = ['created_at', 'open', 'count', 'seq', 'bytes', 'closed_at', '@run|version', '@run|status'];
+const HEAD = [
+  'created_at',
+  'open',
+  'count',
+  'seq',
+  'bytes',
+  'closed_at',
+  '@run|version',
+  '@run|begin',
+  '@run|status',
+];
 /** Fields of a request that are read at once; most have fewer. */
 const SCANNED_AT_ONCE = 1_000;
 /** Bodies that are read at once; those of a larger request are read one by one, up to the same size. */
@@ -122,6 +132,8 @@ interface Head {
   closedAt: number | null;
   version: number;
   hasRun: boolean;
+  /** When its run may begin; null: nobody said so, or it has begun. */
+  runBegins: number | null;
 }
 
 function headOf(fields: Fields): Head | null {
@@ -139,6 +151,7 @@ function headOf(fields: Fields): Head | null {
     // None of them ever shrinks.
     version: (sequence ?? 0) + (count ?? 0) + (runVersion ?? 0),
     hasRun: typeof runVersion === 'number',
+    runBegins: runVersion === 0 ? (recordedBegin(fields['@run|begin'])?.at ?? null) : null,
   };
 }
 
@@ -149,6 +162,16 @@ const CANCELLED = 'cancelled';
 function errorTypeOf(data: unknown): string {
   const type = (data as { result?: { error?: { type?: unknown } } } | undefined)?.result?.error?.type;
   return typeof type === 'string' ? type : UNKNOWN_ERROR;
+}
+
+/** Nothing has begun, and each that is open waits for its instant: the first one. */
+function firstBegin(records: readonly DirectiveRecord[]): number | undefined {
+  const open = records.filter(({ status }) => status !== 'succeeded' && status !== 'failed');
+  const begins = open.map((record) => beginsLater(record, 0));
+  const waits = begins.filter((at) => at !== null);
+  return waits.length < begins.length || waits.length === 0
+    ? undefined
+    : waits.reduce((one, at) => Math.min(one, at));
 }
 
 interface Read {
@@ -179,6 +202,7 @@ function factsOf({ requestId, head, records, contents, errorTypes, run, expiresA
     errorTypes,
     tags: [...tagsOf(run?.metadata), ...contents.flatMap(({ tags }) => tags)],
     text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
+    beginsAt: head.runBegins ?? firstBegin(records),
     waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
     anyFailed: errorTypes.some((type) => type !== CANCELLED),
     anyCancelled: errorTypes.includes(CANCELLED),

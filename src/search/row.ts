@@ -22,6 +22,8 @@ export interface RequestFacts {
   tags: readonly string[];
   text: string;
   waitingFor: readonly AskedFor[];
+  /** When the first of what is open may begin; absent: its caller said nothing, or something has begun. */
+  beginsAt?: number | undefined;
   /** A directive has ended in an error that is not a cancellation; one was cancelled. */
   anyFailed: boolean;
   anyCancelled: boolean;
@@ -80,7 +82,10 @@ function statusOfRun(status: string): RequestStatus {
   return status === 'cancelled' ? 'cancelled' : 'failed';
 }
 
-type Listed = Omit<ListedRequest, 'request_id' | 'created_at' | 'closed_at'> & { closed: number | null };
+type Listed = Omit<ListedRequest, 'request_id' | 'created_at' | 'closed_at' | 'begins_at'> & {
+  closed: number | null;
+  begins?: number;
+};
 
 function listedOf(facts: RequestFacts): Listed {
   const { run } = facts;
@@ -102,6 +107,7 @@ function listedOf(facts: RequestFacts): Listed {
     waiting_for: facts.open > 0 ? [...facts.waitingFor] : [],
     tokens: run?.tokens ?? null,
     cost: run?.cost ?? null,
+    ...(facts.open > 0 && facts.beginsAt !== undefined ? { begins: facts.beginsAt } : {}),
   };
 }
 
@@ -192,12 +198,13 @@ export function readRow(id: string, stored: string): ListedRequest | null {
   const head = ROW.exec(stored);
   if (head === null) return null;
   const rest = JSON.parse(stored.slice(head[0].length)) as Partial<Listed>;
-  const { closed, ...known } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
+  const { closed, begins, ...known } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
   return {
     request_id: id,
     created_at: new Date(Number(head[1])).toISOString(),
     closed_at: closed === null ? null : new Date(closed).toISOString(),
     ...known,
+    ...(begins === undefined ? {} : { begins_at: new Date(begins).toISOString() }),
   };
 }
 

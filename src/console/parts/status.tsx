@@ -10,6 +10,8 @@ const KNOWN: Readonly<Record<string, readonly [Tone, IconName]>> = {
   completed: ['ok', 'check'],
   ready: ['ok', 'check'],
   working: ['ok', 'check'],
+  active: ['ok', 'check'],
+  ended: ['quiet', 'check'],
   closed: ['quiet', 'check'],
   running: ['run', 'play'],
   open: ['run', 'play'],

@@ -13,10 +13,11 @@ local function only_directive(bodies)
   return id and not more and id, envelope
 end
 
--- false = it failed, asks, or is not there.
+-- false = it failed, asks, waits for an instant, or is not there.
 local function type_of(state, id)
-  local status, given, asked, type = unpack(redis.call('HMGET', state, id .. '|status', id .. '|given', id .. '|asked', id .. '|type'))
-  if not status or status == 'failed' or asked then
+  local fields = { id .. '|status', id .. '|given', id .. '|asked', id .. '|type', id .. '|begin' }
+  local status, given, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
+  if not status or status == 'failed' or asked or (begin and status == 'waiting') then
     return false
   end
   return given and string.match(given, '^([^ ]+) [^ ]+ %d+ %d+$') or type

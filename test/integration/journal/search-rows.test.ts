@@ -51,6 +51,35 @@ test('what is read of many requests at once is what is read of one; others than 
   expect(small).toMatchObject({ tags: ['nightly'], tools: ['test.echo'], open: 0 });
 });
 
+test('a row says when what is open of it may begin, until something of it has begun', async () => {
+  const { connection, keys, journal } = open;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const [one, mixed] = [randomUUID(), randomUUID()];
+  const later = (request_id: string, id: string, delayMs: number) => ({
+    ...acceptance(toolCall({ request_id, id })),
+    later: { when: `d${delayMs}`, startByMs: null },
+  });
+  await journal.accept(one, [later(one, 'a', 7_200_000), later(one, 'b', 3_600_000)]);
+  await journal.accept(mixed, [
+    later(mixed, 'a', 3_600_000),
+    acceptance(toolCall({ request_id: mixed, id: 'b' })),
+  ]);
+  const small = randomUUID();
+  await journal.accept(small, [later(small, 'a', 3_600_000)]);
+  expect(await createSmallReader(connection, keys)([small])).toEqual([null]);
+  expect((await readFacts(mixed))?.beginsAt).toBeUndefined();
+  const index = createSearchIndex(connection, keys);
+  const read = (await Promise.all([one, small, mixed].map(readFacts))).filter((facts) => facts !== null);
+  await index.write(read.map(rowOf), []);
+  const all = { from: null, since: null, mostSeen: 10, mostFound: 10, facets: ['s:open'] };
+  const { rows } = await index.scan('default', all);
+  const begins = new Map(rows.map(({ id, stored }) => [id, readRow(id, stored)?.begins_at]));
+  for (const { requestId, createdAt } of read)
+    expect(begins.get(requestId)).toBe(
+      requestId === mixed ? undefined : new Date(createdAt + 3_600_000).toISOString(),
+    );
+});
+
 const FACTS: RequestFacts = {
   requestId: 'r:1',
   version: 2,

@@ -112,6 +112,20 @@ test('a model thinks until its first output; an edge that nobody has kept has no
   expect(second?.segments).toMatchObject([{ form: 'tool', until: null, isOpen: false }]);
 });
 
+test('what begins later says when, is no bar into the future, and counts what it took from there', () => {
+  const waits = [{ kind: 'later', from: at(0), until: at(3_600), open: true, why: null, due_at: at(3_600) }];
+  const told = (more: object) => rowsOf(timelineWith([tool('a', 0, more)]))[0];
+  const open = told({ status: 'waiting', ended_at: null, attempts: [], waits });
+  expect(open?.label).toMatch(/^begins at /);
+  expect(open?.segments).toMatchObject([{ form: 'later', until: null, isOpen: true }]);
+  const ended = told({
+    ended_at: at(3_602),
+    attempts: [attempt(1, 3_600, 3_602)],
+    waits: waits.map((wait) => ({ ...wait, open: false })),
+  });
+  expect(ended?.label).toBe('2.0 s');
+});
+
 test('an open child has its rows below it, one level deeper', () => {
   const child = {
     tag: 'help',

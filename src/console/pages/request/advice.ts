@@ -40,6 +40,10 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
     'No result within deadline_ms.',
     'See whether a worker serves its lane; else raise the deadline.',
   ],
+  expired: [
+    'It had not begun within start_by_ms of the instant at which it might; no attempt was made.',
+    'See whether a worker serves its lane; then redrive it, or give it more time.',
+  ],
   outcome_unknown: [
     'The worker was lost during a call that must not be repeated: it may have happened.',
     'See whether the work was done before you redrive.',

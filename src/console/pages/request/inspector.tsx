@@ -3,8 +3,9 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { RequestTimeline, TimelineDirective } from '../../../contract/request-timeline.ts';
-import type { RequestView } from '../../../contract/request-view.ts';
+import type { DirectiveSummary, RequestView } from '../../../contract/request-view.ts';
 import type { Signal } from '../../../contract/signal.ts';
+import type { Wait } from '../../../contract/waiting.ts';
 import { durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Button } from '../../parts/button.tsx';
@@ -160,13 +161,7 @@ function DirectiveFacts(props: DirectiveProps) {
         <code className="muted">{id}</code>
       </div>
       <DirectiveTimes {...props} />
-      {waiting !== undefined && (
-        <p className="inspector-waits">
-          <Text>{waiting.message}</Text>
-          {waiting.until !== null && ', tried again '}
-          {waiting.until !== null && <Instant at={waiting.until} />}
-        </p>
-      )}
+      {waiting !== undefined && <Waits waiting={waiting} />}
       <DirectiveOutput {...props} />
       {status === 'failed' && attempts.length > 0 && (
         <Button onClick={() => setRedriving(true)}>Redrive…</Button>
@@ -182,7 +177,25 @@ function DirectiveFacts(props: DirectiveProps) {
   );
 }
 
-function DirectiveTimes({ directive, timeline }: DirectiveProps) {
+function Waits({ waiting: { reason, message, until } }: { waiting: Wait }) {
+  return (
+    <p className="inspector-waits">
+      {reason === 'later' ? 'It begins at ' : <Text>{message}</Text>}
+      {reason !== 'later' && until !== null && ', tried again '}
+      {until !== null && <Instant at={until} />}
+    </p>
+  );
+}
+
+/** When its caller said that it begins, and by when at the latest. */
+function beginRows({ begins_at: at, start_by_at: by }: Partial<DirectiveSummary>) {
+  return [
+    ...(at === undefined ? [] : [['May begin', <Instant key="begins" at={at} />] as const]),
+    ...(by === undefined ? [] : [['Begins by', <Instant key="by" at={by} />] as const]),
+  ];
+}
+
+function DirectiveTimes({ directive, timeline, data }: DirectiveProps) {
   const { status, lane, accepted_at: accepted, ended_at: ended, attempts } = directive;
   const until = Date.parse(ended ?? timeline.read_at);
   const workers = attempts.flatMap(({ worker }) => (worker === undefined ? [] : [worker]));
@@ -193,6 +206,7 @@ function DirectiveTimes({ directive, timeline }: DirectiveProps) {
         ['Status', <Status key="status" of={status} />],
         ['Took', durationText(until - Date.parse(accepted))],
         ['Accepted', <Instant key="accepted" at={accepted} />],
+        ...beginRows(data.view?.directives.find(({ id }) => id === directive.id) ?? {}),
         ['Lane', lane],
         ...timesOf(directive, timeline.read_at),
         ...(attempts.length === 0 ? [] : [['Worker', worker] as const]),

@@ -23,6 +23,7 @@ const BANDS: Readonly<Record<SegmentForm, readonly [band: number, color: string]
   lost: [2, '--kind-bad'],
   redelivery: [2, '--kind-bad'],
   queue: null,
+  later: null,
   backoff: null,
 };
 

@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { RequestTimeline } from '../../../contract/request-timeline.ts';
 import type { RequestView } from '../../../contract/request-view.ts';
-import { countText, durationText, moneyText } from '../../data/shown.ts';
+import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -40,7 +40,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
         <Text>{titleOf(view, timeline)}</Text>
       </h1>
       <div className="request-facts">
-        <Status of={stateOf(view)} text={stateText(view)} />
+        <Status of={stateOf(view, now)} text={stateText(view, now)} />
         {run !== undefined && (
           <span>
             agent{' '}
@@ -58,6 +58,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
           <b>{countText(view.directives.length)}</b> {view.directives.length === 1 ? 'step' : 'steps'}
         </span>
         <Parent timeline={timeline} />
+        <OfSchedule requestId={view.request_id} />
       </div>
     </div>
   );
@@ -90,20 +91,51 @@ function Parent({ timeline }: { timeline: RequestTimeline | undefined }) {
   );
 }
 
-function stateOf({ status, run, directives }: RequestView): string {
+/** As the service names the requests of a schedule. */
+const OF_SCHEDULE = /^schedule\.([A-Za-z0-9._:-]{1,64})\.(?:trigger\..+|\d{8}T\d{6}Z)$/;
+
+function OfSchedule({ requestId }: { requestId: string }) {
+  const schedule = OF_SCHEDULE.exec(requestId)?.[1];
+  if (schedule === undefined) return null;
+  return (
+    <span>
+      schedule{' '}
+      <Link to="/schedules" search={{ schedule } as never}>
+        <code>{schedule}</code>
+      </Link>
+    </span>
+  );
+}
+
+/** When a run, or the first directive of what only waits, begins; null: it may begin now, or has begun. */
+function beginOf({ run, status, directives }: RequestView, now: number): string | null {
+  if (status !== 'open') return null;
+  if (run !== undefined) return isToCome(run.begins_at, now) ? (run.begins_at ?? null) : null;
+  const open = directives.filter((each) => each.status !== 'succeeded' && each.status !== 'failed');
+  if (!open.every(({ waiting }) => waiting?.reason === 'later')) return null;
+  return open.flatMap(({ waiting }) => waiting?.until ?? []).toSorted()[0] ?? null;
+}
+
+const isToCome = (at: string | undefined, now: number): boolean => at !== undefined && Date.parse(at) > now;
+
+function stateOf(view: RequestView, now: number): string {
+  const { status, run, directives } = view;
+  if (beginOf(view, now) !== null) return 'waiting';
   if (run !== undefined)
     return run.status === 'timeout' ? 'failed' : run.status === 'pending' ? 'queued' : run.status;
   if (status === 'open') return directives.some((each) => each.status === 'waiting') ? 'waiting' : 'running';
   return directives.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
 }
 
-function stateText(view: RequestView): string {
+function stateText(view: RequestView, now: number): string {
   const { run, directives } = view;
+  const begins = beginOf(view, now);
+  if (begins !== null) return `begins at ${clockText(begins)}`;
   if (run === undefined) {
     const waits = directives.find(
       ({ waiting, status }) => waiting !== undefined && status !== 'failed',
     )?.waiting;
-    return waits === undefined ? stateOf(view) : safeText(`waits: ${waits.message}`);
+    return waits === undefined ? stateOf(view, now) : safeText(`waits: ${waits.message}`);
   }
   if (run.termination_reason !== null) return `${run.status} (${run.termination_reason})`;
   const waits = run.waiting_for.map(({ kind, name }) => (name === undefined ? kind : `${kind} of ${name}`));

@@ -36,7 +36,15 @@ export function extentOf(rows: readonly Row[], { from, now }: { from: number; no
   return [first, Math.max(last, first + 1)];
 }
 
-const IDLE: ReadonlySet<string> = new Set(['queue', 'held', 'wait', 'backoff', 'redelivery', 'child']);
+const IDLE: ReadonlySet<string> = new Set([
+  'queue',
+  'later',
+  'held',
+  'wait',
+  'backoff',
+  'redelivery',
+  'child',
+]);
 
 /** When something worked; waiting is idle. */
 export function busyTimes(rows: readonly Row[], now: number): Interval[] {

@@ -2,6 +2,7 @@
  *  It must never name a form that is not drawn. */
 const FORMS = [
   ['queue', 'queued'],
+  ['later', 'begins later'],
   ['think', 'before text'],
   ['model', 'model'],
   ['tool', 'tool'],

@@ -6,10 +6,11 @@ import type {
   TimelineDirective,
   TimelineWait,
 } from '../../../contract/request-timeline.ts';
-import { durationText } from '../../data/shown.ts';
+import { clockText, durationText } from '../../data/shown.ts';
 
 export type SegmentForm =
   | 'queue'
+  | 'later'
   | 'backoff'
   | 'held'
   | 'wait'
@@ -95,11 +96,23 @@ function directiveRow(requestId: string, directive: TimelineDirective, level: nu
   ].sort((left, right) => startOf(left) - startOf(right));
   const from = Math.min(Date.parse(accepted), ...segments.map(startOf).filter(Number.isFinite));
   const until = ended === null ? null : Date.parse(ended);
-  const took = durationText((until ?? now) - from);
+  const took = durationText(Math.max(0, (until ?? now) - dueOf(directive, from)));
   const notes = [attemptsText(directive), lostText(directive), error];
-  const label = [took, ...notes.filter((part) => part !== null)].join(' · ');
+  const label = beginText(directive) ?? [took, ...notes.filter((part) => part !== null)].join(' · ');
   const key = `${requestId}/${id}`;
   return { key, requestId, id, kind, name: name ?? type, status, level, from, until, label, segments, error };
+}
+
+/** What it took counts from the instant at which it might begin. */
+function dueOf({ waits }: TimelineDirective, from: number): number {
+  const later = waits.find(({ kind }) => kind === 'later');
+  return numberOf(later?.until ?? null) ?? from;
+}
+
+/** null: it may begin now, or has ended. */
+function beginText({ waits }: TimelineDirective): string | null {
+  const due = waits.find(({ kind, open }) => kind === 'later' && open)?.due_at ?? null;
+  return due === null ? null : `begins at ${clockText(due)}`;
 }
 
 function attemptsText({ attempts, attempts_left_out: missing }: TimelineDirective): string | null {
@@ -134,14 +147,21 @@ export type RowFilter = keyof typeof ROW_FILTERS;
 const ATTEMPTS: ReadonlySet<SegmentForm> = new Set(['model', 'tool', 'failed', 'lost']);
 
 /** Queueing alone is no wait that anybody looks for. */
-const LONG_WAITS: ReadonlySet<SegmentForm> = new Set(['backoff', 'held', 'wait', 'redelivery']);
+const LONG_WAITS: ReadonlySet<SegmentForm> = new Set(['later', 'backoff', 'held', 'wait', 'redelivery']);
 
 /** null: all rows. */
 export function rowFilterOf(name: string): RowFilter | null {
   return Object.hasOwn(ROW_FILTERS, name) ? (name as RowFilter) : null;
 }
 
-const NO_ATTEMPTS: ReadonlySet<SegmentForm> = new Set(['queue', 'backoff', 'held', 'wait', 'redelivery']);
+const NO_ATTEMPTS: ReadonlySet<SegmentForm> = new Set([
+  'queue',
+  'later',
+  'backoff',
+  'held',
+  'wait',
+  'redelivery',
+]);
 
 function callRow(requestId: string, call: RequestTimeline['calls'][number], level: number): Row {
   const segments = call.waits.map((wait) => waitSegment(wait));
@@ -193,6 +213,7 @@ const OPEN_CHILD: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'
 
 const WAIT_FORMS: Readonly<Record<string, SegmentForm>> = {
   queue: 'queue',
+  later: 'later',
   backoff: 'backoff',
   paused: 'held',
   blocked: 'held',
@@ -202,6 +223,7 @@ const WAIT_FORMS: Readonly<Record<string, SegmentForm>> = {
 
 const WAIT_WORDS: Readonly<Record<string, string>> = {
   queue: 'queued',
+  later: 'begins later',
   backoff: 'backoff',
   paused: 'lane paused',
   blocked: 'blocked',
@@ -217,7 +239,8 @@ export function waitWord({ kind, why }: Pick<TimelineWait, 'kind' | 'why'>): str
 function waitSegment(wait: TimelineWait): Segment {
   const form = wait.why === 'worker_lost' ? 'redelivery' : (WAIT_FORMS[wait.kind] ?? 'held');
   const from = numberOf(wait.from);
-  const until = numberOf(wait.until);
+  // Its end is still to come.
+  const until = wait.kind === 'later' && wait.open ? null : numberOf(wait.until);
   const why = wait.why === null || wait.why === 'worker_lost' ? '' : ` (${wait.why})`;
   return { form, from, until, isOpen: wait.open, text: `${waitWord(wait)}${lasted(from, until)}${why}` };
 }

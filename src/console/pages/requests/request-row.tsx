@@ -85,12 +85,18 @@ function Facts({ row, readAt }: Pick<RequestRowProps, 'row' | 'readAt'>) {
 }
 
 function Asked({ row }: { row: ListedRequest }) {
-  const { error_types: errors, waiting_for: asked, text, status, tags } = row;
+  const { error_types: errors, waiting_for: asked, begins_at: begins, text, status, tags } = row;
   return (
     <>
       {status === 'failed' && errors[0] !== undefined && (
         <span className="request-error">
           <Text>{errors[0]}</Text>
+          {text !== '' && ' · '}
+        </span>
+      )}
+      {begins !== undefined && status === 'open' && Date.parse(begins) > Date.now() && (
+        <span className="request-wait">
+          begins at {clockText(begins)}
           {text !== '' && ' · '}
         </span>
       )}
