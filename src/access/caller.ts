@@ -175,10 +175,12 @@ function submitted({ request_id: requestId, directives }: Submission): Subject {
   return { requestId, target: directives.length === 1 ? first?.id : String(directives.length) };
 }
 
-const NO_REDRIVE = 'A key with limits (tools, agents, models, a minute or a day) cannot redrive.';
+const NO_REDRIVE =
+  'A key with limits (tools, agents, models, a minute or a day, tokens or money) cannot redrive.';
 
 function isLimited(caller: Principal): boolean {
-  return isRestricted(caller) || caller.perMinute !== null || caller.perDay !== null;
+  const { perMinute, perDay, tokensPerDay, moneyPerDay } = caller;
+  return isRestricted(caller) || [perMinute, perDay, tokensPerDay, moneyPerDay].some((most) => most !== null);
 }
 
 /** A redrive of nothing is not noted: it must not push out what was changed. */

@@ -13,6 +13,9 @@ export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
 }
 
+/** Of another login than this browser has begun, which goes on: any page can send a browser here. */
+export class StrayCallback extends LoginFailed {}
+
 export interface OidcLogin {
   /** What to leave in the browser, and where to send it. */
   begin(returnTo: string): Promise<{ readonly sealed: string; readonly url: string }>;
@@ -80,8 +83,8 @@ export function createOidcLogin(parts: OidcParts): OidcLogin {
 
   async function finish(query: string, sealed: string | null) {
     const begun = sealed === null ? null : await seal.open(sealed);
-    if (begun?.kind !== 'begun' || new URLSearchParams(query).get('state') !== begun.state)
-      throw new LoginFailed(NOT_BEGUN);
+    if (begun?.kind !== 'begun') throw new LoginFailed(NOT_BEGUN);
+    if (new URLSearchParams(query).get('state') !== begun.state) throw new StrayCallback(NOT_BEGUN);
     if (!(await spend(begun.state))) throw new LoginFailed(NOT_BEGUN);
     const [library, config] = await asked();
     const claims = await claimsOf(library, config, { rules, query, begun }).catch((error: unknown) => {

@@ -3,7 +3,7 @@
 import type { ScheduleClient, ScheduleView } from '../contract/schedule.ts';
 import type { Audit } from './audit.ts';
 import { hasExpired, type KeyRecord } from './key-records.ts';
-import { callerText, hasScope, type Patterns, type Principal, TOKEN_MARK } from './principal.ts';
+import { callerText, hasScope, type Patterns, PERSON_MARK, type Principal, TOKEN_MARK } from './principal.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { ENVIRONMENT_KEY, principalOf } from './gate.ts';
 import { forbiddenRun, forbiddenUse } from './use.ts';
@@ -36,7 +36,7 @@ export function ownerOf(caller: Principal | null): Owner | null {
   return { id, name, ...rights, perMinute, perDay, tokensPerDay, moneyPerDay };
 }
 
-/** A token is not asked for again: it lives for minutes, and its rights stay as they were. */
+/** A token or a login is not asked for again: it lives for minutes or hours, and its rights stay as they were. */
 export function ownerAsCaller(owner: Owner, tenant: string): Principal {
   return { ...owner, tenant, scopes: new Set(['submit']) };
 }
@@ -51,7 +51,8 @@ export function createOwnerCheck(
   return async (owner, tenant, template) => {
     const caller = ownerAsCaller(owner, tenant);
     if (owner.id === ENVIRONMENT_KEY) return null;
-    if (owner.id.startsWith(TOKEN_MARK)) return notAllowed(caller, template);
+    if ([TOKEN_MARK, PERSON_MARK].some((mark) => owner.id.startsWith(mark)))
+      return notAllowed(caller, template);
     const record = await find(owner.id);
     if (record === null || record.tenant !== tenant) return `The ${callerText(caller)} is revoked.`;
     if (hasExpired(record, now())) return `The ${callerText(caller)} has expired.`;

@@ -171,6 +171,8 @@ export interface Execution {
   asks?: AskedQuestions;
   /** Nothing was sent: the call was refused before it was made. */
   unsent?: true;
+  /** The provider of the model refused the request, and takes nothing for it. */
+  untaken?: true;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;
   /** Added to the span of the call, where one is made. */

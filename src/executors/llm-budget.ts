@@ -81,11 +81,9 @@ type Counts = { input_tokens: number; output_tokens: number; total_tokens: numbe
 
 /** null: nobody knows, or nobody believes it, so that it counts as reserved. */
 function spentBy(execution: Execution, price: ModelPrice | null): Spending | null {
-  const { result, usage, metadata = {}, unsent, unreached } = execution;
-  if (unsent === true || unreached === true) return { tokens: 0, money: 0 };
+  const { usage, metadata = {} } = execution;
   const counts = (usage ?? metadata['usage_so_far']) as Counts | undefined;
-  // A provider that refused the request has taken nothing for it.
-  if (counts === undefined) return result.ok ? null : { tokens: 0, money: 0 };
+  if (counts === undefined) return isFree(execution) ? { tokens: 0, money: 0 } : null;
   if (counts.estimated === true || !isCredible(counts)) return null;
   const { input_tokens: input, output_tokens: output, total_tokens: total } = counts;
   const { cost } = metadata;
@@ -94,6 +92,11 @@ function spentBy(execution: Execution, price: ModelPrice | null): Spending | nul
       ? Number((cost * MILLIONTHS).toFixed(2))
       : dearest({ input, output }, price ?? FREE);
   return { tokens: Math.max(total, input + output), money: Math.ceil(money) };
+}
+
+/** Whether no provider has taken anything for it, as far as it has no counts. */
+export function isFree({ unsent, unreached, untaken }: Execution): boolean {
+  return unsent === true || unreached === true || untaken === true;
 }
 
 /** Every prompt has a token. */
@@ -156,9 +159,13 @@ function answersIn({ answered }: ExecutionContext): NonNullable<ExecutionContext
   return answered?.endpoint === ENDPOINT ? answered.answers : {};
 }
 
+/** Of this round, and of those before: only the newest comes back with its answers, so each carries what was allowed. */
 function allowedIn(context: ExecutionContext): ReadonlySet<string> {
+  const { answered } = context;
   const answers = Object.entries(answersIn(context));
-  return new Set(answers.filter(([, { action }]) => action === 'accept').map(([id]) => id));
+  const now = answers.filter(([, { action }]) => action === 'accept').map(([id]) => id);
+  const before = answered?.endpoint === ENDPOINT ? (answered.state ?? '[]') : '[]';
+  return new Set([...(JSON.parse(before) as string[]), ...now]);
 }
 
 /** null: somebody has said no, or was asked often enough. Asked until the day is over; then there is room without it. */
@@ -175,7 +182,7 @@ function askFor(
   const patienceMs = Math.max(1_000, breach.resetsAt - Date.now());
   return {
     questions: [{ key: breach.id, question }],
-    state: null,
+    state: JSON.stringify([...allowedIn(context)]),
     endpoint: ENDPOINT,
     patienceMs,
     afresh: false,

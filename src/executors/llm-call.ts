@@ -12,7 +12,7 @@ import { generateAnswer } from '../llm/model-generation.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
 import { failure } from '../llm/model-failure.ts';
 import { turnOf } from '../llm/model-turn.ts';
-import { mostPromptTokens, promptTokens } from '../llm/spent-tokens.ts';
+import { mostPromptTokens, promptTokens, type SpentTokens, spentTokens } from '../llm/spent-tokens.ts';
 import { type CheckOutput, type OutputSchema, readOutput, repairPrompt } from '../llm/structured-output.ts';
 import type { ToolNames } from '../llm/tool-names.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
@@ -129,7 +129,7 @@ function tokensIn({ usage, metadata }: Execution): number {
 
 async function failed(
   { options, ref, metadata }: Prepared,
-  { failure: found, spent }: Extract<ModelReply, { ok: false }>,
+  { failure: found, spent }: Pick<Extract<ModelReply, { ok: false }>, 'failure' | 'spent'>,
 ): Promise<Execution> {
   await noteFailure(options.limiter, ref, found);
   return failedExecution(found, spent, metadata);
@@ -178,7 +178,7 @@ async function withOutput(
   const prompt = repairPrompt(options.prompt, turn.text, read.faults, schema);
   const limits = { ...call.limits, timeoutMs: Math.max(1, call.limits.timeoutMs - turn.duration_ms) };
   const reply = await generateAnswer({ ...call, limits, options: { ...options, prompt } });
-  if (!reply.ok) return failed(prepared, reply);
+  if (!reply.ok) return failed(prepared, { ...reply, spent: sumOf(spentOn(prepared, turn), reply.spent) });
   const repaired = repairedTurn(prepared, turn, reply.answer);
   const again = await readOutput(repaired.text, check);
   return again.ok
@@ -186,12 +186,30 @@ async function withOutput(
     : misfit(prepared, repaired, again.faults);
 }
 
-/** The second answer, with the usage of both. */
+/** On the first answer, which was not the last. */
+function spentOn({ call }: Prepared, { usage, text }: ModelTurn): SpentTokens {
+  if (usage === null)
+    return spentTokens({ input: null, output: null }, promptTokens(call.options.prompt), text.length);
+  const { input_tokens, output_tokens, total_tokens } = usage;
+  return { input_tokens, output_tokens, total_tokens, estimated: false };
+}
+
+function sumOf(left: SpentTokens, right: SpentTokens | null): SpentTokens {
+  if (right === null) return left;
+  return {
+    input_tokens: left.input_tokens + right.input_tokens,
+    output_tokens: left.output_tokens + right.output_tokens,
+    total_tokens: left.total_tokens + right.total_tokens,
+    estimated: left.estimated || right.estimated,
+  };
+}
+
+/** The second answer, with the usage of both; where one of them has none, the sum is not known. */
 function repairedTurn({ ref, request, options }: Prepared, first: ModelTurn, answer: ModelAnswer): ModelTurn {
   const { turn } = turnOf(answer, ref, request.names, {
     scripted: options.providers.isScripted(ref.provider),
   });
-  const usage = first.usage && turn.usage ? mergeUsage(first.usage, turn.usage) : (turn.usage ?? first.usage);
+  const usage = first.usage && turn.usage ? mergeUsage(first.usage, turn.usage) : null;
   return {
     ...turn,
     usage,

@@ -91,7 +91,8 @@ async function embedTexts(
   if (embedded.kind === 'failed') {
     await noteFailure(limiter, ref, embedded.failure);
     const { failure: found, batches } = embedded;
-    const spent = spentOn(batches, found.mayHaveCost ? texts : []);
+    const isKnown = !found.mayHaveCost && batches.every(({ tokens }) => tokens !== null);
+    const spent = spentOn(batches, isKnown ? [] : texts);
     return failedExecution(found, spent, metadata);
   }
   const joined = joinEmbeddings(embedded.batches, {

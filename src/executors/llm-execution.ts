@@ -62,7 +62,7 @@ export function refused(error: ErrorEnvelope, metadata: Metadata = {}): Executio
 }
 
 export function failedExecution(
-  { error, unavailable, unreached, limits }: ModelFailure,
+  { error, unavailable, unreached, mayHaveCost, limits }: ModelFailure,
   spent: SpentTokens | null,
   metadata: Metadata,
 ): Execution {
@@ -70,6 +70,7 @@ export function failedExecution(
     result: errorResult(error),
     ...(unavailable ? { unavailable: true } : {}),
     ...(unreached ? { unreached: true } : {}),
+    ...(spent === null && !mayHaveCost ? { untaken: true } : {}),
     ...(limits === undefined ? {} : { pauseScope: pauseScope(limits) }),
     metadata: { ...metadata, ...(spent === null ? {} : { usage_so_far: spent }) },
     span: usageAttributes(spent),

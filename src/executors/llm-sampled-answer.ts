@@ -17,6 +17,7 @@ import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { placeUnder, traceparentOf } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
+import { isFree } from './llm-budget.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
 import { modelCallFacts } from './model-call-facts.ts';
 import type { ModelPlaces } from '../llm/model-places.ts';
@@ -178,13 +179,11 @@ function withSpent(
 }
 
 /** null: a provider worked on it, and nobody has read how much: it was stopped, its answer was lost, or it does not count. */
-function countedIn({ result, usage, metadata, unsent, unreached }: Execution): TokenCounts | null {
-  if (unsent === true || unreached === true) return NO_TOKENS;
+function countedIn(execution: Execution): TokenCounts | null {
+  const { usage, metadata } = execution;
   const { input_tokens: input = 0, output_tokens: output = 0, total_tokens: total = 0 } = usage ?? {};
   if (total > 0) return { input, output, total };
-  // A failure without an estimate has cost nothing: the provider refused the request.
-  const isFree = !result.ok && metadata?.['usage_so_far'] === undefined;
-  return isFree ? NO_TOKENS : null;
+  return isFree(execution) && metadata?.['usage_so_far'] === undefined ? NO_TOKENS : null;
 }
 
 function nobodyWaits({ model }: LlmGenerate): Answered['outcome'] {

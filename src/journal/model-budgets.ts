@@ -13,6 +13,7 @@ import type {
 import { EACH } from '../contract/budget.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { isRedisAway } from '../redis/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { budgetFields, type CountedBudget, countedBudget } from './budget-count.ts';
 import { createBudgetDays, daysAround } from './budget-day.ts';
@@ -27,7 +28,7 @@ export interface ModelBudgetsOptions {
   readonly isOf: (model: string, alias: string) => boolean;
   /** What a call of the model is listed under. Must be one of a bounded number. */
   readonly labelOf: (model: string) => string;
-  /** A call could not be settled; what was reserved for it stays used. */
+  /** A call could not be settled, so that what was reserved for it stays used; or the budgets cannot be read though Redis answers. */
   readonly onError: (error: Error) => void;
 }
 
@@ -37,11 +38,14 @@ type Allowed = Parameters<BudgetsOfCall['reserve']>[1];
 /** In this order: what ends a call comes before what asks a person, and what finds another model comes before both. */
 const ORDER = { cheaper: 0, stop: 1, ask: 2 } as const;
 
+const REPORT_EVERY_MS = 60_000;
+
 export function createModelBudgets(options: ModelBudgetsOptions): ModelBudgets {
   const { connection, keys, settings, isOf, labelOf, onError } = options;
   const run = prepareScripts(connection);
   const daysOf = createBudgetDays(settings.timeZone);
   const place = [keys.budgets];
+  let reportedAt = -REPORT_EVERY_MS;
 
   /** Asks again with the days of Redis' clock, where it is days away from this one. */
   async function take(reservation: string, leaseMs: number, asked: string) {
@@ -75,12 +79,26 @@ export function createModelBudgets(options: ModelBudgetsOptions): ModelBudgets {
       })),
     };
     const reservation = newIdentifier();
-    const [verdict, which, unit, used, endsAt] = await take(reservation, leaseMs, JSON.stringify(asked));
+    const taken = take(reservation, leaseMs, JSON.stringify(asked));
+    const [verdict, which, unit, used, endsAt] = await taken.catch(unread);
     if (verdict === 'ok') return { ok: true, settle: (actual) => settle(reservation, actual) };
     const spent = budgets[Number(which)];
-    if (verdict !== 'refused' || spent === undefined) throw new Error('the day of budgets is not known');
+    if (verdict !== 'refused' || spent === undefined) return unread(new Error('the day is not known'));
     const resetsAt = Number(endsAt) * 1_000;
     return { ok: false, breach: breachOf(spent, { call, unit: String(unit), used: Number(used), resetsAt }) };
+  }
+
+  /** Calls wait meanwhile, so that it is asked again and again. */
+  function unread(error: Error): never {
+    const now = performance.now();
+    if (isRedisAway(error)) onError(error);
+    else if (now - reportedAt >= REPORT_EVERY_MS) {
+      reportedAt = now;
+      onError(
+        new Error(`the budgets of models cannot be read, calls wait: ${error.message}`, { cause: error }),
+      );
+    }
+    throw error;
   }
 
   function settle(reservation: string, actual: Spending): void {

@@ -71,6 +71,7 @@ export type ScriptName =
   | 'schedule-remove'
   | 'search-drop'
   | 'search-mend'
+  | 'search-mend-bytes'
   | 'search-read'
   | 'search-scan'
   | 'search-trim'

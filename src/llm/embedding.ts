@@ -3,7 +3,7 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { EncodingFormat, Embeddings } from '../contract/embedding.ts';
 import type { ModelRef } from '../contract/model-name.ts';
-import { normalizeUsage } from '../contract/usage.ts';
+import { normalizeUsage, type Usage } from '../contract/usage.ts';
 import { MAX_EMBEDDED_TEXTS } from './answer-limits.ts';
 import { failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';
@@ -81,7 +81,7 @@ export function joinEmbeddings(
   const payload = {
     count,
     dimensions: expected,
-    usage: normalizeUsage({ input_tokens: tokensOf(batches) }),
+    usage: usageOf(batches),
     model: ref.model,
     duration_ms: durationMs,
   };
@@ -96,8 +96,10 @@ export function joinEmbeddings(
   };
 }
 
-function tokensOf(batches: readonly EmbeddedBatch[]): number {
-  return batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
+/** null: of one of them at least it is not known. */
+function usageOf(batches: readonly EmbeddedBatch[]): Usage | null {
+  if (batches.some(({ tokens }) => tokens === null)) return null;
+  return normalizeUsage({ input_tokens: batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0) });
 }
 
 const FLOAT_BYTES = 4;

@@ -1,4 +1,4 @@
-// Empties the search index while others write it: first the rows of all tenants, then what the facets hold without a row.
+// Empties the search index while others write it: first the rows of all tenants, then what facets and bytes hold without a row.
 // Must never take a member out of a facet that its row names: row and facets of a request change in one script, and so are they looked at.
 import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
@@ -12,14 +12,21 @@ const MENDED_AT_ONCE = 200;
 
 export function createIndexMending(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
+
+  const setsOf = (tenant: string): [sets: string[], prefix: string] => {
+    const [rows, all, expiry, errors, prefix] = keys.search(tenant);
+    return [[rows, all, expiry, errors, keys.storedBytes(tenant)], prefix];
+  };
+
   return {
     /**
      * Whatever is written meanwhile is written whole, because there is no row of it. Facets keep their members: see `mend`.
+     * The bytes of a tenant stay, too, so that its limit holds meanwhile: see `mendBytes`.
      * `keepCleared`: see ListBuild. false: it was lost.
      */
     async clear(keepCleared: () => Promise<boolean>): Promise<boolean> {
       for (const tenant of await indexedTenants(connection, keys)) {
-        const removed = connection.unlink(...keys.search(tenant).slice(0, -1), keys.storedBytes(tenant));
+        const removed = connection.unlink(...keys.search(tenant).slice(0, -1));
         // Sent together: a process that stood still, and dies as it goes on, leaves no list that is called complete without its rows.
         const [isKept] = await Promise.all([keepCleared(), removed]);
         if (!isKept) return false;
@@ -27,13 +34,24 @@ export function createIndexMending(connection: RedisConnection, keys: KeySpace) 
       return true;
     },
     async mend(tenant: string, facet: string): Promise<void> {
-      const [rows, all, expiry, errors, prefix] = keys.search(tenant);
-      let cursor = '0';
-      do {
-        const asked = [prefix, facet, cursor, MENDED_AT_ONCE];
-        const [next] = await run('search-mend', [rows, all, expiry, errors, keys.storedBytes(tenant)], asked);
-        cursor = String(next);
-      } while (cursor !== '0');
+      const [sets, prefix] = setsOf(tenant);
+      await inPieces(async (cursor) => run('search-mend', sets, [prefix, facet, cursor, MENDED_AT_ONCE]));
+    },
+    /** To be called when every request has its row: what has none is gone. */
+    async mendBytes(): Promise<void> {
+      for (const tenant of await indexedTenants(connection, keys)) {
+        const [sets] = setsOf(tenant);
+        await inPieces(async (cursor) => run('search-mend-bytes', sets, [cursor, MENDED_AT_ONCE]));
+      }
     },
   };
+}
+
+/** `piece` returns where the next one begins. */
+async function inPieces(piece: (cursor: string) => Promise<unknown[]>): Promise<void> {
+  let cursor = '0';
+  do {
+    const [next] = await piece(cursor);
+    cursor = String(next);
+  } while (cursor !== '0');
 }

@@ -85,6 +85,8 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
       if (step.ended) {
         const { topology } = (walk = await keyWalk(connection, keys));
         if (topology === step.topology) {
+          if (!(await build.hold(holder))) return;
+          await mending.mendBytes();
           if ((await build.end(holder, step)) && known)
             reports.ended({ ...step, tookMs: performance.now() - startedAt });
           return;

@@ -130,7 +130,10 @@ export function createSearchIndex(
       );
       if (left > 0) continue;
       const writtenAt = Number((await connection.zscore(keys.searchTenants, tenant)) ?? 0);
-      if (writtenAt < Date.now() - TENANT_KNOWN_MS) await connection.zrem(keys.searchTenants, tenant);
+      const isOver = writtenAt < Date.now() - TENANT_KNOWN_MS;
+      // Bytes without rows are mended at the end of the build, which has to know of the tenant.
+      if (isOver && (await connection.exists(keys.storedBytes(tenant))) === 0)
+        await connection.zrem(keys.searchTenants, tenant);
       return;
     }
   }

@@ -1,7 +1,7 @@
 /** /console/login/oidc: sends a browser to the issuer, and changes what comes back into a session.
  *  It must never send a browser anywhere else, nor put a code, token or reason into a URL. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LoginFailed, type OidcLogin } from '../../access/oidc.ts';
+import { LoginFailed, type OidcLogin, StrayCallback } from '../../access/oidc.ts';
 import { LOGIN_MS, type LoginSeal } from '../../access/login-seal.ts';
 import { returnPath } from '../../access/return-path.ts';
 import type { Sessions } from '../../access/sessions.ts';
@@ -37,6 +37,7 @@ export function oidcRoutes(app: App, sessions: Sessions, door: LoginDoor): void 
   async function to(request: FastifyRequest, reply: FastifyReply, address: () => Promise<string>) {
     const found = await whileAvailable(address).catch(async (error: unknown) => {
       if (!(error instanceof LoginFailed)) throw error;
+      if (error instanceof StrayCallback) return HOME;
       const sealed = await whileAvailable(() => door.seal.seal({ kind: 'failed', text: error.message }));
       void reply.header('set-cookie', loginCookie(request, sealed, LOGIN_MS, isSecure(base)));
       return HOME;

@@ -97,6 +97,15 @@ describe('a login at an issuer', () => {
     }
   });
 
+  test('goes on when some page sends its browser to the callback meanwhile', async () => {
+    await scene.set({ claims: ADA, refuse: false });
+    const browser = createStranger();
+    const callback = await callbackOf(browser);
+    await browser.get(`${scene.service.url}/console/login/oidc/callback?state=evil&code=x`);
+    expect((await browser.get(callback)).headers.get('location')).toBe('/console/requests?status=failed');
+    expect(await viewOf(browser)).toMatchObject({ state: 'signed_in' });
+  });
+
   test('names the claim that is missing, and who has refused', async () => {
     const failedWith = async (settings: { claims?: object; refuse?: boolean }): Promise<string> => {
       await scene.set({ refuse: false, ...settings });

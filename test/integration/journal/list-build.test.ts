@@ -280,3 +280,24 @@ test('who asks for a new list hears how far it is; another one is refused meanwh
   await builder.buildDue();
   expect(await reindex('0:0')).toMatchObject({ noted: 1, next: null });
 });
+
+test('the bytes of a tenant hold while its list is built; what is without a request in the end is taken off', async () => {
+  const { connection, keys } = open;
+  const { build, read } = partsOf();
+  const { request_id } = await open.accepted();
+  await builderOf().buildDue();
+  // As of requests that went between the removal of their rows and the walk.
+  const gone = Object.fromEntries(Array.from({ length: 700 }, (_, at) => [`gone-${at}`, '10']));
+  await connection.hset(keys.storedBytes('default'), { ...gone, [request_id]: '5', '': '7005' });
+  await build.ask('a test');
+  const sums: unknown[] = [];
+  const builder = builderOf({
+    async read(ids) {
+      sums.push(await connection.hget(keys.storedBytes('default'), ''));
+      return read(ids);
+    },
+  });
+  await builder.buildDue();
+  expect(sums).toEqual(['7005']);
+  expect(await connection.hgetall(keys.storedBytes('default'))).toEqual({ [request_id]: '5', '': '5' });
+});

@@ -22,8 +22,12 @@ const RULE: BudgetRule = {
   cheaper: null,
 };
 
+function unexpected(error: Error): void {
+  throw error;
+}
+
 /** Each test has names of its own, and a place of its own in Redis. */
-function budgetsOf(place: string, rules: Partial<BudgetRule>[]) {
+function budgetsOf(place: string, rules: Partial<BudgetRule>[], onError = unexpected) {
   const settings = { timeZone: 'UTC', rules: rules.map((rule) => ({ ...RULE, ...rule })) };
   const keys = { budgets: `${open.keys.budgets}${place}:` };
   const budgets = createModelBudgets({
@@ -32,9 +36,7 @@ function budgetsOf(place: string, rules: Partial<BudgetRule>[]) {
     settings,
     isOf: (model, alias) => model === `p:${alias}`,
     labelOf: (model) => model,
-    onError: (error) => {
-      throw error;
-    },
+    onError,
   });
   const list = createBudgetList(open.connection, keys, settings);
   const of = (tenant = 'default', spender: Spender | null = null, model = 'p:m') => {
@@ -202,4 +204,13 @@ test('a budget of money holds back what has no price, lets pass what a person al
   expect(await of('default', null, 'p:small')(1, 11)).toMatchObject({ ok: true });
   expect(await used('soft')).toMatchObject({ money: 22, breaches: 1 });
   expect(await of()(1, 10, [id])).toMatchObject({ breach: { budget: 'hard', used: 11 } });
+});
+
+test('budgets that cannot be read though Redis answers are reported, once a minute', async () => {
+  const reported: string[] = [];
+  const { of, prefix } = budgetsOf('damaged', [{}], ({ message }) => reported.push(message));
+  await open.connection.set(`${prefix}today`, 'x');
+  for (const _ of [1, 2, 3]) await expect(of()(1)).rejects.toThrow('WRONGTYPE');
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toMatch(/^the budgets of models cannot be read, calls wait: .*WRONGTYPE/);
 });

@@ -17,10 +17,25 @@ const USAGES: Record<string, unknown> = {
   zero: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 },
   missing: undefined,
 };
+interface Asked {
+  model?: string;
+  messages?: { role: string }[];
+  input?: string[];
+}
+/** By the client of the provider. */
+const EMBEDDED_AT_ONCE = 256;
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
-    const { model = '' } = request.body as { model?: string };
+    const { model = '', messages = [], input } = request.body as Asked;
+    const isRepair = messages.some(({ role }) => role === 'assistant');
+    // The second call of each is refused.
+    if ((model === 'unfit' && isRepair) || (input !== undefined && input.length < EMBEDDED_AT_ONCE))
+      return json(400, { error: { message: 'no' } })(response, request, index);
+    if (input !== undefined) {
+      const data = input.map((_, at) => ({ object: 'embedding', index: at, embedding: [1] }));
+      return json(200, { object: 'list', model, data })(response, request, index);
+    }
     const answer = {
       id: 'a',
       object: 'chat.completion',
@@ -28,7 +43,7 @@ const provider = shared(async () =>
       choices: [{ index: 0, finish_reason: 'stop', message }],
     };
     const counted = Object.hasOwn(USAGES, model) ? USAGES[model] : usage;
-    await json(200, { ...answer, ...(counted === undefined ? {} : { usage: counted }) })(
+    return json(200, { ...answer, ...(counted === undefined ? {} : { usage: counted }) })(
       response,
       request,
       index,
@@ -58,6 +73,7 @@ beforeAll(async () => {
         small: ['other:small'],
         stopped: ['main:stopped', 'other:small'],
         asked: ['main:asked'],
+        twice: ['main:twice'],
       },
       tenants: { acme: {} },
       budgets: {
@@ -67,6 +83,8 @@ beforeAll(async () => {
           stopped: { alias: 'main:stopped', tokens_per_day: 400 },
           costly: { alias: 'costly', money_per_day: 115_000, on_breach: 'cheaper', cheaper: 'small' },
           asked: { alias: 'asked', tokens_per_day: 60, on_breach: 'ask' },
+          'twice-a': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
+          'twice-b': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
           acme: { tenant: 'acme', tokens_per_day: 1_000_000 },
         },
       },
@@ -191,6 +209,71 @@ test('a person lets one call pass, and another one not', async () => {
     result: { ok: false, error: { type: 'budget_spent', details: { budget: 'asked', answer: 'decline' } } },
   });
   expect(seen('asked')).toBe(1);
+});
+
+test('a call that two budgets have no room for is made when a person has let it pass both', async () => {
+  const request_id = randomUUID();
+  const context = [{ role: 'user' as const, content: 'hi' }];
+  await client.submit({
+    type: 'llm_generate',
+    model: 'twice',
+    context,
+    max_tokens: 50,
+    request_id,
+    id: 'c',
+  });
+  for (const [input, name] of [
+    ['c.1', 'twice-a'],
+    ['c.2', 'twice-b'],
+  ] as const) {
+    const open = async () => (await client.directive(request_id, 'c'))?.inputs?.[0] ?? null;
+    await expect.poll(open, { timeout: 10_000 }).toMatchObject({ input_id: input });
+    expect((await open())?.message).toContain(`"${name}"`);
+    await client.answer(request_id, input, { action: 'accept' });
+  }
+  const signal = await client.result(request_id, 'c', { timeoutMs: 30_000 });
+  expect(signal?.data).toMatchObject({ result: { ok: true } });
+  expect(seen('twice')).toBe(1);
+});
+
+describe('a call that fails after a part of it was answered', () => {
+  /** Polled: it is settled beside the end. */
+  const usedFrom = async () => {
+    const before = (await budget('all')).tokens.used;
+    return expect.poll(async () => (await budget('all')).tokens.used - before);
+  };
+  const output_schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+  const generate = async (model: string) => {
+    const context = [{ role: 'user' as const, content: 'hi' }];
+    const ids = { request_id: randomUUID(), id: 'c' };
+    const more = { max_tokens: 50, output_schema, max_retries: 0 };
+    return client.execute({ type: 'llm_generate', model, context, ...more, ...ids }, { timeoutMs: 60_000 });
+  };
+
+  test('takes what its first answer took, when the second one is refused', async () => {
+    const used = await usedFrom();
+    expect((await generate('main:unfit')).data).toMatchObject({
+      result: { ok: false },
+      metadata: { usage_so_far: { total_tokens: 15, estimated: false } },
+    });
+    await used.toBe(15);
+  });
+
+  test('counts as reserved when its answers do not fit and have no counts', async () => {
+    const used = await usedFrom();
+    await generate('main:missing');
+    await used.toBeGreaterThan(200);
+  });
+
+  test('counts as reserved when the first vectors have no counts and others are refused', async () => {
+    const texts = Array.from({ length: EMBEDDED_AT_ONCE + 1 }, () => 'abc');
+    const ids = { request_id: randomUUID(), id: 'c', max_retries: 0 };
+    const embed = { type: 'llm_embed', model: 'main:vectors', texts, ...ids } as const;
+    const used = await usedFrom();
+    await client.execute(embed, { timeoutMs: 60_000 });
+    await used.toBe(2 * texts.length);
+    expect(provider.seen.filter(({ body }) => 'input' in (body as Asked))).toHaveLength(2);
+  });
 });
 
 test('the budget of a key holds for its directives and for its runs, and no other tenant sees it', async () => {

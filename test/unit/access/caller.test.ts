@@ -23,14 +23,36 @@ function recording() {
 }
 
 function caller(name: string): Principal {
-  return { id: 'k1', name, tenant: 'default', scopes: new Set(['decide']), ...UNLIMITED };
+  return { id: 'k1', name, tenant: 'default', scopes: new Set(['decide', 'redrive']), ...UNLIMITED };
 }
 
-async function as(name: string, work: () => Promise<unknown>): Promise<void> {
+async function as(
+  name: string,
+  work: () => Promise<unknown>,
+  limits: Partial<Principal> = {},
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    onBehalfOf(caller(name), () => void work().then(() => resolve(), reject));
+    onBehalfOf({ ...caller(name), ...limits }, () => void work().then(() => resolve(), reject));
   });
 }
+
+test.each([{ perDay: 1 }, { tokensPerDay: 1 }, { moneyPerDay: 0 }, { tools: ['a.*'] }])(
+  'a key with %o redrives nothing: it would spend what another one may',
+  async (limits) => {
+    const redriven: unknown[] = [];
+    const redrive = async (which: unknown): Promise<unknown> => {
+      redriven.push(which);
+      return { redriven: [] };
+    };
+    const client = guardClient({ redrive, runs: {} } as unknown as DirectiveClient, quiet);
+    await expect(as('ops', () => client.redrive({}), limits)).rejects.toMatchObject({
+      problem: { code: 'forbidden' },
+    });
+    expect(redriven).toEqual([]);
+    await as('ops', () => client.redrive({}));
+    expect(redriven).toEqual([{}]);
+  },
+);
 
 test('a decision carries the name of its key, or what its caller says', async () => {
   const { bodies, client } = recording();

@@ -1,0 +1,24 @@
+/** With whose rights a schedule fires, when its owner is no key of the installation.
+ *  It must never touch Redis. */
+import { expect, test } from 'vitest';
+import { PERSON_MARK, TOKEN_MARK, UNLIMITED } from '../../../src/access/principal.ts';
+import { createOwnerCheck } from '../../../src/access/schedule-rights.ts';
+
+const check = createOwnerCheck(async () => null);
+const owner = { name: 'Ada', ...UNLIMITED, tools: ['a.*'] };
+const calling = (tool_name: string) => ({ directives: [{ type: 'tool_exec', tool_name }] }) as never;
+
+test.each([TOKEN_MARK, PERSON_MARK])(
+  'what "%s" has made keeps its rights, and gets no more',
+  async (mark) => {
+    const id = `${mark}ada`;
+    expect(await check({ ...owner, id, tools: null }, 'acme', calling('b.y'))).toBe(null);
+    expect(await check({ ...owner, id, tools: ['a.*'] }, 'acme', calling('a.x'))).toBe(null);
+    expect(await check({ ...owner, id, tools: ['a.*'] }, 'acme', calling('b.y'))).toContain('b.y');
+  },
+);
+
+test('a key that is not there any more is revoked', async () => {
+  const gone = { ...owner, id: 'k1', tools: null };
+  expect(await check(gone, 'acme', calling('a.x'))).toBe('The key "Ada" is revoked.');
+});
