@@ -37,12 +37,14 @@ export function createIndexMending(connection: RedisConnection, keys: KeySpace) 
       const [sets, prefix] = setsOf(tenant);
       await inPieces(async (cursor) => run('search-mend', sets, [prefix, facet, cursor, MENDED_AT_ONCE]));
     },
-    /** To be called when every request has its row: what has none is gone. */
-    async mendBytes(): Promise<void> {
+    /** To be called when every request has its row: what has none is gone. false: another one builds. */
+    async mendBytes(hold: () => Promise<boolean>): Promise<boolean> {
       for (const tenant of await indexedTenants(connection, keys)) {
+        if (!(await hold())) return false;
         const [sets] = setsOf(tenant);
         await inPieces(async (cursor) => run('search-mend-bytes', sets, [cursor, MENDED_AT_ONCE]));
       }
+      return true;
     },
   };
 }

@@ -85,9 +85,7 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
       if (step.ended) {
         const { topology } = (walk = await keyWalk(connection, keys));
         if (topology === step.topology) {
-          if (!(await build.hold(holder))) return;
-          await mending.mendBytes();
-          if ((await build.end(holder, step)) && known)
+          if ((await mending.mendBytes(holding(parts))) && (await build.end(holder, step)) && known)
             reports.ended({ ...step, tookMs: performance.now() - startedAt });
           return;
         }
@@ -135,6 +133,11 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
   });
   return { ...loop, buildDue };
 }
+
+const holding =
+  ({ build, holder }: Pick<ListBuilderParts, 'build' | 'holder'>) =>
+  async (): Promise<boolean> =>
+    build.hold(holder);
 
 type Step = BuildPlace & { ended: boolean };
 

@@ -49,6 +49,14 @@ export async function indexedTenants(connection: RedisConnection, keys: KeySpace
   return [DEFAULT_TENANT, ...(await connection.zrange(keys.searchTenants, '0', '-1'))];
 }
 
+/** Where it has had no row for long. Bytes without rows are mended at the end of a build, which has to know of the tenant. */
+async function forgetTenant(connection: RedisConnection, keys: KeySpace, tenant: string): Promise<void> {
+  const writtenAt = Number((await connection.zscore(keys.searchTenants, tenant)) ?? 0);
+  if (writtenAt >= Date.now() - TENANT_KNOWN_MS) return;
+  if ((await connection.exists(keys.storedBytes(tenant))) === 0)
+    await connection.zrem(keys.searchTenants, tenant);
+}
+
 export function createSearchIndex(
   connection: RedisConnection,
   keys: KeySpace,
@@ -129,11 +137,7 @@ export function createSearchIndex(
         Number,
       );
       if (left > 0) continue;
-      const writtenAt = Number((await connection.zscore(keys.searchTenants, tenant)) ?? 0);
-      const isOver = writtenAt < Date.now() - TENANT_KNOWN_MS;
-      // Bytes without rows are mended at the end of the build, which has to know of the tenant.
-      if (isOver && (await connection.exists(keys.storedBytes(tenant))) === 0)
-        await connection.zrem(keys.searchTenants, tenant);
+      await forgetTenant(connection, keys, tenant);
       return;
     }
   }
