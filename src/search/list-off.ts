@@ -5,7 +5,7 @@ import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { createLoop, type Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { removeIndex } from './index-removal.ts';
+import { isIndexed, removeIndex } from './index-removal.ts';
 
 const DETAIL =
   'This service keeps no list of requests: `search.enabled` is false in its configuration. Set it to true for every process and start them ' +
@@ -26,23 +26,35 @@ export interface ListOffParts {
 const LOOK_EVERY_MS = 10_000;
 const LONGEST_STOP_MS = 1_000;
 
-/** Removes the list once, and again and again what others note for it: programs with a direct client do not know that it is off. */
-export function createListOff({ connection, keys, changes, onError }: ListOffParts): Startable {
-  let isRemoved = false;
+/**
+ * Removes the list, and again and again what others note for it: programs with a direct client do not know that it is off. What a
+ * process that keeps it leaves is removed when that one has ended.
+ */
+export function createListOff({
+  connection,
+  keys,
+  changes,
+  onError,
+}: ListOffParts): Startable & { look(): Promise<void> } {
+  let isFirst = true;
+  let isLeft = false;
 
   async function look(): Promise<void> {
-    if (!isRemoved) await removeIndex(connection, keys);
-    isRemoved = true;
+    const isKept = (await connection.exists(keys.listBuild)) === 1;
+    isLeft ||= isKept || (isFirst && (await isIndexed(connection, keys)));
+    if (isLeft && (isFirst || !isKept)) isLeft = !(await removeIndex(connection, keys, loop.stopping));
+    isFirst = false;
     // Whoever keeps a list again builds it anew.
     await connection.del(keys.listBuild);
     await changes.dropOverdue();
   }
 
-  return createLoop({
+  const loop = createLoop({
     name: 'list of requests, off',
     work: look,
     everyMs: LOOK_EVERY_MS,
     longestStopMs: LONGEST_STOP_MS,
     onError,
   });
+  return { ...loop, look };
 }

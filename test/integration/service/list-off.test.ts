@@ -2,10 +2,12 @@
  *  It must never look for what is noted before the work that would be noted has ended. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { searchFindings } from '../../../src/doctor/search.ts';
+import { createChangedRequests } from '../../../src/journal/changed-requests.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
+import { createListOff } from '../../../src/search/list-off.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startService } from '../../support/running-service.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -77,6 +79,39 @@ test('without the list nothing is noted, what asks for it is refused with a way 
   await eventually(() => listed(after.url)).toEqual([second, first]);
   await after.stop();
 }, 30_000);
+
+test('one walk removes the lists of all tenants, and what a process leaves that kept one meanwhile', async () => {
+  const keys = keySpace(`t-${randomUUID()}`);
+  const fail = (error: Error): never => expect.unreachable(error.message);
+  const changes = createChangedRequests(connection, keys, { isListed: false });
+  const scan = vi.spyOn(connection, 'scan');
+  onTestFinished(() => scan.mockRestore());
+  const off = () => createListOff({ connection, keys, changes, onError: fail });
+  for (const requestId of ['search:default', 'f:s']) await connection.set(keys.request(requestId)[0], 'x');
+  const tenants = Array.from({ length: 60 }, (_, at) => `t${at}`);
+  const list = async (tenant: string) => {
+    const [rows, , , , facet] = keys.search(tenant);
+    await connection.mset(rows, 'x', `${facet}s:open`, 'x', keys.storedBytes(tenant), 'x');
+  };
+  await Promise.all(['default', 'unknown', ...tenants].map(list));
+  await connection.zadd(keys.searchTenants, ...tenants.flatMap((tenant) => [1, tenant]));
+  const left = async () => (await connection.keys(`${keys.prefix}:*`)).toSorted();
+  const rest = [keys.request('f:s')[0], keys.request('search:default')[0]];
+  const one = off();
+  await one.look();
+  expect(await left()).toEqual(rest);
+  expect(scan.mock.calls.length).toBeLessThan(30);
+  scan.mockClear();
+  await off().look();
+  expect(scan).not.toHaveBeenCalled();
+  // Another process builds the list, and ends after the next look.
+  await connection.hset(keys.listBuild, 'state', 'building');
+  await list('default');
+  await one.look();
+  expect(scan).not.toHaveBeenCalled();
+  await one.look();
+  expect(await left()).toEqual(rest);
+});
 
 test('the doctor says that it is off, and that this is no fault', () => {
   expect(searchFindings(OFF)).toMatchObject([{ ok: true, says: expect.stringMatching(/^off/) }]);
