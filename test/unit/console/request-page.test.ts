@@ -5,6 +5,7 @@ import type { RequestTimeline } from '../../../src/contract/request-timeline.ts'
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createConversation } from '../../../src/console/pages/request/conversation.ts';
 import { copiesOf, shell } from '../../../src/console/pages/request/copies.ts';
+import { labelPlace } from '../../../src/console/pages/request/label-place.ts';
 import { createMatches } from '../../../src/console/pages/request/signal-gist.ts';
 import { isTrouble, rowText, timelineRows } from '../../../src/console/pages/request/timeline-rows.ts';
 import {
@@ -181,6 +182,20 @@ test('a zoom is kept as times in the URL, and nonsense there shows everything', 
     '8.0 s',
     '10.0 s',
   ]);
+});
+
+test('the words of a row stand beside its bars or under them, never over an end', () => {
+  const words = { letters: 40, track: 700 };
+  expect(labelPlace({ ...words, start: 0, end: 50 })).toEqual({ side: 'right', left: 50.6 });
+  expect(labelPlace({ ...words, start: 60, end: 99 })).toEqual({ side: 'left', right: 40.6 });
+  for (const [start, end] of [
+    [0, 100],
+    [30, 79],
+    [-2, 102],
+  ] as const)
+    expect(labelPlace({ ...words, start, end }).side).toBe('below');
+  // The same bar on a phone has no room beside it.
+  expect(labelPlace({ letters: 40, track: 240, start: 0, end: 50 })).toEqual({ side: 'below', left: 0 });
 });
 
 let sequence = 0;

@@ -8,7 +8,7 @@ import { type PlannedTarget, type RedrivePlan, targetWords } from './redrive-pla
 const COLUMNS: readonly Column<PlannedTarget>[] = [
   { name: 'Number', isNumber: true, cell: ({ count }) => count },
   { name: 'Of', cell: ({ name }) => <Text>{name ?? '–'}</Text> },
-  { name: 'What a repeat does', isWide: true, cell: targetWords },
+  { name: 'What a redrive does', isWide: true, cell: targetWords },
 ];
 
 const MOST_TARGETS = 50;
@@ -41,11 +41,12 @@ export function PlanView({ plan, more, isSure, onSure }: PlanViewProps) {
       {targets.length > MOST_TARGETS && <p className="muted">and {targets.length - MOST_TARGETS} more</p>}
       {repeats > 0 && (
         <Banner tone="wait">
-          {repeats === 1 ? 'One call acts' : `${repeats} calls act`} once more each time.{' '}
-          {uncertain > 0 && `${uncertain} may have happened already; redriving may repeat them.`}
+          {repeats === 1 ? 'One call was' : `${repeats} calls were`} made before, and a redrive makes{' '}
+          {repeats === 1 ? 'it' : 'them'} once more.{' '}
+          {uncertain > 0 && `${uncertain} may have happened already.`}
           <label className="dead-sure">
             <input type="checkbox" checked={isSure} onChange={(event) => onSure(event.target.checked)} />I
-            have looked whether they did their work
+            have looked whether {repeats === 1 ? 'it' : 'they'} did {repeats === 1 ? 'its' : 'their'} work
           </label>
         </Banner>
       )}

@@ -11,6 +11,8 @@ export interface PlannedTarget {
   readonly effect: Effect | 'model' | null;
   /** Of them, those that may have happened. */
   readonly uncertain: number;
+  /** Of them, those that no server was sent. */
+  readonly unreached: number;
 }
 
 export interface RedrivePlan {
@@ -18,8 +20,9 @@ export interface RedrivePlan {
   readonly requests: number;
   /** The largest first. */
   readonly targets: readonly PlannedTarget[];
-  /** Calls of tools that act once more each time, or of which nobody knows it. */
+  /** Calls that were made, of tools that act once more each time, or of which nobody knows it. */
   readonly repeats: number;
+  /** Of them, those that may have happened. */
   readonly uncertain: number;
 }
 
@@ -32,7 +35,7 @@ export function planOf(letters: readonly DeadLetter[], effects: ReadonlyMap<stri
     count: letters.length,
     requests: new Set(letters.map(({ request_id }) => request_id)).size,
     targets: targets.toSorted((one, other) => other.count - one.count),
-    repeats: sum(({ effect, count }) => (isRepeat(effect) ? count : 0)),
+    repeats: sum(({ effect, count, unreached }) => (isRepeat(effect) ? count - unreached : 0)),
     uncertain: sum(({ effect, uncertain }) => (isRepeat(effect) ? uncertain : 0)),
   };
 }
@@ -46,6 +49,7 @@ function targetOf(group: readonly DeadLetter[], effects: ReadonlyMap<string, Eff
     count: group.length,
     effect: isModel ? 'model' : ((name === null ? undefined : effects.get(name)) ?? null),
     uncertain: group.filter(mayHaveHappened).length,
+    unreached: group.filter(neverReached).length,
   };
 }
 
@@ -58,18 +62,36 @@ export function mayHaveHappened({ error }: Pick<DeadLetter, 'error'>): boolean {
   return error.type === 'outcome_unknown' || error.details['outcome'] === 'unknown';
 }
 
-export function targetWords({ effect, uncertain }: PlannedTarget): string {
-  const unknown = uncertain === 0 ? '' : ` ${uncertain} may have happened: redriving may repeat them.`;
+const NOT_OFFERED: ReadonlySet<string> = new Set(['unknown_tool', 'unknown_model']);
+
+/** It ended before an attempt, or at its only one, which found nobody to call. */
+function neverReached(letter: DeadLetter): boolean {
+  if (mayHaveHappened(letter)) return false;
+  return letter.attempts === 0 || (letter.attempts === 1 && NOT_OFFERED.has(letter.error.type));
+}
+
+/** What happened, then what a repeat does. */
+export function targetWords(target: PlannedTarget): string {
+  const { count, unreached, uncertain } = target;
+  const server = target.effect === 'model' ? 'provider' : 'server';
+  if (unreached === count) return `Never reached a ${server}: a redrive is the first call.`;
+  const before = unreached === 0 ? '' : ` ${unreached} of them never reached a ${server}.`;
+  const unknown =
+    uncertain === 0 || !isRepeat(target.effect) ? '' : ` ${uncertain} may have happened already.`;
+  return `${repeatWords(target.effect)}${before}${unknown}`;
+}
+
+function repeatWords(effect: PlannedTarget['effect']): string {
   switch (effect) {
     case 'read':
-      return 'It only reads.';
+      return 'Safe to repeat: it only reads.';
     case 'idempotent':
-      return 'A repeat changes nothing more.';
+      return 'Safe to repeat: a repeat changes nothing more.';
     case 'model':
       return 'The model is asked again, and paid again.';
     case 'once':
-      return `Once: redriving calls it again.${unknown}`;
+      return 'Was called, and ended in an error: redriving calls it again.';
     case null:
-      return `No server offers it now, so what a repeat does is not known.${unknown}`;
+      return 'No server offers it now, so what a repeat does is not known.';
   }
 }

@@ -1,8 +1,9 @@
 /** One row of the timeline: its name, its bars, what it took.
  *  It must never draw an edge whose instant is unknown as if it were known. */
-import { type CSSProperties, memo, type ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 import { Icon } from '../../parts/icon.tsx';
 import { Text } from '../../parts/text.tsx';
+import { labelPlace } from './label-place.ts';
 import { type Row, rowText, type Segment } from './timeline-rows.ts';
 import { percentOf, type TimeScale, type View } from './time-scale.ts';
 
@@ -16,6 +17,8 @@ export interface TimelineRowProps {
   readonly siblings: readonly [place: number, count: number];
   readonly scale: TimeScale;
   readonly view: View;
+  /** px: the width of its track. */
+  readonly track: number;
   readonly now: number;
   readonly onSelect: (key: string) => void;
   readonly onToggle: (childId: string) => void;
@@ -47,9 +50,7 @@ export const TimelineRow = memo(function TimelineRow(props: TimelineRowProps) {
           <Text>{row.id}</Text>
         </span>
       </div>
-      <div className="timeline-track" role="gridcell" aria-label={rowText(row)}>
-        <Bars {...props} />
-      </div>
+      <Track {...props} />
     </div>
   );
 });
@@ -74,37 +75,43 @@ function Mark({ row, isOpened, onToggle }: Pick<TimelineRowProps, 'row' | 'isOpe
 /** Of an edge that is unknown: so much of the row fades, per cent. */
 const STUB = 2.5;
 
-function Bars({ row, scale, view, now }: TimelineRowProps): ReactNode {
+function Track({ row, scale, view, track, now }: TimelineRowProps): ReactNode {
   const shown = row.segments.map((segment) => placed(segment, (at) => percentOf(scale, view, at), now));
   const end = Math.max(0, ...shown.map(({ left, width }) => left + width));
   const start = Math.min(100, ...shown.map(({ left }) => left));
   const away = start >= 100 ? 'later' : end <= 0 && shown.length > 0 ? 'earlier' : null;
+  const place = labelPlace({ start, end, letters: row.label.length, track });
+  const isLow = place.side === 'below' && away === null;
   return (
-    <>
-      {shown.map(({ segment, left, width, fades }, index) => (
-        <span
-          // oxlint-disable-next-line react/no-array-index-key
-          key={index}
-          className={classOf(segment, fades)}
-          style={{ left: `${left}%`, width: `${width}%` }}
-        />
-      ))}
+    <div
+      className={isLow ? 'timeline-track timeline-track-low' : 'timeline-track'}
+      role="gridcell"
+      aria-label={rowText(row)}
+    >
+      <Bars shown={shown} />
       {away === null ? (
-        <span className="timeline-label" style={labelPlace(start, end)}>
+        <span
+          className="timeline-label"
+          style={place.side === 'left' ? { right: `${place.right}%` } : { left: `${place.left}%` }}
+        >
           {row.label}
         </span>
       ) : (
         <span className={`timeline-away timeline-away-${away}`}>{away}</span>
       )}
-    </>
+    </div>
   );
 }
 
-/** Right of the bars; where there is no room left of them, or over their end. */
-function labelPlace(start: number, end: number): CSSProperties {
-  if (end <= 78) return { left: `${end + 0.6}%` };
-  if (start > 18) return { right: `${100 - start + 0.6}%` };
-  return { right: 0, background: 'var(--surface)', borderRadius: 3 };
+function Bars({ shown }: { shown: readonly PlacedSegment[] }): ReactNode {
+  return shown.map(({ segment, left, width, fades }, index) => (
+    <span
+      // oxlint-disable-next-line react/no-array-index-key
+      key={index}
+      className={classOf(segment, fades)}
+      style={{ left: `${left}%`, width: `${width}%` }}
+    />
+  ));
 }
 
 interface PlacedSegment {

@@ -5,6 +5,7 @@ import { useMemo, useRef } from 'react';
 import type { RequestTimeline } from '../../../contract/request-timeline.ts';
 import { countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
+import { useWidth } from '../../data/use-width.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { OverviewStrip } from './overview-strip.tsx';
@@ -93,20 +94,26 @@ function Drawing(props: DrawingProps) {
   const { timeline, rows } = props;
   const place = useScale(timeline, rows);
   const { scale, view, setView, now } = place;
+  const axis = useRef<HTMLDivElement>(null);
+  const track = useWidth(axis);
   return (
     <>
       <div className="timeline-head">
-        <span className="timeline-count">{countText(rows.length)} steps and calls</span>
+        <span className="timeline-count">
+          {rows.length === 1 ? 'One step or call' : `${countText(rows.length)} steps and calls`}
+        </span>
         <OverviewStrip rows={rows} scale={scale} view={view} now={now} onView={setView} />
-        <Axis scale={scale} view={view} />
+        <div ref={axis} className="timeline-axis" aria-hidden="true">
+          <Ticks scale={scale} view={view} />
+        </div>
       </div>
-      <Grid {...props} {...place} />
+      <Grid {...props} {...place} track={track} />
       <Notes timeline={timeline} collapse={place.collapse} onCollapse={place.setCollapse} scale={scale} />
     </>
   );
 }
 
-type GridProps = DrawingProps & ReturnType<typeof useScale>;
+type GridProps = DrawingProps & ReturnType<typeof useScale> & { /** px. */ readonly track: number };
 
 function Grid(props: GridProps) {
   const { rows, view, setView } = props;
@@ -156,7 +163,7 @@ interface ShownProps extends GridProps {
   readonly select: (key: string) => void;
 }
 
-function ShownRows({ rows, items, place, select, opened, onToggle, scale, view, now }: ShownProps) {
+function ShownRows({ rows, items, place, select, opened, onToggle, scale, view, track, now }: ShownProps) {
   return items.map(({ index, start }) => {
     const row = rows[index];
     if (row === undefined) return null;
@@ -169,7 +176,7 @@ function ShownRows({ rows, items, place, select, opened, onToggle, scale, view, 
         isSelected={index === place}
         isOpened={opened.includes(row.id)}
         siblings={siblingsOf(rows, row)}
-        {...{ scale, view, now, onToggle }}
+        {...{ scale, view, track, now, onToggle }}
         onSelect={select}
       />
     );
@@ -209,17 +216,13 @@ function useScale(timeline: RequestTimeline, rows: readonly Row[]) {
   };
 }
 
-function Axis({ scale, view }: { scale: TimeScale; view: View }) {
+function Ticks({ scale, view }: { scale: TimeScale; view: View }) {
   const most = matchMedia('(max-width: 759px)').matches ? 4 : 8;
-  return (
-    <div className="timeline-axis" aria-hidden="true">
-      {ticksOf(scale, view, most).map(({ percent, text }) => (
-        <span key={`${text}${percent}`} style={{ left: `${percent}%` }}>
-          {text}
-        </span>
-      ))}
-    </div>
-  );
+  return ticksOf(scale, view, most).map(({ percent, text }) => (
+    <span key={`${text}${percent}`} style={{ left: `${percent}%` }}>
+      {text}
+    </span>
+  ));
 }
 
 interface NotesProps {
