@@ -25,7 +25,7 @@ export const environmentSchema = z.object({
     .register(notes, {
       description: 'Address of Redis.',
       special: '`redis://`, `rediss://`, `redis+sentinel://host:port,…/name`, `redis+cluster://host:port,…`',
-      fallback: '`up` starts a private Redis; the other roles need it',
+      fallback: '`up` starts a private Redis; the other roles use it in the same folder',
     }),
   ADJUTANT_PREFIX: z
     .string()

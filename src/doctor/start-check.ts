@@ -44,7 +44,23 @@ export function examineStart(config: Config, modules: Modules, roles: Roles): Fi
     ...missing,
     ...(roles.worker && missing.length === 0 ? scriptFindings(config) : []),
     ...(roles.engine ? examineAgents(config, modules, { alone: roles.worker !== true }) : []),
+    ...(roles.worker ? examineBudgets(config) : []),
   ];
+}
+
+/** A cent, in millionths of a dollar: a limit below it was probably meant in dollars. */
+const A_CENT = 10_000;
+
+export function examineBudgets({ budgets }: Pick<Config, 'budgets'>): Finding[] {
+  return [...budgets.rules].flatMap(([name, { money_per_day: money = A_CENT }]) =>
+    money >= A_CENT ? [] : [smallBudget(name, money)],
+  );
+}
+
+function smallBudget(name: string, money: number): Finding {
+  const says = `money_per_day ${money} is ${(money / 1_000_000).toFixed(6)} USD a day`;
+  const fix = `It counts millionths of a US dollar: for ${money} USD a day write ${money * 1_000_000}.`;
+  return advice(`budget ${name}`, says, fix);
 }
 
 /** Files of turns that a scripted provider cannot read. */

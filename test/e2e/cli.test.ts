@@ -119,6 +119,39 @@ describe('call', () => {
   });
 });
 
+describe('schedule create', () => {
+  const create = async (id: string, ...what: string[]): Promise<Run> =>
+    cli('schedule', 'create', id, '--cron', '0 0 1 1 *', ...what);
+
+  test('warns of a tool and of an agent that nobody serves, and makes the schedule', async () => {
+    const tool = await create('wrong-tool', '--tool', 'peer.ad');
+    expect(tool).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^wrong-tool fires next/) as string,
+    });
+    expect(tool.stderr).toMatch(/warning no tool "peer\.ad" is known now.*\n.*fix Did you mean peer\.add/);
+    const agent = await create('wrong-agent', '--agent', 'defalt', '--query', 'x');
+    expect(agent.stderr).toMatch(/warning no agent "defalt" is known now.*\n.*fix Did you mean default\?/);
+  });
+
+  test('has no warning for what is served', async () => {
+    expect((await create('right-tool', '--tool', 'peer.add')).stderr).not.toContain('warning');
+    const agent = await create('right-agent', '--agent', 'default', '--query', 'x');
+    expect(agent).toMatchObject({ code: 0, stderr: expect.not.stringContaining('warning') as string });
+  });
+});
+
+describe('a single role without REDIS_URL', () => {
+  test('uses the private Redis of the service in the same folder', async () => {
+    const worker = start(['worker']);
+    await worker.said(/redis: the private one of .*up.* in this folder/);
+    await worker.said(/^adjutant works$/m);
+    expect((JSON.parse((await cli('workers', '--json')).stdout) as { workers: [] }).workers).toHaveLength(2);
+    worker.child.kill('SIGTERM');
+    expect((await worker.ended).code).toBe(0);
+  });
+});
+
 describe('submit, tail and get', () => {
   test('take a directive from stdin through to its signals', async () => {
     const directive = { type: 'tool_exec', tool_name: 'peer.echo', request_id: 'chain', id: 'a' };

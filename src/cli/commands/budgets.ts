@@ -49,11 +49,12 @@ function amountText({ used, limit }: ListedBudget['tokens'], text: (amount: numb
 }
 
 const MILLIONTHS = 1_000_000;
-/** Cents and what is a hundredth of one: a call may cost less than a cent. */
-const DECIMALS = 4;
+/** Cents and what is a hundredth of one: a call may cost less than a cent. Below that, all there are. */
+const [DECIMALS, ALL_DECIMALS] = [4, 6];
+const SHORTENED_FROM = 10_000;
 
 function moneyText(money: number): string {
-  return (money / MILLIONTHS).toFixed(DECIMALS);
+  return (money / MILLIONTHS).toFixed(money > 0 && money < SHORTENED_FROM ? ALL_DECIMALS : DECIMALS);
 }
 
 function footOf({ budgets: listed, day, time_zone: zone, resets_at: resetsAt }: BudgetListing): string {

@@ -64,6 +64,7 @@ async function examine(
   const { examineArchive } = await import('../../doctor/archive.ts');
   const { searchFindings } = await import('../../doctor/search.ts');
   const { examineCollector } = await import('../../doctor/collector.ts');
+  const { examineBudgets } = await import('../../doctor/start-check.ts');
   const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
     await import('../../doctor/diagnosis.ts');
   const { findings, config, redisUrl } = await readConfiguration(file, environment);
@@ -80,6 +81,7 @@ async function examine(
     config === null ? [] : examineCollector(config),
     config === null ? [] : examineArchive(config),
     config === null ? [] : searchFindings(config),
+    config === null ? [] : examineBudgets(config),
     examineService(at, names),
   ];
 }

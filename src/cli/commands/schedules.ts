@@ -4,10 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Firing, ListedSchedule, ScheduleView, SubmittedSchedule } from '../../contract/schedule.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { durationWords } from '../duration-value.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { objectArgument } from '../object-argument.ts';
 import { table } from '../table.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { oneLine } from '../terminal.ts';
 import { instantText } from '../time-text.ts';
 
@@ -57,6 +59,10 @@ export async function createSchedule(
     );
     terminal.err(terminal.paintErr('dim', `what becomes of it: ${ADJUTANT} schedule show ${made.id}`));
   });
+  for (const { says, fix } of await templateWarnings(invocation.client, made.template)) {
+    terminal.err(`${terminal.paintErr('yellow', 'warning')} ${says}`);
+    terminal.err(`${terminal.paintErr('cyan', '    fix')} ${fix}`);
+  }
   return EXIT.done;
 }
 
@@ -143,7 +149,7 @@ function firingText({ outcome, reason }: Firing): string {
 }
 
 function whenText({ cron, time_zone: zone, every_ms: everyMs }: ListedSchedule): string {
-  return cron === null ? `every ${Number(everyMs) / 1_000} s` : `${cron} (${zone})`;
+  return cron === null ? `every ${durationWords(Number(everyMs))}` : `${cron} (${zone})`;
 }
 
 export async function showSchedule(invocation: Schedules, id: string): Promise<ExitCode> {

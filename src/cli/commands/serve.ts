@@ -5,7 +5,7 @@ import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../redis/private-redis.ts';
+import { type PrivateRedis, privateRedisUrl, startPrivateRedis } from '../../redis/private-redis.ts';
 import type { RedisNews } from '../../redis/redis-keeper.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -162,12 +162,21 @@ async function redisFor(
   { REDIS_URL: url = '', REDIS_SERVER: program = 'redis-server', PATH: path }: Environment,
   mayStart: boolean,
 ): Promise<PrivateRedis> {
-  if (url !== '') return { url, noteService: async () => {}, stop: async () => {} };
+  if (url !== '') return runningRedis(url);
   const onNews = (news: RedisNews): void => printRedisNews(terminal, news);
   if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNews });
-  const says = 'REDIS_URL is not set; a single role must share its Redis with the others';
-  const fix = `Set REDIS_URL, as in redis://127.0.0.1:6379; or run \`${ADJUTANT} up\`, which starts its own.`;
-  throw new StartFault([fault('redis', says, fix)]);
+  const shared = await privateRedisUrl(process.cwd());
+  if (shared === null) throw new StartFault([fault('redis', NO_REDIS, SHARE_REDIS)]);
+  terminal.err(SHARES_REDIS);
+  return runningRedis(shared);
+}
+
+const NO_REDIS = 'REDIS_URL is not set; a single role must share its Redis with the others';
+const SHARE_REDIS = `Set REDIS_URL, as in redis://127.0.0.1:6379; or run \`${ADJUTANT} up\` in this folder first: a single role uses the private Redis that it starts.`;
+const SHARES_REDIS = `redis: the private one of \`${ADJUTANT} up\` in this folder; when that is started again, start this again too`;
+
+function runningRedis(url: string): PrivateRedis {
+  return { url, noteService: async () => {}, stop: async () => {} };
 }
 
 function printRedisNews(terminal: Terminal, { says, fix }: RedisNews): void {

@@ -3,12 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
+import { budgets } from '../../../src/cli/commands/budgets.ts';
 import { roleFindings, workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { createKey } from '../../../src/cli/commands/keys.ts';
 import type { AccessClient, SubmittedKey } from '../../../src/contract/access.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import { printFailure } from '../../../src/cli/failure-lines.ts';
+import type { Invocation } from '../../../src/cli/invocation.ts';
 import { payloadText } from '../../../src/cli/payload-text.ts';
 import { signalLine } from '../../../src/cli/signal-line.ts';
 import { table } from '../../../src/cli/table.ts';
@@ -56,6 +58,29 @@ describe('a new key', () => {
   test('says of a bare number which units there are', async () => {
     const created = createKey(invocation, 'ci', { scopes: ['read'], expires: '90' });
     await expect(created).rejects.toMatchObject({ how: expect.stringContaining('30d (days)') as string });
+  });
+});
+
+describe('a budget', () => {
+  const listed = (limit: number) => ({
+    name: 'small',
+    tokens: { used: 0, limit: null },
+    money: { used: 0, limit },
+    calls: 0,
+    breaches: 0,
+    on_breach: 'stop',
+  });
+
+  test.each([
+    [5, /0\.0000 of 0\.000005/],
+    [5_000_000, /0\.0000 of 5\.0000/],
+  ])('of %d millionths is shown as it is', async (limit, shown) => {
+    const stdout = textStream(false);
+    const day = { currency: 'USD', day: '2027-01-31', time_zone: 'UTC', resets_at: '2027-02-01T00:00:00Z' };
+    const client = { budgets: async () => ({ ...day, budgets: [listed(limit)] }) };
+    const terminal = createTerminal(stdout, textStream(false));
+    await budgets({ client, terminal, json: false } as unknown as Invocation);
+    expect(stdout.text()).toMatch(shown);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The findings about a Redis, from its facts, and about models, from the configuration.
  *  It must not connect to anything: the integration test does. */
+import { examineBudgets } from '../../../src/doctor/start-check.ts';
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
 import { examineModels, redisFindings } from '../../../src/doctor/diagnosis.ts';
@@ -75,4 +76,21 @@ describe('models', () => {
       },
     ]);
   });
+});
+
+test('a budget below a cent a day is advice, with what was probably meant', () => {
+  const rule = (money?: number) => ({ on_breach: 'stop' as const, money_per_day: money });
+  const rules = new Map([
+    ['small', rule(5)],
+    ['right', rule(5_000_000)],
+    ['counted', rule()],
+  ]);
+  expect(examineBudgets({ budgets: { time_zone: 'UTC', rules } })).toEqual([
+    {
+      subject: 'budget small',
+      ok: true,
+      says: 'money_per_day 5 is 0.000005 USD a day',
+      fix: 'It counts millionths of a US dollar: for 5 USD a day write 5000000.',
+    },
+  ]);
 });
