@@ -55,7 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   doctor: ['contract', 'telemetry', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
   cli: ['contract', 'bounds', 'client', 'redis', 'doctor'],
-  testing: ['contract', 'redis', 'config', 'extend', 'client', 'service'],
+  testing: ['contract', 'redis', 'config', 'extend', 'client', 'llm', 'service'],
 };
 
 /** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */

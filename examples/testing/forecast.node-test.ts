@@ -57,5 +57,6 @@ test('a payment is not repeated when its worker dies', async () => {
     await kit.clock.advance('1m');
   }
   assertFailed(await kit.client.result(request_id, 'pay'), 'outcome_unknown');
-  assert.equal(kit.tools.calls.filter(({ tool }) => tool === 'bank.pay').length, 1);
+  // The worker may have died just before it called.
+  assert.ok(kit.tools.calls.filter(({ tool }) => tool === 'bank.pay').length <= 1);
 });

@@ -17,7 +17,7 @@ import { drainWorker, workers } from './commands/workers.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
-import { duration, instantOption } from './duration-value.ts';
+import { addLaterOptions } from './later-options.ts';
 import { wholeNumber } from './option-values.ts';
 import { oneLine } from './terminal.ts';
 
@@ -162,7 +162,7 @@ function filtered(command: Command): Command {
 }
 
 function callCommand(program: Command): Command {
-  return program
+  const command = program
     .command('call <tool> [json]')
     .description('call a tool (server.tool) with a JSON object, and print its answer')
     .option(
@@ -183,16 +183,7 @@ function callCommand(program: Command): Command {
       ).choices(['read', 'idempotent', 'once']),
     )
     .option('--server <name>', 'the MCP server, when the tool name has none')
-    .addOption(
-      new Option(
-        '--in <duration>',
-        'begin so long from now, as in 90s, 10m or 8h, and do not wait for the answer',
-      )
-        .argParser(duration)
-        .conflicts('at'),
-    )
-    .option('--at <instant>', 'begin then, as in 2027-01-31T07:30:00+01:00, and do not wait', instantOption)
-    .option('--start-by <duration>', 'end as expired what has not begun so long after it might', duration)
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one');
+  return addLaterOptions(command);
 }

@@ -5,6 +5,7 @@ import { ask, type AskOptions } from './commands/ask.ts';
 import { llm, type LlmOptions } from './commands/llm.ts';
 import { decide, type DecisionOptions, input, type InputOptions } from './commands/steer.ts';
 import type { WithClient } from './invocation.ts';
+import { addLaterOptions } from './later-options.ts';
 import { decimal, wholeNumber } from './option-values.ts';
 
 export function addModelVerbs(program: Command, withClient: WithClient): void {
@@ -35,7 +36,7 @@ function addLlm(program: Command, withClient: WithClient): void {
 }
 
 function addAsk(program: Command, withClient: WithClient): void {
-  program
+  const verb = program
     .command('ask <query>')
     .description('start a run of an agent and follow it to its answer; - reads the query from stdin')
     .option('--agent <name>', 'default: default')
@@ -44,10 +45,10 @@ function addAsk(program: Command, withClient: WithClient): void {
     .option('--alias <name>', "an alias of models; default: the agent's")
     .option('--stream', 'print the answer as it arrives; default: on a terminal')
     .option('--no-stream', 'request whole answers from the models')
-    .option('--request <id>', 'id of the request; default: a new one')
-    .action(async (query: string, given: AskOptions) =>
-      withClient(async (invocation) => ask(invocation, query, given)),
-    );
+    .option('--request <id>', 'id of the request; default: a new one');
+  addLaterOptions(verb).action(async (query: string, given: AskOptions) =>
+    withClient(async (invocation) => ask(invocation, query, given)),
+  );
 }
 
 function addSteering(program: Command, withClient: WithClient): void {

@@ -97,6 +97,7 @@ export function createRunStarter(parts: RunStarterParts) {
       announcements: [ownAnnouncement(later), ...note.announcements],
       accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent, later }, together),
       jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
+      wereThere: ({ kind }) => (kind === 'started' ? [] : [RUN_ENTRY]),
       onlyLane: RUN_LANE,
     };
   }

@@ -61,7 +61,7 @@ export interface LaterAnnouncement {
 
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
-  /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,000. */
+  /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,001. */
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;

@@ -20,13 +20,14 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
   const [index, byLane] = keys.later;
   let hear: () => void = () => {};
 
-  /** Of one request; what was announced for earlier stays. */
-  async function announce(
+  /** Of one request, accepted now: moves here what still has the score in the sweep index with which it was announced. */
+  async function add(
     requestId: string,
-    announced: readonly (LaterAnnouncement & { id: string })[],
+    accepted: readonly (LaterAnnouncement & { id: string })[],
+    score: string,
   ): Promise<void> {
-    const words = announced.flatMap(({ id, lane, when }) => [when, `${memberOf({ requestId, id })}|${lane}`]);
-    await run('later-add', [keys.sweep], words);
+    const words = accepted.flatMap(({ id, lane, when }) => [when, `${memberOf({ requestId, id })}|${lane}`]);
+    await run('later-add', [keys.sweep], [score, ...words]);
   }
 
   /** Moves at most `limit` of those that begin now to the sweep index, where no other sweeper looks at them for a second. */
@@ -59,7 +60,7 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
   }
 
   return {
-    announce,
+    add,
     take,
     park,
     drop,

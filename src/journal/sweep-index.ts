@@ -101,9 +101,13 @@ export function createSweepIndex(
     await connection.zadd(keys.sweep, 'LT', ...refs.flatMap((ref) => [dueAt, memberOf(ref)]));
   }
 
-  /** As `add`, `afterMs` from now by the clock of Redis, which is the sweeper's too: a process's clock may be off. */
-  async function announce(refs: readonly DirectiveRef[], afterMs: number): Promise<void> {
-    await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
+  /**
+   * As `add`, `afterMs` from now by the clock of Redis, which is the sweeper's too: a process's clock may be off. Resolves to the
+   * score of those that were not there.
+   */
+  async function announce(refs: readonly DirectiveRef[], afterMs: number): Promise<string> {
+    const [score] = await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
+    return String(score);
   }
 
   /** Somebody looks within this time, or earlier if that was agreed. By the clock of Redis. */

@@ -26,6 +26,8 @@ export interface Entry<V> {
   only?: LaneJob | undefined;
   /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
+  /** What was there before, and begins as it was accepted then. Default: nothing. */
+  wereThere?(verdict: V): readonly string[];
   /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
   afterwards?(): Promise<void>;
   /** Whether the job of a refused entry belongs to nobody. Default: it always does. */
@@ -34,7 +36,7 @@ export interface Entry<V> {
 
 export interface EntranceOptions {
   index: SweepIndex;
-  later: Pick<LaterIndex, 'announce' | 'announced'>;
+  later: Pick<LaterIndex, 'add' | 'announced'>;
   lanes: Lanes;
   /** What this process takes itself is not enqueued. */
   local: LocalLanes;
@@ -54,8 +56,8 @@ export type Entrance = ReturnType<typeof createEntrance>;
 
 /** The sweeper looks at what has entered this long after it, if it is still open. */
 export const FIRST_LOOK_MS = 5_000;
-/** With one acceptance; Lua's stack bounds it. */
-const MOST_ANNOUNCED = 1_000;
+/** With one acceptance: the largest batch and the note of its spans. Lua's stack bounds it. */
+const MOST_ANNOUNCED = 1_001;
 /** An acceptance slower than this may have been swept out of the index before it happened. */
 const SLOW_ACCEPT_MS = 2_500;
 
@@ -104,11 +106,11 @@ export function createEntrance(options: EntranceOptions) {
 
   async function enterInSteps<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
     const begunAt = now();
-    const announced = together ? Promise.resolve() : announce(options, entry);
+    const announced = together ? Promise.resolve(NO_SCORES) : announce(options, entry);
     if (!ordered) await announced;
     const accepting = entry.accept(together);
     const ahead = enqueueAhead(entry);
-    const [verdict] = await Promise.all([accepting, announced]);
+    const [verdict, scores] = await Promise.all([accepting, announced]);
     const jobs = entry.jobsOf(verdict);
     if (jobs === null) {
       if (ahead) await removeStray(entry, verdict, ahead).catch(() => {});
@@ -116,8 +118,23 @@ export function createEntrance(options: EntranceOptions) {
     }
     // From here on it is durable: what fails now the sweeper does later.
     if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options, entry, 0).catch(() => {});
+    else await addLater(entry, verdict, scores).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     return verdict;
+  }
+
+  /** What begins later, announced in steps: until here it is in the sweep index like all else, which forgets what was refused. */
+  async function addLater<V>(entry: Entry<V>, verdict: V, scores: Scores): Promise<void> {
+    if (scores.size === 0 || !entry.announcements.some(({ later }) => later !== undefined)) return;
+    const before = new Set(entry.wereThere?.(verdict));
+    const accepted = entry.announcements.filter(({ id }) => !before.has(id));
+    const moved = [...scores].map(async ([ms, score]) => {
+      const begins = accepted.flatMap(({ id, afterMs, later }) =>
+        later !== undefined && afterMs === ms ? [{ ...later, id }] : [],
+      );
+      if (begins.length > 0) await options.later.add(entry.requestId, begins, score);
+    });
+    await Promise.all(moved);
   }
 
   /** One job on one connection: Redis takes the three commands in this order, in one round trip. */
@@ -144,21 +161,22 @@ export function createEntrance(options: EntranceOptions) {
   return { enter };
 }
 
+/** When the sweeper looks, by milliseconds from the announcement on. */
+type Scores = ReadonlyMap<number, string>;
+const NO_SCORES: Scores = new Map();
+
 /** `afterMs`: instead of those of the entry. */
 async function announce(
-  { index, later }: Pick<EntranceOptions, 'index' | 'later'>,
+  { index }: Pick<EntranceOptions, 'index'>,
   { requestId, announcements }: Pick<Entry<unknown>, 'requestId' | 'announcements'>,
   afterMs?: number,
-): Promise<void> {
-  const begins = announcements.flatMap((each) => (each.later ? [{ ...each.later, id: each.id }] : []));
-  const now = announcements.filter((each) => each.later === undefined);
-  const byTime = Map.groupBy(now, (each) => afterMs ?? each.afterMs);
-  const written = [...byTime].map(([ms, ids]) => {
+): Promise<Scores> {
+  const byTime = Map.groupBy(announcements, (each) => afterMs ?? each.afterMs);
+  const written = [...byTime].map(async ([ms, ids]): Promise<[number, string]> => {
     const refs = ids.map(({ id }) => ({ requestId, id }));
-    return index.announce(refs, ms);
+    return [ms, await index.announce(refs, ms)];
   });
-  if (begins.length > 0) written.push(later.announce(requestId, begins));
-  await Promise.all(written);
+  return new Map(await Promise.all(written));
 }
 
 async function enqueueAll(lanes: Lanes, jobs: readonly LaneJob[]): Promise<void> {

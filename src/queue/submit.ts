@@ -117,6 +117,7 @@ export function createSubmitter(options: SubmitterOptions) {
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
       only: prepared.length === 1 ? jobsOf(open)[0] : undefined,
       onlyLane: onlyLaneOf(open),
+      wereThere: (verdict) => notAccepted(prepared, verdict),
       isStray: (job) => isStray(requestId, job),
     };
   }

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toolNames } from '../llm/tool-names.ts';
 
 /** What a model was asked, as its provider got it. */
 export interface ModelCall {
@@ -54,7 +55,8 @@ interface Asked {
 const NOTHING_SAID =
   'the scripted model has no answer left: say one with model.says(…), model.wants(…) or model.otherwise(…)';
 
-export async function startScriptedModel(): Promise<ScriptedModel> {
+/** `known`: tools that the test has; the name that a provider gets of one depends on the others. */
+export async function startScriptedModel(known: readonly string[] = []): Promise<ScriptedModel> {
   const replies: Reply[] = [];
   const calls: ModelCall[] = [];
   let usual: Reply | null = null;
@@ -69,7 +71,7 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
     calls.push(callOf(asked));
     const reply = replies.shift() ?? usual;
     if (reply === null) return sendJson(response, 400, { error: { message: NOTHING_SAID } });
-    send(response, reply, asked, calls.length);
+    send(response, encoded(reply, asked, known), asked, calls.length);
   }
 
   server.listen(0, '127.0.0.1');
@@ -154,13 +156,24 @@ function cut(response: ServerResponse, begun: string): void {
   response.write(begun, () => response.destroy());
 }
 
-/** Providers do not allow a dot in the name of a tool. */
+/** Providers do not allow a dot in the name of a tool, and no long names: each wish gets the name that the call offers. */
+function encoded(reply: Reply, { tools = [] }: Asked, known: readonly string[]): Reply {
+  if (reply.kind !== 'tools') return reply;
+  const offered = new Set(tools.map((tool) => tool.function.name));
+  const nameOf = (tool: string): string => {
+    const alone = toolNames([tool]).encode(tool);
+    const amongKnown = toolNames([...known, tool]).encode(tool);
+    return offered.has(amongKnown) ? amongKnown : alone;
+  };
+  return { kind: 'tools', calls: reply.calls.map((wish) => ({ ...wish, tool: nameOf(wish.tool) })) };
+}
+
 function wished(calls: readonly ToolWish[], nth: number): object[] {
   return calls.map(({ tool, arguments: args = {} }, index) => ({
     index,
     id: `call-${nth}-${index}`,
     type: 'function',
-    function: { name: tool.replaceAll('.', '_'), arguments: JSON.stringify(args) },
+    function: { name: tool, arguments: JSON.stringify(args) },
   }));
 }
 

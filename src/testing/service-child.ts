@@ -3,6 +3,7 @@
 import { enableCompileCache } from 'node:module';
 import { moveClock } from '../redis/moved-clock.ts';
 import { endProcess } from './end-process.ts';
+import { removeFolder } from './remove-folder.ts';
 import type { Roles } from '../service/roles.ts';
 
 enableCompileCache();
@@ -17,8 +18,9 @@ export type Told =
       readonly environment: Readonly<Record<string, string>>;
       readonly roles: Roles;
       readonly movedMs: number;
-      /** Of the Redis, which ends with the test too. */
+      /** Of the Redis, which ends with the test too, and so does its folder. */
       readonly redisPid: number;
+      readonly redisFolder: string;
     }
   | { readonly kind: 'clock'; readonly movedMs: number }
   | { readonly kind: 'stop' };
@@ -30,12 +32,15 @@ export type Answered =
 
 let movedMs = 0;
 let redisPid: number | null = null;
+let redisFolder: string | null = null;
 let stop: (() => Promise<void>) | null = null;
 
 moveDates();
 moveClock(() => movedMs);
 process.on('message', (told: Told) => void take(told));
 process.once('disconnect', endWithTest);
+// An interrupt from the keyboard reaches all processes of the test: its own decides, and this one cleans up after it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 async function take(told: Told): Promise<void> {
   switch (told.kind) {
@@ -51,7 +56,7 @@ async function take(told: Told): Promise<void> {
 }
 
 async function start(told: Extract<Told, { kind: 'start' }>): Promise<void> {
-  ({ movedMs, redisPid } = told);
+  ({ movedMs, redisPid, redisFolder } = told);
   try {
     answer({ kind: 'works', url: await serve(told) });
   } catch (error) {
@@ -82,6 +87,7 @@ function answer(answered: Answered): void {
 /** The test is gone, perhaps by SIGKILL: nobody else would end its Redis. */
 function endWithTest(): void {
   if (redisPid !== null) endProcess(redisPid);
+  if (redisFolder !== null) removeFolder(redisFolder);
   endProcess(process.pid);
 }
 

@@ -14,6 +14,7 @@ import {
   startRedisProcess,
 } from '../redis/redis-process.ts';
 import { endProcess } from './end-process.ts';
+import { removeFolder } from './remove-folder.ts';
 import { createMovedClock, type MovedClock } from './moved-clock.ts';
 import { openRedisLink } from './redis-link.ts';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
@@ -91,14 +92,14 @@ async function start(
 ): Promise<TestKit> {
   const [redis, model, tools] = await Promise.all([
     openRedis(open),
-    startScriptedModel(),
+    startScriptedModel(Object.entries(options.tools ?? {}).flatMap(namesOf)),
     startScriptedTools(options.tools ?? {}),
   ]);
   open.push(async () => Promise.all([model.close(), tools.close()]));
   const link = await openRedisLink(redis.url);
   open.push(link.close);
   const port = await freeLocalPort();
-  const begin = beginOf(options, { model, tools, redisUrl: link.url, redisPid: redis.pid, port });
+  const begin = beginOf(options, { model, tools, redisUrl: link.url, redis, port });
   const running = createProcesses(begin, redis.url);
   open.push(running.stop);
   await running.start(options.workers ?? 1);
@@ -133,6 +134,7 @@ function namesOf([server, tools]: readonly [string, object]): string[] {
 interface OwnRedis {
   readonly url: string;
   readonly pid: number;
+  readonly folder: string;
 }
 
 async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
@@ -145,20 +147,23 @@ async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
     onSpawned: async () => {},
   });
   if (redis === null) throw new Error('The Redis of the test kit does not answer.');
-  const kill = (): void => endProcess(redis.pid);
+  const kill = (): void => {
+    endProcess(redis.pid);
+    removeFolder(folder);
+  };
   process.once('exit', kill);
   open.push(async () => {
     process.off('exit', kill);
     await endRedisProcess(redis);
   });
-  return { url, pid: redis.pid };
+  return { url, pid: redis.pid, folder };
 }
 
 interface Beginning {
   readonly model: ScriptedModel;
   readonly tools: ScriptedTools;
   readonly redisUrl: string;
-  readonly redisPid: number;
+  readonly redis: OwnRedis;
   readonly port: number;
 }
 
@@ -166,7 +171,7 @@ function beginOf(
   { config = {}, directory = process.cwd(), environment = {} }: TestKitOptions,
   parts: Beginning,
 ): Omit<Start, 'roles'> {
-  const { model, tools, redisUrl, redisPid, port } = parts;
+  const { model, tools, redisUrl, redis, port } = parts;
   const { mcpServers = {}, providers = {}, models = {} } = config as Record<string, object | undefined>;
   return {
     config: {
@@ -176,7 +181,8 @@ function beginOf(
       models: { ...USUAL_MODELS, ...models },
     },
     directory,
-    redisPid,
+    redisPid: redis.pid,
+    redisFolder: redis.folder,
     environment: {
       ADJUTANT_LOG_LEVEL: 'warn',
       ...environment,
@@ -201,11 +207,17 @@ function createProcesses(begin: Omit<Start, 'roles'>, redisUrl: string) {
   let api: ServiceProcess | null = null;
   const living = (): ServiceProcess[] => [...(api === null ? [] : [api]), ...workers];
   const clock = createMovedClock({ redisUrl, processes: living });
+  const startOne = async (roles: Start['roles']): Promise<ServiceProcess> => {
+    const process = await startServiceProcess({ ...begin, roles }, clock.movedMs());
+    // The clock may have moved while it started.
+    process.moveClock(clock.movedMs());
+    return process;
+  };
   const startApi = async (): Promise<void> => {
-    api = await startServiceProcess({ ...begin, roles: { api: true, engine: true } }, clock.movedMs());
+    api = await startOne({ api: true, engine: true });
   };
   const startWorker = async (): Promise<void> => {
-    workers.push(await startServiceProcess({ ...begin, roles: { worker: true } }, clock.movedMs()));
+    workers.push(await startOne({ worker: true }));
   };
   const end = async (process: ServiceProcess | null | undefined, how: 'kill' | 'stop'): Promise<void> => {
     if (!process)

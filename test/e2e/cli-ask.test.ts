@@ -75,6 +75,22 @@ describe('a question', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${ANSWER}\n` });
   });
 
+  test('waits until its instant, and nobody waits for it', async () => {
+    const { code, stdout } = await cli(
+      'ask',
+      'my name',
+      '--in',
+      '8h',
+      '--start-by',
+      '1h',
+      '--request',
+      'at-eight',
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'accepted at-eight, begins in 8h\n' });
+    expect((await cli('ask', 'x', '--in', '1m', '--at', '2030-01-01T00:00:00Z')).code).toBe(2);
+    expect((await cli('cancel', 'at-eight')).code).toBe(0);
+  });
+
   test('is the view of its run with --json', async () => {
     const { code, stdout } = await cli('ask', 'sum and echo', '--json');
     expect(code).toBe(0);

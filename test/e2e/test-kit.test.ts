@@ -1,18 +1,20 @@
 /** `adjutant/testing` as a user has it: a real service on demand, its faults, its clock, and nothing left behind.
  *  It must not use what the other tests have to start a service. */
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../src/contract/problem.ts';
 import { startTestKit, type TestKit } from '../../src/testing/test-kit.ts';
 import { eventually } from '../support/eventually.ts';
 import { spawnNode } from '../support/process.ts';
 
+const LONG = 'x'.repeat(64);
 const echo = { effect: 'read', run: (args: object) => args } as const;
 
 describe('a kit', () => {
   let kit: TestKit;
 
   beforeAll(async () => {
-    kit = await startTestKit({ tools: { test: { echo } } });
+    kit = await startTestKit({ tools: { test: { echo, [LONG]: echo, 'a/b': echo, a_b: echo } } });
   });
 
   afterAll(async () => kit.stop());
@@ -29,12 +31,29 @@ describe('a kit', () => {
   test('has its API at the same address after a kill', async () => {
     await kit.faults.killApi();
     await eventually(async () => (await fetch(`${kit.url}/readyz`)).status).toBe(200);
-    expect((await kit.client.tools()).tools.map(({ name }) => name)).toEqual(['test.echo']);
+    expect((await kit.client.tools()).tools.map(({ name }) => name)).toContain('test.echo');
+  });
+
+  test.each([LONG, 'a/b', 'a_b'])('has a model that calls %s', async (name) => {
+    kit.model.wants({ tool: `test.${name}`, arguments: { said: 'hi' } }).says('Done.');
+    const requestId = `wants-${name.replace('/', '-')}`;
+    await kit.client.runs.start({ agent: 'default', query: 'Call it.', request_id: requestId });
+    await eventually(async () => (await kit.client.request(requestId))?.run?.status).toBe('completed');
+    expect(kit.tools.calls.at(-1)).toEqual({ tool: `test.${name}`, arguments: { said: 'hi' } });
+  });
+
+  test('moves the clock of a process that starts meanwhile', async () => {
+    await Promise.all([kit.faults.startWorker(), kit.clock.advance('1h')]);
+    await kit.faults.killWorker({ replace: false });
+    const before = kit.clock.now();
+    await kit.client.execute({ type: 'tool_exec', request_id: 'moved', id: 'a', tool_name: 'test.echo' });
+    const [, ...ofWorker] = await kit.signals('moved');
+    expect(Math.min(...ofWorker.map(({ time }) => Date.parse(time)))).toBeGreaterThan(before - 60_000);
   });
 
   test('says which fault is of a tool that does not exist', () => {
     expect(() => kit.tools.loses('test.ecko')).toThrow(
-      "The test kit has no tool 'test.ecko'; it has test.echo.",
+      "The test kit has no tool 'test.ecko'; it has test.echo, ",
     );
   });
 
@@ -72,12 +91,13 @@ test('the example with node:test passes', async () => {
   expect(child.lines.join('\n')).toMatch(/pass 3$/m);
 });
 
-test('a test process that is killed leaves neither a service nor a Redis', async () => {
+test('a test process that is killed leaves neither a service nor a Redis, nor its files', async () => {
   const program = `
     import { startTestKit } from 'adjutant/testing';
-    import { readdirSync, readFileSync } from 'node:fs';
+    import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
     await startTestKit();
     const children = readdirSync('/proc').filter((pid) => /^\\\\d+$/.test(pid) && parentOf(pid) === process.pid);
+    for (const pid of children) if (/redis/.test(readFileSync('/proc/' + pid + '/comm', 'utf8'))) console.log('folder ' + readlinkSync('/proc/' + pid + '/cwd'));
     console.log('children ' + children.join(' '));
     function parentOf(pid) {
       try { return Number(/^PPid:\\\\s+(\\\\d+)$/m.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]); } catch { return 0; }
@@ -85,8 +105,11 @@ test('a test process that is killed leaves neither a service nor a Redis', async
   const child = spawnNode(['--conditions=adjutant-source', '--input-type=module', '--eval', program]);
   const [, ...pids] = (await child.waitForLine(/^children /)).split(' ').map(Number);
   expect(pids).toHaveLength(3);
+  const [, folder = ''] = (await child.waitForLine(/^folder /)).split(' ');
+  expect(existsSync(`${folder}/redis.conf`)).toBe(true);
   await child.kill9();
   await eventually(() => pids.filter(isAlive)).toEqual([]);
+  await eventually(() => existsSync(folder)).toBe(false);
 });
 
 function isAlive(pid: number): boolean {

@@ -2,12 +2,13 @@
  *  It must never print anything but the answer on stdout, except for live text. */
 import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
-import type { RunOverrides, RunView, SubmittedRun } from '../../contract/run.ts';
+import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
 import type { AnswerMode } from '../answer-printer.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -18,7 +19,7 @@ import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
 import { orUnread } from '../unread-answer.ts';
 
-export interface AskOptions {
+export interface AskOptions extends LaterOptions {
   /** Default: `default`. */
   readonly agent?: string;
   /** Runs of one conversation share its history. */
@@ -35,7 +36,10 @@ type Ending = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.faile
 export async function ask(invocation: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
   const { client, terminal } = invocation;
   using cancellation = cancelOnInterrupt(invocation);
-  const { request_id: requestId } = await client.runs.start(runOf(await promptOf(query), options));
+  const run = await client.runs.start(runOf(await promptOf(query), options));
+  const { request_id: requestId } = run;
+  const begins = beginsInWords(options);
+  if (begins !== null) return printLater(invocation, run, begins);
   cancellation.watch(requestId);
   const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
   const printer = createRunPrinter(terminal, mode);
@@ -47,6 +51,17 @@ export async function ask(invocation: Invocation, query: string, options: AskOpt
     requestId,
     printer,
   });
+}
+
+/** Nobody waits for an answer that comes tomorrow. */
+function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string): ExitCode {
+  const { request_id: requestId, status } = run;
+  if (json) terminal.out(JSON.stringify(run));
+  else if (status !== 'pending') terminal.out(`existing ${requestId}, ${status}`);
+  else terminal.out(`accepted ${requestId}, begins ${begins}`);
+  terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
+  terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId}`);
+  return EXIT.done;
 }
 
 function runOf(query: string, options: AskOptions): SubmittedRun {
@@ -61,6 +76,7 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
     overrides,
     ...(options.request === undefined ? {} : { request_id: options.request }),
     ...(options.conversation === undefined ? {} : { conversation_id: options.conversation }),
+    ...laterFieldsOf(options),
   };
 }
 

@@ -4,7 +4,7 @@ import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
-import { durationWords } from '../duration-value.ts';
+import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
@@ -17,7 +17,7 @@ import { callIdOf } from '../signal-line.ts';
 import { orUnread } from '../unread-answer.ts';
 import { printPayload } from './payload.ts';
 
-export interface CallOptions {
+export interface CallOptions extends LaterOptions {
   readonly timeoutMs?: number;
   readonly deadlineMs?: number;
   readonly maxRetries?: number;
@@ -27,12 +27,6 @@ export interface CallOptions {
   readonly server?: string;
   readonly id?: string;
   readonly request?: string;
-  /** Milliseconds before it may begin. */
-  readonly in?: number;
-  /** It may begin from then on. */
-  readonly at?: string;
-  /** Milliseconds within which it has to begin. */
-  readonly startBy?: number;
 }
 
 export async function call(
@@ -51,8 +45,8 @@ export async function call(
   const submission = await client.submit(directive, { signal: cancellation.giveUp });
   const { request_id: requestId } = submission;
   const id = submission.directives[0]?.id ?? '';
-  if (options.in !== undefined || options.at !== undefined)
-    return printLater(invocation, submission, options);
+  const begins = beginsInWords(options);
+  if (begins !== null) return printLater(invocation, submission, begins);
   cancellation.watch(requestId, id);
   const code = await orUnread(async () => follow(invocation, tool, { requestId, id }, cancellation.giveUp), {
     requestId,
@@ -64,10 +58,9 @@ export async function call(
 }
 
 /** Nobody waits for an answer that comes tomorrow. */
-function printLater({ terminal, json }: Invocation, submission: Submission, options: CallOptions): ExitCode {
+function printLater({ terminal, json }: Invocation, submission: Submission, begins: string): ExitCode {
   const { request_id: requestId, directives } = submission;
   const [{ id, status } = { id: '', status: 'accepted' }] = directives;
-  const begins = options.in === undefined ? `at ${options.at}` : `in ${durationWords(options.in)}`;
   if (json) terminal.out(JSON.stringify(submission));
   else if (status === 'existing') terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
   else terminal.out(`accepted ${requestId}/${id}, begins ${begins}`);
@@ -116,12 +109,9 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     backoff: options.backoff,
     effect: options.effect,
     server: options.server,
-    delay_ms: options.in,
-    run_at: options.at,
-    start_by_ms: options.startBy,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-  return { type: 'tool_exec', tool_name: tool, arguments: args, ...given };
+  return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...laterFieldsOf(options) };
 }
 
 async function answer(

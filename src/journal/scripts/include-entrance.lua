@@ -14,7 +14,7 @@ local function announce_later(word, id_in_lane, request, now)
   end
 end
 
--- ARGV from `first` on: entries, at most 1,000, then of each: milliseconds from now until somebody looks, id; or when it begins later, as
+-- ARGV from `first` on: entries, at most 1,001, then of each: milliseconds from now until somebody looks, id; or when it begins later, as
 -- include-later.lua says, and `<id>|<lane>`. What was agreed for earlier stays.
 local function announce(first, now)
   local last = first + 2 * tonumber(ARGV[first])

@@ -3,6 +3,7 @@
 --
 -- KEYS[1] sweep index, sorted set of `<request>/<directive>` -> when to look, milliseconds since the epoch
 -- ARGV[1] milliseconds from now   ARGV[2..] members
+-- Returns { the score of those that were not there }, as text.
 local time = redis.call('TIME')
 local at = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[1]))
 -- In portions, since Lua's stack bounds how many values are unpacked at once.
@@ -14,4 +15,4 @@ for first = 2, #ARGV, 1000 do
   end
   redis.call('ZADD', KEYS[1], 'LT', unpack(scored))
 end
-return { 'ok' }
+return { at }

@@ -37,7 +37,12 @@ function submit(...calls: ToolExec[]) {
   return submitWith(NO_LOCAL_LANES, calls);
 }
 
-function submitWith(local: LocalLanes, calls: ToolExec[], isFree = async (_lane: string) => true) {
+function submitWith(
+  local: LocalLanes,
+  calls: ToolExec[],
+  isFree = async (_lane: string) => true,
+  ordered = true,
+) {
   const { store, journal, index, lanes } = open;
   const leave = async (ids: readonly string[]): Promise<void> => void left.push(...ids);
   const confirm = async () => async (): Promise<void> =>
@@ -51,7 +56,7 @@ function submitWith(local: LocalLanes, calls: ToolExec[], isFree = async (_lane:
       local,
       isFree,
       confirm,
-      ordered: true,
+      ordered,
     }),
     preparer: createPreparer(store.catalog, () => null),
     capacity: { reserve: async () => leave, requireMemory: async () => {} },
@@ -301,5 +306,41 @@ describe('a run in one script', () => {
     const refused = { ...turnOf('r:3', 0, calls), maxOpen: 1 };
     expect(await open.runs.commit(refused, togetherIn(LANE, 'c:0'))).toMatchObject({ kind: 'overflow' });
     expect([await waiting(), await announced()]).toEqual([[], []]);
+  });
+});
+
+describe('what begins later, submitted where nothing keeps the order of commands', () => {
+  const YEAR_MS = 365 * 86_400_000;
+  const submitInSteps = (...calls: ToolExec[]) => submitWith(NO_LOCAL_LANES, calls, async () => true, false);
+  const later = () => open.store.records.later;
+
+  test('waits there alone, and a repeat moves nothing of what has begun', async () => {
+    const calls = batch(2, { delay_ms: YEAR_MS });
+    await submitInSteps(...calls);
+    expect([await later().size(), await announced()]).toEqual([2, []]);
+    for (const { request_id, id } of calls) {
+      const entry = `${request_id}/${id}|${LANE}`;
+      await open.connection.zadd(open.keys.later[0], 1, entry);
+    }
+    expect((await later().take(10)).entries).toHaveLength(2);
+    const { directives } = await submitInSteps(...calls);
+    expect(directives.map(({ status }) => status)).toEqual(['existing', 'existing']);
+    expect([await later().size(), (await announced()).length]).toEqual([0, 2]);
+  });
+
+  test('refused, it is left to the sweeper, which forgets it', async () => {
+    const [taken, ...others] = batch(4, { delay_ms: YEAR_MS }) as [ToolExec, ...ToolExec[]];
+    await submitInSteps(taken);
+    const refused = await refusal(submitInSteps(...others, { ...taken, delay_ms: 5 }));
+    expect(refused).toMatchObject({ code: 'id_conflict' });
+    expect([await later().size(), (await announced()).length]).toEqual([1, 4]);
+  });
+
+  test('cancelled before it is moved, it does not come back', async () => {
+    const { request_id: requestId, id } = toolCall();
+    const score = await open.index.announce([{ requestId, id }], 5_000);
+    await later().drop({ requestId, id }, LANE, 10_000);
+    await later().add(requestId, [{ id, lane: LANE, when: `d${YEAR_MS}` }], score);
+    expect([await later().size(), await announced()]).toEqual([0, [`${requestId}/${id}`]]);
   });
 });

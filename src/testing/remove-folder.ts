@@ -1,0 +1,12 @@
+/** Removes the folder of the test's Redis where nobody can wait any more.
+ *  It must never be given a folder that the test kit has not made. */
+import { rmSync } from 'node:fs';
+
+/** A Redis that was killed just now may still be writing; other processes of the kit remove it too. */
+export function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  } catch {
+    // Another process has removed a part of it meanwhile.
+  }
+}
