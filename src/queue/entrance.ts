@@ -118,23 +118,9 @@ export function createEntrance(options: EntranceOptions) {
     }
     // From here on it is durable: what fails now the sweeper does later.
     if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options, entry, 0).catch(() => {});
-    else await addLater(entry, verdict, scores).catch(() => {});
+    else await addLater(options.later, entry, verdict, scores).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     return verdict;
-  }
-
-  /** What begins later, announced in steps: until here it is in the sweep index like all else, which forgets what was refused. */
-  async function addLater<V>(entry: Entry<V>, verdict: V, scores: Scores): Promise<void> {
-    if (scores.size === 0 || !entry.announcements.some(({ later }) => later !== undefined)) return;
-    const before = new Set(entry.wereThere?.(verdict));
-    const accepted = entry.announcements.filter(({ id }) => !before.has(id));
-    const moved = [...scores].map(async ([ms, score]) => {
-      const begins = accepted.flatMap(({ id, afterMs, later }) =>
-        later !== undefined && afterMs === ms ? [{ ...later, id }] : [],
-      );
-      if (begins.length > 0) await options.later.add(entry.requestId, begins, score);
-    });
-    await Promise.all(moved);
   }
 
   /** One job on one connection: Redis takes the three commands in this order, in one round trip. */
@@ -177,6 +163,25 @@ async function announce(
     return [ms, await index.announce(refs, ms)];
   });
   return new Map(await Promise.all(written));
+}
+
+/** What begins later, announced in steps: until here it is in the sweep index like all else, which forgets what was refused. */
+async function addLater<V>(
+  later: EntranceOptions['later'],
+  entry: Entry<V>,
+  verdict: V,
+  scores: Scores,
+): Promise<void> {
+  if (scores.size === 0 || !entry.announcements.some((each) => each.later !== undefined)) return;
+  const before = new Set(entry.wereThere?.(verdict));
+  const accepted = entry.announcements.filter(({ id }) => !before.has(id));
+  const moved = [...scores].map(async ([ms, score]) => {
+    const begins = accepted.flatMap(({ id, afterMs, later: begin }) =>
+      begin !== undefined && afterMs === ms ? [{ ...begin, id }] : [],
+    );
+    if (begins.length > 0) await later.add(entry.requestId, begins, score);
+  });
+  await Promise.all(moved);
 }
 
 async function enqueueAll(lanes: Lanes, jobs: readonly LaneJob[]): Promise<void> {
