@@ -11,6 +11,7 @@ import { type RequestFacts, rowOf } from '../src/search/row.ts';
 import { createSearchIndex } from '../src/search/search-index.ts';
 import type { RequestQuery } from '../src/contract/request-listing.ts';
 import { startRedis } from '../test/support/redis.ts';
+import { measureLag } from './list-lag.ts';
 
 const DEFAULT_COUNT = 100_000;
 const WRITTEN_AT_ONCE = 1_000;
@@ -82,6 +83,7 @@ async function measure(name: string, query: RequestQuery): Promise<void> {
   process.stdout.write(`${name}: ${found} found, p50 ${median.toFixed(1)} ms, max ${worst.toFixed(1)} ms\n`);
 }
 
+await measureLag(redis.url);
 const before = await usedBytes();
 const startedAt = performance.now();
 await write();

@@ -39,6 +39,7 @@ export function createChangedRequests(
 ) {
   const run = prepareScripts(connection);
   const key = keys.changedRequests;
+  const taking = [key, keys.takenChanges];
   let gathered = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let isRefused = false;
@@ -87,25 +88,30 @@ export function createChangedRequests(
   }
 
   async function take(limit: number): Promise<TakenChanges> {
-    const [heldUntil, ...due] = (await run('change-take', [key], [limit, HOLD_MS])).map(String);
+    const [heldUntil, ...due] = (await run('change-take', taking, [limit, HOLD_MS])).map(String);
     return { heldUntil: String(heldUntil), changes: due.map((requestId) => ({ requestId })) };
   }
 
   /** Those that have changed meanwhile stay. */
   async function done(heldUntil: string, requestIds: readonly string[]): Promise<void> {
-    if (requestIds.length > 0) await run('change-done', [key], [heldUntil, INDEX_DELAY_MS, ...requestIds]);
+    if (requestIds.length > 0) await run('change-done', taking, [heldUntil, INDEX_DELAY_MS, ...requestIds]);
   }
 
-  /** How long the oldest change is due, milliseconds; what is being indexed counts as indexed. */
+  /** How old the oldest change is that no row shows, what an indexer is about to write among it, milliseconds. */
   async function lagMs(now: number): Promise<number> {
-    const [, dueAt] = await connection.zrange(key, '0', '0', 'WITHSCORES');
-    return dueAt === undefined ? 0 : Math.max(0, Math.round(now - (Number(dueAt) - INDEX_DELAY_MS)));
+    const [[, dueAt], [, takenDueAt]] = await Promise.all([
+      connection.zrange(key, '0', '0', 'WITHSCORES'),
+      connection.zrange(keys.takenChanges, '0', '0', 'WITHSCORES'),
+    ]);
+    const oldest = Math.min(Number(dueAt ?? Infinity), Number(takenDueAt ?? Infinity));
+    return oldest === Infinity ? 0 : Math.max(0, Math.round(now - (oldest - INDEX_DELAY_MS)));
   }
 
   /** Those that nobody has indexed for so long that nobody will: the list is turned off. */
   async function dropOverdue(): Promise<void> {
     const [seconds = 0] = await connection.time();
-    await connection.zremrangebyscore(key, '-inf', Number(seconds) * 1_000 - OVERDUE_MS);
+    for (const set of taking)
+      await connection.zremrangebyscore(set, '-inf', Number(seconds) * 1_000 - OVERDUE_MS);
   }
 
   const size = (): Promise<number> => connection.zcard(key);

@@ -67,6 +67,8 @@ export interface KeySpace {
   audit(tenant: string): { readonly changes: string; readonly submissions: string };
   /** Sorted set of requests that have changed, score = when their row of the search index is due, milliseconds since the epoch. */
   readonly changedRequests: string;
+  /** Sorted set of what indexers have taken of them, in the same slot, score = when the oldest of it was due. */
+  readonly takenChanges: string;
   /** Sorted set of the tenants that have a search index, score = when a row was last written. */
   readonly searchTenants: string;
   /** Hash: whether the list of requests is complete, else how far it is built and by whom. */
@@ -135,7 +137,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     seal: `${prefix}:seal`,
     ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),
-    changedRequests: `${prefix}:changed-requests`,
+    ...changesKeys(prefix),
     searchTenants: `${prefix}:search-tenants`,
     listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
@@ -182,4 +184,10 @@ function scheduleKeys(tag: string): Pick<KeySpace, 'schedulesDue' | 'schedulesOf
     schedulesOf: (tenant) => `${tag}:of:${tenant}`,
     schedule: (scheduleId) => [`${tag}:of-id:${scheduleId}`, `${tag}:history:${scheduleId}`],
   };
+}
+
+/** Both in one slot. */
+function changesKeys(prefix: string): Pick<KeySpace, 'changedRequests' | 'takenChanges'> {
+  const changedRequests = `${prefix}:changed-requests`;
+  return { changedRequests, takenChanges: `{${changedRequests}}:taken` };
 }

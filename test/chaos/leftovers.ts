@@ -8,6 +8,7 @@ const PERMANENT = [
   /^chaos:(catalog|models|agents|workers|lanes|lane-limits)$/,
   /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
   /^chaos:\{budgets\}:/,
+  /^\{chaos:changed-requests\}:taken$/,
   /^chaos:(archive|changed-requests|search-tenants|list-build)$/,
   /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{schedules\}:/,

@@ -2,7 +2,7 @@
 -- Must never forget one that has changed since it was taken: a change while it was held lowers its score, and once the hold is nearly
 -- over one may not have.
 --
--- KEYS[1] changed requests   ARGV[1] their score since they were taken   ARGV[2] how long before that a change would still lower it,
+-- KEYS[1] changed requests   KEYS[2] holds, as in change-take.lua   ARGV[1] their score since they were taken   ARGV[2] how long before that a change would still lower it,
 -- milliseconds   ARGV[3..] request ids
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -19,5 +19,8 @@ for index, score in ipairs(scores) do
 end
 if #done > 0 then
   redis.call('ZREM', KEYS[1], unpack(done))
+end
+if redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1]) == 0 then
+  redis.call('ZREM', KEYS[2], ARGV[1])
 end
 return { #done }

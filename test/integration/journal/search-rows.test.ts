@@ -2,6 +2,7 @@
  *  It must never read a row otherwise than a list does. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { redisClock } from '../../../src/redis/clock.ts';
 import { createFactsReader } from '../../../src/search/request-facts.ts';
 import { readRow, rowOf, type RequestFacts } from '../../../src/search/row.ts';
 import { createSearchIndex } from '../../../src/search/search-index.ts';
@@ -155,4 +156,23 @@ test('an answer of Redis that never came leaves a note all the same', async () =
   ).rejects.toThrow();
   await changes.flush();
   expect(await connection.zrange(keys.changedRequests, '0', '-1')).toEqual([call.request_id]);
+});
+
+test('what an indexer has taken counts as behind until it is written, also when it died', async () => {
+  const { connection, keys, changes } = open;
+  const now = redisClock(connection);
+  await connection.zadd(keys.changedRequests, (await now()) - 60_000, 'r:old');
+  const { heldUntil } = await changes.take(10);
+  await changes.noteAll(['r:new']);
+  expect(await changes.lagMs(await now())).toBeGreaterThanOrEqual(60_000);
+  // The hold of a process that died ends.
+  const over = `${(await now()) - 5_000}.5`;
+  await connection.zadd(keys.changedRequests, over, 'r:old');
+  await connection.zrem(keys.takenChanges, heldUntil);
+  await connection.zadd(keys.takenChanges, (await now()) - 60_000, over);
+  const again = await changes.take(10);
+  expect(await changes.lagMs(await now())).toBeGreaterThanOrEqual(60_000);
+  await changes.done(again.heldUntil, ['r:old']);
+  expect(await changes.lagMs(await now())).toBeLessThan(60_000);
+  expect(await connection.exists(keys.takenChanges)).toBe(0);
 });
