@@ -138,7 +138,8 @@ function addDeadVerbs(program: Command, withClient: WithClient): void {
     dead
       .command('redrive [names...]')
       .description('execute them again, by <request>/<directive> names or all that match')
-      .option('--all', 'every dead letter'),
+      .option('--all', 'every dead letter')
+      .option('--dry-run', 'name them, at most 1000, and do nothing'),
   ).action(async (names: string[], given: DeadOptions) =>
     withClient(async (invocation) => redriveDead(invocation, names, given)),
   );

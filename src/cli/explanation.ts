@@ -129,6 +129,15 @@ const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],
 ];
 
+/** By what `schedules/schedule-service.ts` says of a schedule. */
+const SCHEDULE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
+  ['There is no schedule', `\`${ADJUTANT} schedule list\` lists the schedules.`],
+  [
+    'There is another schedule',
+    `\`${ADJUTANT} schedule show ID\` shows it, \`${ADJUTANT} schedule delete ID\` deletes it.`,
+  ],
+];
+
 /** As `full` in `queue/capacity.ts` says it. */
 const TENANT_LIMIT = /^the tenant "([^"]{1,64})" holds its limit/;
 
@@ -138,6 +147,8 @@ function remedyFor({ code, detail = '', errors = [] }: Problem): string {
     return 'Add the name to ADJUTANT_ALLOWED_HOSTS of the service, or use another URL.';
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
     return `\`${ADJUTANT} agents\` lists the agents.`;
+  const schedule = SCHEDULE_REMEDIES.find(([says]) => detail.startsWith(says));
+  if (schedule !== undefined) return schedule[1];
   const stored = code === 'not_found' ? ARCHIVE_REMEDIES.find(([says]) => detail.includes(says)) : undefined;
   if (stored !== undefined) return stored[1];
   if (errors.some(({ message }) => message.includes('for the first key'))) return FIRST_KEY;

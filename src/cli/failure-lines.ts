@@ -4,6 +4,7 @@ import { ADJUTANT } from './command-name.ts';
 import { fieldLine } from '../contract/field-sentence.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorText } from './signal-gist.ts';
+import { ownMember } from '../contract/own-member.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';
 
 /** What failed: a directive, or without an id the run of the request. */
@@ -61,8 +62,15 @@ function remedyOf({ type, details }: ErrorEnvelope, failed: Failed): string | nu
     return `Wait for its end (${ADJUTANT} tail ${details['active']}), or end it: ${ADJUTANT} cancel ${details['active']}`;
   if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined)
     return `Check whether it happened; to call it again: ${ADJUTANT} dead redrive ${failed.requestId}/${failed.id}`;
-  return settingIn(details);
+  return settingIn(details) ?? ownMember(REMEDIES, type) ?? null;
 }
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  deadline_exceeded:
+    'Give it more time (--deadline-ms, or deadline_ms of the directive), or start more workers.',
+  budget_spent: `\`${ADJUTANT} budgets\` shows what is spent, and when the day ends; the operator may raise the limit.`,
+  unknown_model: 'Name a model as provider:model, or an alias that `models` of adjutant.json defines.',
+};
 
 /** `close_names`: tools of `server` when the error names both; else as they are. */
 function toolRemedy({ server, tool, close_names: close }: Record<string, unknown>): string {

@@ -11,9 +11,16 @@ export interface DeadOptions {
   readonly errorType?: string;
   readonly limit?: number;
   readonly all?: true;
+  readonly dryRun?: true;
 }
 
 const REDRIVE_STEP = 100;
+/** Of one answer of the service: a dry run is not repeated, for it would find the same ones. */
+const LARGEST_STEP = 1_000;
+
+function dryOf({ dryRun }: DeadOptions): { dry_run?: true } {
+  return dryRun ? { dry_run: true } : {};
+}
 
 const nothingNamed = (): Error =>
   usage(
@@ -48,34 +55,49 @@ function row({ request_id, id, name, error, attempts, ended_at }: DeadLetter): s
 
 /** Redrives `request/directive` names, or everything that matches the filter, in steps with visible progress. */
 export async function redriveDead(
-  { client, terminal, json, interrupt }: Invocation,
+  invocation: Invocation,
   names: readonly string[],
   options: DeadOptions,
 ): Promise<ExitCode> {
-  if (names.length > 0) {
-    const directives = names.map((name) => {
-      const slash = name.indexOf('/');
-      if (slash < 0)
-        throw usage(
-          `'${name}' does not name a dead letter.`,
-          `Write it as <request>/<directive>, as \`${ADJUTANT} dead\` lists it.`,
-        );
-      return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
-    });
-    const redrive = await client.redrive({ directives });
-    report(redrive, { terminal, json });
-    return redrive.not_found.length + redrive.refused.length > 0 ? EXIT.failed : EXIT.done;
-  }
+  if (names.length > 0) return redriveNamed(invocation, names, options);
   if (options.lane === undefined && options.errorType === undefined && !options.all) throw nothingNamed();
+  return redriveFiltered(invocation, options);
+}
+
+async function redriveNamed(
+  { client, terminal, json }: Invocation,
+  names: readonly string[],
+  options: DeadOptions,
+): Promise<ExitCode> {
+  const directives = names.map((name) => {
+    const slash = name.indexOf('/');
+    if (slash < 0)
+      throw usage(
+        `'${name}' does not name a dead letter.`,
+        `Write it as <request>/<directive>, as \`${ADJUTANT} dead\` lists it.`,
+      );
+    return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
+  });
+  const redrive = await client.redrive({ directives, ...dryOf(options) });
+  report(redrive, { terminal, json });
+  return redrive.not_found.length + redrive.refused.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+async function redriveFiltered(
+  { client, terminal, json, interrupt }: Invocation,
+  options: DeadOptions,
+): Promise<ExitCode> {
   const everything = options.all ? { all: true as const } : {};
   let anyRefused = false;
   for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
     const step = await client.redrive({
       ...filterOf(options),
       ...everything,
-      limit: Math.min(REDRIVE_STEP, todo),
+      limit: Math.min(options.dryRun ? LARGEST_STEP : REDRIVE_STEP, todo),
+      ...dryOf(options),
     });
     report(step, { terminal, json });
+    if (options.dryRun) break;
     todo -= step.redriven.length;
     anyRefused ||= step.refused.length > 0;
     // Refused ones stay listed, and would be refused again.
@@ -87,7 +109,10 @@ export async function redriveDead(
 }
 
 function report(redrive: Redrive, { terminal, json }: Pick<Invocation, 'terminal' | 'json'>): void {
-  const rows = redrive.redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]);
+  const rows = [
+    ...redrive.redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]),
+    ...(redrive.found ?? []).map(({ request_id, id }) => [`${request_id}/${id}`, 'would be redriven']),
+  ];
   const lines = json ? [JSON.stringify(redrive)] : table(rows);
   for (const line of lines) terminal.out(line);
   if (json) return;

@@ -62,7 +62,7 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 
 /** `urgent`: lines above all that is listed. */
 function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
-  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} signals`;
+  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} ${view.sequence === 1 ? 'signal' : 'signals'}`;
   const directives = table(view.directives.map((summary) => summaryRow(summary, terminal)));
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;

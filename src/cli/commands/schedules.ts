@@ -37,6 +37,7 @@ export async function createSchedule(
   id: string,
   options: NewScheduleOptions,
 ): Promise<ExitCode> {
+  requireTiming(options);
   const { cron, zone, every, jitter, starts, ends, overlap, catchUp } = options;
   const timing = {
     cron,
@@ -64,6 +65,16 @@ export async function createSchedule(
     terminal.err(`${terminal.paintErr('cyan', '    fix')} ${fix}`);
   }
   return EXIT.done;
+}
+
+/** In the words of the command line. */
+function requireTiming({ cron, every, zone, agent, query }: NewScheduleOptions): void {
+  if ((cron === undefined) === (every === undefined))
+    throw usage('When it fires is not clear.', "Give one of --cron '30 2 * * *' and --every 6h.");
+  if (zone !== undefined && cron === undefined)
+    throw usage('--zone is the time zone of --cron.', 'Leave it out, or give --cron instead of --every.');
+  if (agent !== undefined && query === undefined)
+    throw usage('A run needs what it is asked.', 'Give --query <text> beside --agent.');
 }
 
 type GivenTemplate = Pick<SubmittedSchedule, 'directives' | 'run'>;

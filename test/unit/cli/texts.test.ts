@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
+import { redriveDead } from '../../../src/cli/commands/dead.ts';
+import { createSchedule } from '../../../src/cli/commands/schedules.ts';
 import { budgets } from '../../../src/cli/commands/budgets.ts';
 import { roleFindings, workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { createKey } from '../../../src/cli/commands/keys.ts';
@@ -84,7 +86,50 @@ describe('a budget', () => {
   });
 });
 
+describe('dead redrive --dry-run', () => {
+  test('asks once, and names what would be redriven', async () => {
+    const asked: unknown[] = [];
+    const found = [{ request_id: 'r', id: 'a' }];
+    const client = {
+      redrive: async (body: unknown) => {
+        asked.push(body);
+        return { redriven: [], not_found: [], refused: [], left: 1, found };
+      },
+    };
+    const stdout = textStream(false);
+    const terminal = createTerminal(stdout, textStream(false));
+    const interrupt = new AbortController().signal;
+    const invocation = { client, terminal, json: false, interrupt } as unknown as Invocation;
+    expect(await redriveDead(invocation, [], { all: true, dryRun: true })).toBe(0);
+    expect(asked).toEqual([{ all: true, limit: 1_000, dry_run: true }]);
+    expect(stdout.text()).toBe('r/a  would be redriven\n');
+  });
+});
+
+test.each([
+  ['not_found', 'There is no schedule "x".', /schedule list/],
+  ['id_conflict', 'There is another schedule "x": delete it first.', /schedule show/],
+] as const)('%s of a schedule names a verb of schedules', (code, detail, how) => {
+  expect(explain(new DirectiveRefused(problem(code, { detail })))?.how).toMatch(how);
+});
+
+test.each([
+  [{ tool: 't' }, /--cron .* --every/],
+  [{ tool: 't', every: 10_000, zone: 'UTC' }, /--cron instead of --every/],
+  [{ agent: 'default', every: 10_000 }, /--query/],
+])('schedule create with %j names the missing option', async (options, how) => {
+  const created = createSchedule({} as Invocation, 'bad', options);
+  await expect(created).rejects.toMatchObject({ how: expect.stringMatching(how) as string, exitCode: 2 });
+});
+
 describe('a failure', () => {
+  test.each(['deadline_exceeded', 'budget_spent', 'unknown_model'])('%s has a fix', (type) => {
+    const stderr = textStream(false);
+    const error = { type, message: 'm', details: {}, retryable: false } as const;
+    printFailure(createTerminal(textStream(false), stderr), error, { requestId: 'r', id: 'a' });
+    expect(stderr.text()).toMatch(/^ {3}fix \S/m);
+  });
+
   test.each([
     [{ path: 'a.b', message: 'is\nrequired' }, 'a.b: is required'],
     [null, 'null'],
