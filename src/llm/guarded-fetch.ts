@@ -7,6 +7,7 @@ import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { type DirectPieces, directPieces } from './direct-stream.ts';
 import { RefusedAnswer } from './refused-answer.ts';
+import { followed } from './sent-requests.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -24,7 +25,8 @@ export interface GuardedFetchOptions {
 export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
-    const response = await globalThis.fetch(input, { ...init, redirect: 'manual' });
+    const send = async (): Promise<Response> => globalThis.fetch(input, { ...init, redirect: 'manual' });
+    const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
     if (response.body === null) return response;

@@ -2,9 +2,10 @@
 // Must never repeat a call: retries belong to the queue.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
-import { beginLimits, type CallLimits, type CallStop, type LimitSettings } from './call-limits.ts';
+import { beginLimits, type CallLimits, type LimitSettings } from './call-limits.ts';
 import { incompleteness, type ModelAnswer, type ModelReply } from './model-answer.ts';
 import { failure, type ModelFailure, modelFailure } from './model-failure.ts';
+import { isUnsent } from './sent-requests.ts';
 import { promptTokens, type ReportedTokens, spentTokens } from './spent-tokens.ts';
 
 export type CallOptions = Omit<LanguageModelV4CallOptions, 'abortSignal' | 'includeRawChunks'>;
@@ -48,7 +49,7 @@ export async function withinLimits(
     const outcome = await orStopped(perform(limits, startedAt), limits);
     reply = judged(outcome, call, limits, progress());
   } catch (thrown) {
-    const found = stoppedBy(limits.stop(), call, progress()) ?? modelFailure(thrown, call.ref, Date.now());
+    const found = stoppedBy(limits, call, progress()) ?? modelFailure(thrown, call.ref, Date.now());
     reply = failed(found, call, progress());
   } finally {
     limits.end(reply?.ok !== true);
@@ -76,7 +77,7 @@ function judged(
   limits: CallLimits,
   progress: CallProgress,
 ): ModelReply {
-  const stopped = stoppedBy(limits.stop(), call, progress);
+  const stopped = stoppedBy(limits, call, progress);
   if (stopped) return failed(stopped, call, progress);
   if ('error' in outcome) return failed(outcome, call, progress);
   const incomplete = incompleteness(outcome, call.ref);
@@ -97,22 +98,24 @@ function failed(
 }
 
 function stoppedBy(
-  stop: CallStop | null,
+  { signal, stop }: CallLimits,
   { ref, limits }: Omit<ModelCall, 'model'>,
   { hasAnswered }: CallProgress,
 ): ModelFailure | null {
   const details = { model: ref.name, answered: hasAnswered };
-  switch (stop) {
+  const cost = { mayHaveCost: !isUnsent(signal) };
+  switch (stop()) {
     case null:
       return null;
     case 'caller':
-      return failure('cancelled', 'the call was stopped', details);
+      return failure('cancelled', 'the call was stopped', details, cost);
     case 'total':
-      return failure('timeout', `no complete answer within ${limits.timeoutMs} ms`, {
-        ...details,
-        limit: 'total',
-        timeout_ms: limits.timeoutMs,
-      });
+      return failure(
+        'timeout',
+        `no complete answer within ${limits.timeoutMs} ms`,
+        { ...details, limit: 'total', timeout_ms: limits.timeoutMs },
+        cost,
+      );
     case 'idle':
       return failure('timeout', `the answer stopped for ${limits.idleTimeoutMs} ms before its end`, {
         ...details,

@@ -1,6 +1,8 @@
 /** Budgets of a day through the whole service: what is stopped, what a person lets pass, what a cheaper model answers.
  *  It must never reach a provider: a server of the test answers like one, and counts. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
@@ -51,6 +53,15 @@ const provider = shared(async () =>
   }),
 );
 
+/** Accepts connections, and says nothing: a request over TLS never leaves. */
+const silent = shared(async () => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.asyncDispose]: async () => void server.close() };
+});
+
 const redis = useRedis();
 const ADMIN = 'a'.repeat(64);
 const price = { input: 1_000, output: 1_000 };
@@ -65,6 +76,7 @@ beforeAll(async () => {
     environment: { ADJUTANT_ADMIN_KEY: ADMIN },
     config: {
       providers: {
+        silent: { type: 'openai-compatible', base_url: `https://127.0.0.1:${silent.port}/v1`, models: {} },
         main: openai({ costly: { price }, stopped: {}, asked: {} }),
         other: openai({ small: { price: { input: 1, output: 1 } } }),
       },
@@ -257,6 +269,18 @@ describe('a call that fails after a part of it was answered', () => {
       metadata: { usage_so_far: { total_tokens: 15, estimated: false } },
     });
     await used.toBe(15);
+  });
+
+  test('takes nothing when it was cut before its request had left', async () => {
+    const used = await usedFrom();
+    const ids = { request_id: randomUUID(), id: 'c', max_retries: 0 };
+    const context = [{ role: 'user' as const, content: 'hi' }];
+    const more = { context, max_tokens: 1_000_000, timeout_ms: 500, ...ids };
+    const { calls } = await budget('all');
+    const made = client.execute({ type: 'llm_generate', model: 'silent:m', ...more }, { timeoutMs: 60_000 });
+    expect((await made).data).toMatchObject({ result: { ok: false, error: { type: 'timeout' } } });
+    await used.toBe(0);
+    expect((await budget('all')).calls).toBe(calls + 1);
   });
 
   test('counts as reserved when its answers do not fit and have no counts', async () => {
