@@ -27,6 +27,7 @@ const OF_THEIR_OWN = [
   'test/console/long-log.test.ts',
   'test/console/phone.test.ts',
   'test/console/schedules.test.ts',
+  'test/console/spend.test.ts',
 ];
 
 const only = process.argv.slice(2);

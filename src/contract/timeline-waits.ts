@@ -11,7 +11,7 @@ export function waitsOf(directive: TracedDirective, readAt: string): TimelineWai
   const { events, ended_at: ended } = directive;
   const waits = [
     ...untilBegin(directive, readAt),
-    ...betweenAttempts(directive),
+    ...betweenAttempts(directive, readAt),
     ...approvalWaits(events, { readAt, endedAt: directive.accepted_at }),
     ...questionWaits(events, ended),
   ];
@@ -27,9 +27,11 @@ function untilBegin({ accepted_at: from, begins_at: due, ended_at: ended }: Trac
 }
 
 /** Before the first claim, between two claims, and after the last one while the directive is open. */
-function betweenAttempts(directive: TracedDirective): TimelineWait[] {
+function betweenAttempts(directive: TracedDirective, readAt: string): TimelineWait[] {
   const { attempts, attempts_left_out: missing } = directive;
   const accepted = directive.begins_at ?? directive.accepted_at;
+  // It is in no lane before it may begin.
+  if (attempts.length === 0 && at(accepted) > at(readAt)) return [];
   if (attempts.length === 0) return queued(directive, { from: accepted, next: undefined, why: null });
   return attempts.flatMap((attempt, place) => {
     const before = attempts[place - 1];

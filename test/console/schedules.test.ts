@@ -101,6 +101,8 @@ describeInBrowser('schedules and what begins later', () => {
     const facts = page.getByRole('complementary', { name: 'Inspector' });
     for (const text of ['It begins at', 'May begin', 'Begins by']) await facts.getByText(text).waitFor();
     expect(await page.locator('.segment-later.segment-open').count()).toBe(1);
+    expect(await page.locator('.timeline-row .segment').count()).toBe(1);
+    expect(await facts.getByText('queued').count()).toBe(0);
     await expectAccessible(page);
     await client.cancel('later-call');
     await page.locator('.request-facts').getByText('begins at').waitFor({ state: 'hidden' });

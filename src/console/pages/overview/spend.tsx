@@ -43,16 +43,18 @@ const MICROS = 1_000_000;
 function Budget({ budget, currency }: { budget: ListedBudget; currency: string }) {
   const { name, tokens, money, models, breaches } = budget;
   const whole: Spent = { name, tokens: tokens.used, money: money.used, limits: { tokens, money } };
-  const rows = [whole, ...models.slice(0, MOST_MODELS)];
+  // Of a budget of one alias its only line says it all.
+  const others = models.filter((model) => models.length > 1 || model.name !== budget.alias);
+  const rows = [whole, ...others.slice(0, MOST_MODELS)];
   const noteOf = (row: Spent) => {
     if (row !== whole) return null;
     const note = [
       budget.tenant === undefined ? '' : `tenant ${budget.tenant}`,
       budget.key === undefined ? '' : `key ${budget.key}`,
-      breaches === 0 ? '' : `${countText(breaches)} held back`,
+      breaches === 0 ? '' : breachWords(budget),
     ].filter((text) => text !== '');
     return note.length === 0 ? null : (
-      <span className={usedUp(budget) ? 'overview-error' : 'muted'}>
+      <span className={usedUp(budget) ? 'overview-error' : breaches > 0 ? 'overview-wait' : 'muted'}>
         <Text>{note.join(' · ')}</Text>
       </span>
     );
@@ -66,6 +68,12 @@ function Budget({ budget, currency }: { budget: ListedBudget; currency: string }
       noteOf={noteOf}
     />
   );
+}
+
+/** How many calls it had no room for, and what followed. */
+function breachWords({ breaches, on_breach: what, cheaper }: ListedBudget): string {
+  const calls = `${countText(breaches)} held back`;
+  return what === 'cheaper' && cheaper !== undefined ? `${calls}, answered by ${cheaper}` : calls;
 }
 
 function columnsIn(currency: string): readonly Column<Spent>[] {

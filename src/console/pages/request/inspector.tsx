@@ -241,7 +241,7 @@ function timesOf({ waits, attempts }: TimelineDirective, readAt: string): (reado
     ...waits.map((wait) => ({
       from: wait.from,
       name: waitWord(wait),
-      text: `${lasted(wait.from, wait.until ?? (wait.open ? readAt : null))}${wait.open ? ' so far' : ''}`,
+      text: `${lasted(wait.from, wait.open ? readAt : wait.until)}${wait.open ? ' so far' : ''}`,
     })),
     ...attempts.map(({ n, claimed_at: from, ended_at: until, outcome, reason }) => ({
       from,

@@ -5,7 +5,6 @@ import type { Firing, ScheduleView } from '../../../contract/schedule.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
-import { durationText } from '../../data/shown.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Json } from '../../parts/code.tsx';
@@ -15,7 +14,7 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { Text } from '../../parts/text.tsx';
 import { Outcome } from './outcome.tsx';
 import { type ScheduleAct, ScheduleDialog } from './schedule-dialog.tsx';
-import { countWords, whenWords } from './schedule-words.ts';
+import { countWords, lengthWords, whenWords } from './schedule-words.ts';
 
 const EVERY_MS = 2_000;
 const FIRST = 20;
@@ -78,7 +77,7 @@ function Whole({ schedule }: { schedule: ScheduleView }) {
           ['Next', <Instant key="next" at={next} />],
           ...(queued === null ? [] : [['Queued', <Instant key="queued" at={queued} />] as const]),
           ['Overlap', overlap.replaceAll('_', ' ')],
-          ['Catches up', durationText(catchUp)],
+          ['Catches up', lengthWords(catchUp)],
           ['Fires as', <Text key="as">{schedule.fires_as ?? 'nobody: no key was asked for'}</Text>],
           ['So far', countWords(schedule)],
         ]}

@@ -9,7 +9,7 @@ export function whenWords({ cron, time_zone: zone, every_ms: every, jitter_ms: j
 }
 
 /** Without parts that are zero: `6 h`, `90 s` as `1 m 30 s`. */
-function lengthWords(ms: number): string {
+export function lengthWords(ms: number): string {
   return durationText(ms)
     .replace(/\.0 s$/, ' s')
     .replace(/ 0 [hms]$/, '');
