@@ -10,6 +10,9 @@ const LONGEST_JITTER_MS = 3_600_000;
 const LONGEST_CATCH_UP_MS = 365 * 86_400_000;
 export const SHORTEST_EVERY_MS = 1_000;
 
+/** The requests of firings have ids of this form, and nobody else's. */
+export const FIRING_PREFIX = 'schedule.';
+
 /** Shorter than other ids: those of the requests begin with it. */
 export const scheduleIdSchema = z
   .string()
@@ -127,6 +130,8 @@ export const listedScheduleSchema = z.object({
   fires_as: z.string().nullable(),
   /** `by` null: nobody was asked for a key, or the service has paused it, as `note` says. */
   paused: z.object({ at: instantSchema, by: z.string().nullable(), note: z.string().nullable() }).nullable(),
+  /** An instant was refused for now, since when and why the last time: it is tried until `catch_up_ms` is over. */
+  waiting: z.object({ since: instantSchema, reason: z.string() }).nullable(),
   counts: z.object({ fired: count, triggered: count, skipped: count, failed: count, missed: count }),
   failures_in_a_row: count,
   last: firingSchema.nullable(),

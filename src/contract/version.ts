@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'bf03991574dec29b3d9b3752dc0f43c0067aba15553f0604179a227c4e2f0104';
+export const CONTRACT_SHA256 = '4453de1314666397a38242860364d042a30af03d01371c03f9903c7db749ce3a';

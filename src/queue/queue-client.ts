@@ -7,6 +7,7 @@ import {
   approvalQuerySchema,
 } from '../contract/approval-listing.ts';
 import type { BudgetListing } from '../contract/budget-listing.ts';
+import { withoutFiringIds } from './firing-request.ts';
 import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
@@ -74,6 +75,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   lists: RequestLists;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
+  /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
+  isFiring?: boolean | undefined;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
@@ -109,11 +112,10 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     await parts.runs.cancel(requestId, reason);
   }
 
-  const submissions = createSubmissionWait(parts, whole, tenant);
-  const runs = runsOf(parts.runs, tenant);
+  const senders = { ...createSubmissionWait(parts, whole, tenant), runs: runsOf(parts.runs, tenant) };
 
   return {
-    ...submissions,
+    ...(parts.isFiring === true ? senders : withoutFiringIds(senders)),
     ...readsOf(createRequestReader(parts, whole), scoped),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
@@ -126,8 +128,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
       return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
-    runs,
-    schedules: parts.schedules(tenant, { ...submissions, runs }),
+    schedules: parts.schedules(tenant, senders),
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>

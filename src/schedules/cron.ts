@@ -8,6 +8,9 @@ const EXPRESSION = /^[0-9A-Za-z*,/?#+ -]{1,128}$/;
 const MOST_CHANGES = 4;
 /** A change of the clock is not followed by another one so soon. */
 const BEFORE_CHANGE_MS = 4 * 3_600_000;
+/** A zone may skip a whole day, as Apia did. */
+const AROUND_GAP_MS = 26 * 3_600_000;
+const HOUR_MS = 3_600_000;
 /** Compiled ones are kept: each costs a millisecond. */
 const MOST_KEPT = 200;
 
@@ -33,22 +36,34 @@ const kept = new Map<string, CronTimes>();
 function compiled(expression: string, timeZone: string): CronTimes {
   if (!EXPRESSION.test(expression)) throw new Error('is not a cron expression of five or six fields');
   const cron = cronOf(expression, timeZone);
+  const onWall = cronOf(expression, 'UTC');
   const wall = wallClock(timeZone);
-  const fields = expression.trim().split(/ +/);
-  // In every hour, or each nth one, an hour that comes twice is two hours.
-  const isEveryHour = fields.at(-4)?.startsWith('*') === true;
+  const hours = expression.trim().split(/ +/).at(-4) ?? '';
   return {
     next(after) {
-      let from = after;
-      for (let left = MOST_CHANGES; left > 0; left -= 1) {
-        const at = cron.nextRun(new Date(from))?.getTime() ?? null;
-        const repeatedUntil = at === null || isEveryHour ? null : endOfRepetition(wall, at);
-        if (at === null || repeatedUntil === null) return at;
-        from = repeatedUntil - 1;
-      }
-      return null;
+      // By the wall alone: what lies in a gap of the clock is known to this one only.
+      const shown = onWall.nextRun(new Date(wall(after)))?.getTime() ?? null;
+      if (shown === null) return null;
+      const gap = gapAround(wall, shown);
+      // Of every hour, one that is skipped whole is none: the next one has its own instants.
+      const isLost = gap !== null && (hours !== '*' || gap.lengthMs % HOUR_MS !== 0);
+      // In every hour, or each nth one, an hour that comes twice is two hours.
+      const at = nextOnce(cron, after, hours.startsWith('*') ? null : wall);
+      return isLost ? Math.min(at ?? Infinity, gap.endsAt) : at;
     },
   };
+}
+
+/** `wall`: of what it shows twice the first counts; null: both do. */
+function nextOnce(cron: Cron, after: number, wall: WallClock | null): number | null {
+  let from = after;
+  for (let left = MOST_CHANGES; left > 0; left -= 1) {
+    const at = cron.nextRun(new Date(from))?.getTime() ?? null;
+    const repeatedUntil = at === null || wall === null ? null : endOfRepetition(wall, at);
+    if (at === null || repeatedUntil === null) return at;
+    from = repeatedUntil - 1;
+  }
+  return null;
 }
 
 function cronOf(expression: string, timezone: string): Cron {
@@ -64,18 +79,34 @@ type WallClock = (at: number) => number;
 
 /** Where the clock on the wall was set back and shows `at` once more: when it shows something new. null: it has not shown it before. */
 function endOfRepetition(wall: WallClock, at: number): number | null {
-  const offset = wall(at) - at;
   const before = at - BEFORE_CHANGE_MS;
-  const setBackMs = wall(before) - before - offset;
+  const setBackMs = wall(before) - before - (wall(at) - at);
   if (setBackMs <= 0) return null;
-  let [earlier, changed] = [before, at];
-  while (changed - earlier > 1_000) {
-    const middle = earlier + Math.floor((changed - earlier) / 2_000) * 1_000;
-    if (wall(middle) - middle === offset) changed = middle;
+  const until = changeBetween(wall, before, at) + setBackMs;
+  return at < until ? until : null;
+}
+
+/** Where the clock on the wall is set forward and never shows `shown`: when it is, and by how much. null: it shows it. */
+function gapAround(wall: WallClock, shown: number): { endsAt: number; lengthMs: number } | null {
+  const near = shown - (wall(shown) - shown);
+  const [earlier, later] = [near - AROUND_GAP_MS, near + AROUND_GAP_MS];
+  const [before, after] = [wall(earlier) - earlier, wall(later) - later];
+  if (after <= before) return null;
+  const endsAt = changeBetween(wall, earlier, later);
+  const isSkipped = shown - before >= endsAt && shown - after < endsAt;
+  return isSkipped ? { endsAt, lengthMs: after - before } : null;
+}
+
+/** The first second at which the clock on the wall goes as it does at `later`, of two between which it is changed once. */
+function changeBetween(wall: WallClock, from: number, to: number): number {
+  const offset = wall(to) - to;
+  let [earlier, later] = [from, to];
+  while (later - earlier > 1_000) {
+    const middle = earlier + Math.floor((later - earlier) / 2_000) * 1_000;
+    if (wall(middle) - middle === offset) later = middle;
     else earlier = middle;
   }
-  const until = changed + setBackMs;
-  return at < until ? until : null;
+  return later;
 }
 
 function wallClock(timeZone: string): WallClock {

@@ -3,8 +3,9 @@
 import { scopedId, tenantOf } from '../contract/tenant.ts';
 import { asError, createLoop, type Startable } from '../lifecycle.ts';
 import { following, nextStep, type Step } from './decision.ts';
-import { asRead, createFire, createSettle, type FiringParts, type Given, type Taken } from './firing.ts';
-import { instantField, type Schedule } from './schedule-record.ts';
+import { createFire, createSettle, type FiringParts, type Given, type Taken } from './firing.ts';
+import { asRead, instantField, type Schedule } from './schedule-record.ts';
+import { openOf } from './sending.ts';
 import { requestOf } from './template.ts';
 
 export interface FiringLoopParts extends FiringParts {
@@ -43,7 +44,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
       const schedule = await store.read(id);
       if (schedule === null) return void (await store.remove({ id, made: '' }));
       const now = taken.clock();
-      const open = await openOf(schedule);
+      const open = await openNow(schedule);
       const step = nextStep(schedule, { now, open, catchUpMs: catchUpOf(schedule) });
       if (!(await take(schedule, step, { now, open, taken }))) return;
     }
@@ -51,11 +52,9 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
     await store.change({ id, made: (await store.read(id))?.made ?? '' }, { lookAt: taken.clock() });
   }
 
-  /** A request that has been forgotten is not open. */
-  async function openOf({ id, requests, spec, queuedAt }: Schedule): Promise<string[]> {
-    if (spec.overlap === 'allow' && queuedAt === null) return [];
-    const found = await Promise.all(requests.map(async (each) => statusIn(tenantOf(id), each)));
-    return requests.filter((_, at) => found[at] === 'open');
+  async function openNow(schedule: Schedule): Promise<string[]> {
+    if (schedule.spec.overlap === 'allow' && schedule.queuedAt === null) return [];
+    return openOf(schedule, parts.statusOf);
   }
 
   const statusIn = async (tenant: string, requestId: string) => parts.statusOf(scopedId(tenant, requestId));
@@ -86,7 +85,9 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
       case 'lose': {
         const requestId = requestOf(schedule, step.instant.at);
         const wasSent = (await statusIn(tenantOf(schedule.id), requestId)) !== 'none';
-        const facts = wasSent ? FIRED_BEFORE(requestId) : { outcome: 'missed' as const, reason: LOST };
+        const facts = wasSent
+          ? FIRED_BEFORE(requestId)
+          : { outcome: 'missed' as const, reason: lost(schedule) };
         return settle(schedule, step.instant, given, facts);
       }
       case 'miss':
@@ -113,5 +114,8 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
 }
 
 const NOBODY = 'nobody was there to fire it within catch_up_ms';
-const LOST = 'it was refused, or the process that fired it died, and catch_up_ms is over';
+const lost = ({ waiting }: Schedule): string =>
+  waiting === null
+    ? 'the process that fired it died, and catch_up_ms is over'
+    : `refused until catch_up_ms was over: ${waiting.reason}`;
 const FIRED_BEFORE = (requestId: string) => ({ outcome: 'fired' as const, requestId });

@@ -1,16 +1,17 @@
 // Fires one instant of a schedule, and records what became of it.
 // Must never submit before the instant is marked as being fired, nor forget it before its outcome is recorded.
-import { DirectiveRefused, type Problem } from '../contract/problem.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { FiringOutcome } from '../contract/schedule.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import { scopedId, tenantOf } from '../contract/tenant.ts';
 import { following, type Instant, type Step } from './decision.ts';
 import type { Missed } from './instants.ts';
-import { instantField, type Schedule, type ScheduleOwner } from './schedule-record.ts';
+import { asRead, instantField, NOT_BEGUN, type Schedule, type ScheduleOwner } from './schedule-record.ts';
 import type { ScheduleChange, ScheduleStore } from './schedule-store.ts';
 import { type FiringFacts, firingOf, templateOf } from './schedule-view.ts';
 import { sent, withRequest } from './sending.ts';
 import { requestOf, submittedAs, type Template } from './template.ts';
+import { createUnfired } from './unfired.ts';
 
 export interface FiringParts {
   readonly store: ScheduleStore;
@@ -69,8 +70,7 @@ export function createSettle({ store, onFiring }: Pick<FiringParts, 'store' | 'o
       entry: firingOf({ ...facts, scheduledAt: instant.at, at: now }),
       add: { [outcome]: count, ...(outcome === 'failed' ? { failing: 1 } : {}) },
       set: {
-        firing: '',
-        begun_at: '',
+        ...NOT_BEGUN,
         requests,
         next_at: instantField(next.nextAt),
         queued: instantField(next.queuedAt),
@@ -93,88 +93,74 @@ export type Fire = (
 
 export function createFire(parts: FiringParts, settle: Settle): Fire {
   const { store } = parts;
+  const { halt, refused } = createUnfired(parts, settle);
 
   async function fire(
     schedule: Schedule,
     { instant, cancels }: Extract<Step, { kind: 'fire' }>,
     given: Given,
   ): Promise<boolean> {
-    const { owner, id } = schedule;
-    const tenant = tenantOf(id);
-    const begun = schedule.firingAt === null ? await begin(schedule, instant, given) : schedule;
+    const requestId = requestOf(schedule, instant.at);
+    const wasMarked = schedule.firingAt !== null;
+    if (wasMarked && (await wasSent(schedule, requestId)))
+      return settle(schedule, instant, given, { outcome: 'fired', requestId });
+    const no = await refusal(schedule);
+    if (no !== null) return halt(schedule, instant, given, no);
+    const begun = wasMarked ? schedule : await begin(schedule, instant, given);
     if (begun === null) return true;
+    let isPaid = begun.paidAt === instant.at;
     try {
-      if (owner !== null) await parts.spend(owner, tenant, templateOf(schedule).directives?.length ?? 1);
-      const client = parts.clientOf(tenant);
+      if (!isPaid) await pay(begun);
+      isPaid = true;
+      const client = parts.clientOf(tenantOf(schedule.id));
       for (const each of cancels) await client.cancel(each, undefined, { reason: REPLACED }).catch(ifRefused);
-      const requestId = requestOf(schedule, instant.at);
       // A process that was stopped meanwhile must not submit what another one has long recorded.
       if (given.taken.isOver()) return false;
-      const send = async (): Promise<unknown> => sent(client, submittedAs(schedule, requestId));
-      await (owner === null || parts.onBehalf === undefined ? send() : parts.onBehalf(owner, tenant, send));
+      await send(client, schedule, requestId);
       return await settle(begun, instant, given, { outcome: 'fired', requestId });
     } catch (error) {
       if (!(error instanceof DirectiveRefused)) throw error;
-      return refused(begun, instant, given, error.problem);
+      return refused(begun, { instant, isPaid }, given, error.problem);
     }
+  }
+
+  /** Why it may not fire now, whatever it might when the instant was marked. */
+  async function refusal(schedule: Schedule): Promise<string | null> {
+    const { owner, id, fault } = schedule;
+    if (fault !== null || owner === null) return fault;
+    return parts.forbidden(owner, tenantOf(id), templateOf(schedule));
+  }
+
+  async function pay(schedule: Schedule): Promise<void> {
+    const { owner, id } = schedule;
+    if (owner !== null) await parts.spend(owner, tenantOf(id), templateOf(schedule).directives?.length ?? 1);
+  }
+
+  async function send(client: Sender, schedule: Schedule, requestId: string): Promise<void> {
+    const { owner, id } = schedule;
+    const work = async (): Promise<unknown> => sent(client, submittedAs(schedule, requestId));
+    await (owner === null || parts.onBehalf === undefined
+      ? work()
+      : parts.onBehalf(owner, tenantOf(id), work));
   }
 
   /** Marks the instant: from here on whoever looks fires it. null: somebody has changed the schedule, or it is paused now. */
   async function begin(schedule: Schedule, instant: Instant, given: Given): Promise<Schedule | null> {
-    const { owner, id } = schedule;
-    const no = owner === null ? null : await parts.forbidden(owner, tenantOf(id), templateOf(schedule));
-    if (no !== null) {
-      await stop(schedule, instant, given.now, no);
-      return null;
-    }
     const set = { firing: String(instant.at), begun_at: String(given.now) };
     const verdict = await store.change(schedule, { over: asRead(schedule), set });
     return verdict === 'done' ? { ...schedule, firingAt: instant.at, begunAt: given.now } : null;
   }
 
-  /** It fires no more until somebody resumes it, who answers for it then. */
-  async function stop(schedule: Schedule, { at }: Instant, now: number, note: string): Promise<void> {
-    const paused = JSON.stringify({ at: new Date(now).toISOString(), by: null, note });
-    const entry = firingOf({ scheduledAt: at, at: now, outcome: 'failed', reason: note });
-    const add = { failed: 1, failing: 1 };
-    const over = asRead(schedule);
-    const verdict = await store.change(schedule, { over, set: { paused }, lookAt: 'never', entry, add });
-    if (verdict === 'done') parts.onFiring('failed', 1);
-  }
-
-  async function refused(
-    schedule: Schedule,
-    instant: Instant,
-    given: Given,
-    { code, detail, title, status }: Problem,
-  ): Promise<boolean> {
-    const reason = `${code}: ${detail ?? title}`;
-    if (status !== 429) return settle(schedule, instant, given, { outcome: 'failed', reason });
-    // There may be room soon; until then the instant stays marked, and is missed in the end.
-    const over = { firing: instantField(schedule.firingAt) };
-    await store.change(schedule, { over, lookAt: given.taken.clock() + TRY_AGAIN_MS });
-    return false;
+  async function wasSent({ id }: Schedule, requestId: string): Promise<boolean> {
+    return (await parts.statusOf(scopedId(tenantOf(id), requestId))) !== 'none';
   }
 
   return fire;
 }
 
-/** When what was refused for now is tried again. */
-const TRY_AGAIN_MS = 5_000;
+type Sender = Pick<DirectiveClient, 'submit' | 'runs'>;
 
 const REPLACED = 'the next instant of its schedule is fired';
-/** What must be as it was when the next step was decided. */
-export function asRead({ nextAt, queuedAt, firingAt, paused, requests }: Schedule): Record<string, string> {
-  return {
-    next_at: instantField(nextAt),
-    queued: instantField(queuedAt),
-    firing: instantField(firingAt),
-    requests: JSON.stringify(requests),
-    // What is being fired is fired, though it was paused since.
-    ...(firingAt === null ? { paused: paused === null ? '' : JSON.stringify(paused) } : {}),
-  };
-}
-
 /** What is not there any more need not be cancelled. */
 function ifRefused(error: unknown): void {
   if (!(error instanceof DirectiveRefused)) throw error;

@@ -37,6 +37,7 @@ export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: M
   const hazard = findJsonHazard(body);
   if (hazard !== null) throw refusedAt('invalid_body', [hazard]);
   const parsed = readInput(createScheduleBodySchema, body, 'invalid_body');
+  if (TRIGGER_NAME.test(parsed.id)) throw refusedAt('invalid_body', [{ path: 'id', message: NO_TRIGGER }]);
   const template = readTemplate(parsed, parsing);
   checkTiming(parsed);
   const spec = specOf(parsed, template, { now, closedMs: closedMs(tenant) });
@@ -44,6 +45,10 @@ export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: M
   if (nextAt === null) throw refusedAt('invalid_body', [neverFires(parsed)]);
   return { id: scopedId(tenant, parsed.id), digest: contentDigest(parsed), spec, nextAt };
 }
+
+/** The ids of what it fires would be those of what somebody triggers of another one. */
+const TRIGGER_NAME = /\.trigger(?:\.|$)/;
+const NO_TRIGGER = 'must not have ".trigger" as a part';
 
 /** Throws the refusal. */
 function checkTiming({ cron, time_zone: zone = 'UTC' }: ParsedSchedule): void {

@@ -42,6 +42,11 @@ const pausedSchema = z.object({ at: instantSchema, by: z.string().nullable(), no
 
 export type Paused = z.infer<typeof pausedSchema>;
 
+const waitingSchema = z.object({ since: instantSchema, reason: z.string() });
+
+/** An instant was refused for now. */
+export type Waiting = z.infer<typeof waitingSchema>;
+
 export interface Schedule {
   /** With its tenant. */
   readonly id: string;
@@ -49,6 +54,8 @@ export interface Schedule {
   readonly made: string;
   readonly spec: ScheduleSpec;
   readonly owner: ScheduleOwner | null;
+  /** Why it fires nothing: this version cannot read with whose rights it would; null: it can. */
+  readonly fault: string | null;
   /** The next instant, milliseconds since the epoch; null: none follows. Computed once, for machines know different rules of time. */
   readonly nextAt: number | null;
   /** The instant that waits for the end of the one before. */
@@ -56,7 +63,13 @@ export interface Schedule {
   /** The instant that is being fired, and since when. */
   readonly firingAt: number | null;
   readonly begunAt: number;
+  /** Why `firingAt` was not fired yet. */
+  readonly waiting: Waiting | null;
+  /** The instant that the budget of the owner has paid for. */
+  readonly paidAt: number | null;
   readonly paused: Paused | null;
+  /** As it is written, also by a version that writes more. */
+  readonly pausedText: string;
   /** Requests that may be open, as the tenant knows them, newest first. */
   readonly requests: readonly string[];
   readonly endedAt: number | null;
@@ -70,28 +83,47 @@ export type ScheduleFields = Readonly<Record<string, string>>;
 export function readSchedule(id: string, fields: ScheduleFields): Schedule | null {
   const spec = specSchema.safeParse(parsed(fields['spec']));
   if (!spec.success) return null;
+  const owner = ownerSchema.nullable().safeParse(parsed(fields['owner']));
   return {
     id,
     made: fields['made'] ?? '',
     spec: spec.data,
-    owner: ownerSchema.nullable().catch(null).parse(parsed(fields['owner'])),
+    owner: owner.success ? owner.data : null,
+    fault: owner.success ? null : UNREADABLE_OWNER,
     nextAt: instantOf(fields['next_at']),
     queuedAt: instantOf(fields['queued']),
     firingAt: instantOf(fields['firing']),
     begunAt: Number(fields['begun_at'] ?? 0),
-    paused: pausedSchema.nullable().catch(null).parse(parsed(fields['paused'])),
+    waiting: waitingSchema.nullable().catch(null).parse(parsed(fields['waiting'])),
+    paidAt: instantOf(fields['paid']),
+    paused: pausedSchema.nullable().catch(UNREADABLE_PAUSE).parse(parsed(fields['paused'])),
+    pausedText: fields['paused'] ?? '',
     requests: z.array(z.string()).catch([]).parse(parsed(fields['requests'])),
     endedAt: instantOf(fields['ended_at']),
     failing: countOf(fields['failing']),
-    counts: {
-      fired: countOf(fields['fired']),
-      triggered: countOf(fields['triggered']),
-      skipped: countOf(fields['skipped']),
-      failed: countOf(fields['failed']),
-      missed: countOf(fields['missed']),
-    },
+    counts: countsOf(fields),
   };
 }
+
+function countsOf(fields: ScheduleFields): Schedule['counts'] {
+  return {
+    fired: countOf(fields['fired']),
+    triggered: countOf(fields['triggered']),
+    skipped: countOf(fields['skipped']),
+    failed: countOf(fields['failed']),
+    missed: countOf(fields['missed']),
+  };
+}
+
+const UNREADABLE_OWNER =
+  'Another version has written with whose rights it fires, and this one cannot read it: resume it with yours.';
+
+/** Somebody has paused it, whoever that was. */
+const UNREADABLE_PAUSE: Paused = {
+  at: '1970-01-01T00:00:00.000Z',
+  by: null,
+  note: 'Another version has written who paused it, and this one cannot read it.',
+};
 
 export function timingOf({ spec }: Pick<Schedule, 'spec'>): Timing {
   return {
@@ -132,4 +164,25 @@ function parsed(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** No instant is being fired. */
+export const NOT_BEGUN = { firing: '', begun_at: '', waiting: '', paid: '' };
+
+/** What must be as it was when the next step was decided. */
+export function asRead({
+  nextAt,
+  queuedAt,
+  firingAt,
+  pausedText,
+  requests,
+}: Schedule): Record<string, string> {
+  return {
+    next_at: instantField(nextAt),
+    queued: instantField(queuedAt),
+    firing: instantField(firingAt),
+    requests: JSON.stringify(requests),
+    // What is being fired is fired, though it was paused since.
+    ...(firingAt === null ? { paused: pausedText } : {}),
+  };
 }

@@ -23,7 +23,7 @@ import { instantField, type Schedule, type ScheduleOwner, timingOf } from './sch
 import { MOST_HISTORY, MOST_SCHEDULES, type ScheduleChange, type ScheduleStore } from './schedule-store.ts';
 import { firingOf, listedSchedule, scheduleView } from './schedule-view.ts';
 import { submittedAs, triggeredRequestOf } from './template.ts';
-import { sent, withRequest } from './sending.ts';
+import { MOST_OPEN, openOf, sent, withRequest } from './sending.ts';
 
 export interface ScheduleServiceParts {
   readonly store: ScheduleStore;
@@ -32,6 +32,8 @@ export interface ScheduleServiceParts {
   readonly parsing: ParseOptions;
   /** How long a closed request of the tenant stays readable, milliseconds. */
   closedMs(tenant: string): number;
+  /** What the journal holds under the scoped id of a request. */
+  statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
   /** With whose rights it fires: those of whoever calls; null: nobody was asked for a key. */
   owner(): ScheduleOwner | null;
   /** Throws `DirectiveRefused` (`service_full`). */
@@ -130,28 +132,37 @@ async function list(store: ScheduleStore, tenant: string, query: unknown): Promi
 
 /** The request of a key is submitted once; its entry is written once, as long as the history has it. */
 async function trigger(
-  { store, now }: Pick<ScheduleServiceParts, 'store' | 'now'>,
+  { store, now, statusOf }: Pick<ScheduleServiceParts, 'store' | 'now' | 'statusOf'>,
   schedule: Schedule,
   body: unknown,
   client: Firers,
 ): Promise<Firing> {
   const { key = randomUUID() } = readInput(triggerScheduleBodySchema, body, 'invalid_body');
   const requestId = triggeredRequestOf(schedule, key);
+  const recorded = async (): Promise<Firing | undefined> =>
+    (await store.history(schedule.id, MOST_HISTORY)).find((each) => each.request_id === requestId);
+  if (schedule.spec.overlap !== 'allow' && (await recorded()) === undefined)
+    requireFew(await openOf(schedule, statusOf), requestId);
   const isRepeat = await sent(client, submittedAs(schedule, requestId));
   const at = await now();
   const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId });
-  const known = (await store.history(schedule.id, MOST_HISTORY)).find(
-    (each) => each.request_id === requestId,
-  );
-  if (known !== undefined && isRepeat) return known;
+  const known = isRepeat ? await recorded() : undefined;
+  if (known !== undefined) return known;
   for (let left = MOST_DECISIONS; left > 0; left -= 1) {
     const current = await store.read(schedule.id);
     if (current === null || current.made !== schedule.made) break;
     const over = { requests: JSON.stringify(current.requests) };
-    const set = { requests: withRequest(current.requests, requestId) };
+    const set = { requests: withRequest(await openOf(current, statusOf), requestId) };
     if ((await store.change(current, { over, entry, add: { triggered: 1 }, set })) !== 'changed') break;
   }
   return entry;
+}
+
+/** One that is forgotten while it is open would not be in the way of the next instant. Throws the refusal. */
+function requireFew(open: readonly string[], requestId: string): void {
+  if (open.length < MOST_OPEN || open.includes(requestId)) return;
+  const detail = `${open.length} requests of the schedule are open, as ${open[0]}: cancel some, or wait for their ends.`;
+  throw new DirectiveRefused(problem('lane_full', { detail }));
 }
 
 function pausing(
@@ -166,7 +177,7 @@ function pausing(
 
 function resuming(schedule: Schedule, now: number, owner: ScheduleOwner | null): ScheduleChange | null {
   if (schedule.paused === null) return null;
-  const over = { paused: JSON.stringify(schedule.paused), firing: instantField(schedule.firingAt) };
+  const over = { paused: schedule.pausedText, firing: instantField(schedule.firingAt) };
   const set = { paused: '', owner: JSON.stringify(owner), failing: '0' };
   // What is being fired goes on from there itself.
   if (schedule.firingAt !== null) return { over, set, lookAt: now };

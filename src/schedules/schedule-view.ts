@@ -26,6 +26,7 @@ export function listedSchedule(schedule: Schedule, last: Firing | undefined): Li
     created_at,
     fires_as: owner?.name ?? null,
     paused,
+    waiting: schedule.waiting,
     counts,
     failures_in_a_row: failing,
     last: last ?? null,
@@ -56,7 +57,7 @@ export interface FiringFacts {
 }
 
 /** Reasons name what others have written: a tool, an agent. */
-const LONGEST_REASON = 400;
+export const LONGEST_REASON = 400;
 
 export function firingOf(facts: FiringFacts): Firing {
   const { scheduledAt, at, outcome, reason = null, requestId = null, missed } = facts;

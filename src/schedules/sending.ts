@@ -1,10 +1,24 @@
 // Sends what a firing submits, and keeps which requests of a schedule may be open.
 // Must never send a thing under another id than the firing's.
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import { scopedId, tenantOf } from '../contract/tenant.ts';
+import type { Schedule } from './schedule-record.ts';
 import type { Submitted } from './template.ts';
 
-/** Of requests that may be open; what ends leaves the list at the next firing. */
-const MOST_REQUESTS = 16;
+/** Of what is open nothing more is triggered. */
+export const MOST_OPEN = 16;
+/** Of requests that may be open: room for those that are triggered at once, and for what `cancel_running` has not ended yet. */
+const MOST_REQUESTS = 2 * MOST_OPEN;
+
+/** Those of its requests that have not ended. One that has been forgotten is not open. */
+export async function openOf(
+  { id, requests }: Pick<Schedule, 'id' | 'requests'>,
+  statusOf: (requestId: string) => Promise<'open' | 'closed' | 'none'>,
+): Promise<string[]> {
+  const tenant = tenantOf(id);
+  const found = await Promise.all(requests.map(async (each) => statusOf(scopedId(tenant, each))));
+  return requests.filter((_, at) => found[at] === 'open');
+}
 
 /** Throws the refusal. Returns whether it was there before; of a run that is not known. */
 export async function sent(

@@ -4,7 +4,7 @@ import { type ParseOptions, parseSubmission, type SubmittedDirective } from '../
 import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { startRunBodySchema, type SubmittedRun } from '../contract/run.ts';
-import type { ParsedSchedule, ScheduleView } from '../contract/schedule.ts';
+import { FIRING_PREFIX, type ParsedSchedule, type ScheduleView } from '../contract/schedule.ts';
 import { ownId } from '../contract/tenant.ts';
 import { instantName } from './instants.ts';
 import type { Schedule } from './schedule-record.ts';
@@ -56,11 +56,11 @@ function refused(path: string, message: string) {
 
 /** As the tenant knows it. The name of an instant is of the schedule alone, so that a repeat finds what is there. */
 export function requestOf({ id }: Pick<Schedule, 'id'>, instant: number): string {
-  return `schedule.${ownId(id)}.${instantName(instant)}`;
+  return `${FIRING_PREFIX}${ownId(id)}.${instantName(instant)}`;
 }
 
 export function triggeredRequestOf({ id }: Pick<Schedule, 'id'>, key: string): string {
-  return `schedule.${ownId(id)}.trigger.${key}`;
+  return `${FIRING_PREFIX}${ownId(id)}.trigger.${key}`;
 }
 
 export type Submitted =

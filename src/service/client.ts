@@ -55,6 +55,8 @@ export interface ClientOptions {
   charge?: ((count: number) => Promise<void>) | undefined;
   /** With whose rights the schedules fire that are made now. Default: nobody is asked for a key. */
   owner?: (() => ScheduleOwner | null) | undefined;
+  /** As in `QueueClientParts`. */
+  isFiring?: boolean;
   /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
@@ -108,6 +110,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     runs: runsOf(store, capacity, options),
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
+    isFiring: options.isFiring,
     close: async () => {
       subscriber.close();
       await schemas.stop();

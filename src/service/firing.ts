@@ -19,7 +19,7 @@ export async function scheduleLagMs({ connection, keys, queue }: Store, now: num
 export function firingLoopOf(store: Store, options: ClientOptions): FiringLoop {
   const { connection, keys, queue, limitsOf, retentionMs, records, reports } = store;
   // The loop waits for no end, so nothing is listened to on this connection.
-  const { clientOf, client } = createClient(store, connection, options);
+  const { clientOf, client } = createClient(store, connection, { ...options, isFiring: true });
   const access = createKeyRecords(connection, keys, queue.confirm);
   const spend = createKeyBudget(connection, keys, limitsOf);
   const loop = createFiringLoop({

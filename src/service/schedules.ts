@@ -17,7 +17,7 @@ export interface SchedulesOptions extends Required<ParseOptions> {
 }
 
 export function schedulesOf(
-  { connection, keys, queue, limitsOf, retentionMs }: Store,
+  { connection, keys, queue, limitsOf, retentionMs, records }: Store,
   { requireMemory }: Pick<Capacity, 'requireMemory'>,
   { owner = () => null, maxDirectives, customTypes }: SchedulesOptions,
 ): SchedulesOf {
@@ -26,6 +26,7 @@ export function schedulesOf(
     now: redisClock(connection),
     parsing: { maxDirectives, customTypes },
     closedMs: (tenant) => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs),
+    statusOf: async (requestId) => (await records.journal.head(requestId))?.status ?? 'none',
     owner,
     requireMemory,
   });

@@ -136,14 +136,14 @@ export async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     'SKIPPED',
     'FAILED',
     'MISSED',
-    'LAST, OR WHY PAUSED',
+    'LAST, OR WHY IT WAITS OR IS PAUSED',
   ];
   for (const line of table([head, ...schedules.map(row)])) terminal.out(line);
   return EXIT.done;
 }
 
 function row(schedule: ListedSchedule): string[] {
-  const { counts, last, paused } = schedule;
+  const { counts, last, paused, waiting } = schedule;
   const lastText = last === null ? '-' : firingText(last);
   return [
     schedule.id,
@@ -151,7 +151,7 @@ function row(schedule: ListedSchedule): string[] {
     oneLine(whenText(schedule), 80),
     schedule.next_at === null ? '-' : instantText(schedule.next_at),
     ...[counts.fired, counts.skipped, counts.failed, counts.missed].map(String),
-    oneLine(paused?.note ?? lastText, 120),
+    oneLine(paused?.note ?? waiting?.reason ?? lastText, 120),
   ];
 }
 
@@ -177,6 +177,7 @@ function printSchedule({ terminal }: Schedules, shown: ScheduleView): void {
     ['when', oneLine(whenText(shown), 160)],
     ['next', next],
     ...(paused === null ? [] : [['paused', oneLine(pauseText(paused), 300)]]),
+    ...(shown.waiting ? [['waits', oneLine(waitText(shown.waiting), 400)]] : []),
     ['overlap', overlap],
     ['submits', oneLine(JSON.stringify(template), 200)],
     ...(shown.fires_as === null ? [] : [['fires as', oneLine(shown.fires_as, 80)]]),
@@ -186,6 +187,10 @@ function printSchedule({ terminal }: Schedules, shown: ScheduleView): void {
   terminal.out('');
   const head = ['INSTANT (UTC)', 'OUTCOME', 'REQUEST', 'REASON'];
   for (const line of table([head, ...shown.history.map(firingRow)])) terminal.out(line);
+}
+
+function waitText({ since, reason }: NonNullable<ScheduleView['waiting']>): string {
+  return `since ${instantText(since)} UTC, tried every 5 s: ${reason}`;
 }
 
 function pauseText({ at, by, note }: NonNullable<ScheduleView['paused']>): string {

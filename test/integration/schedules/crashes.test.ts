@@ -7,7 +7,12 @@ import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createFiringLoop, type FiringLoopParts } from '../../../src/schedules/firing-loop.ts';
 import { createScheduleStore } from '../../../src/schedules/schedule-store.ts';
 import { instantName } from '../../../src/schedules/instants.ts';
-import { createDirectClient } from '../../../src/service/direct-client.ts';
+import { emitToolError } from '../../../src/executors/emit-tool-error.ts';
+import { createRegistry } from '../../../src/executors/registry.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
+import { createPreparer } from '../../../src/queue/prepare.ts';
+import { createClient } from '../../../src/service/client.ts';
+import { testStore } from '../../support/store.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -36,11 +41,34 @@ function dying(at: number, moment: 'before' | 'after') {
   return { mortal, dead: dead.promise };
 }
 
+/** A client as the firing loop of a process has it. */
+function firingClient(prefix: string) {
+  const connection = connectRedis(redis.url, 'submit');
+  const store = testStore(connection, { prefix });
+  const { executeImmediately } = createRegistry([emitToolError]);
+  const { client } = createClient(store, connection, {
+    preparer: createPreparer(store.catalog, executeImmediately),
+    customTypes: new Map(),
+    argumentsBytes: 1_000_000,
+    requestBytes: DEFAULT_REQUEST_BYTES,
+    maxDirectives: 10,
+    maxQueuedIn: () => null,
+    maxOpen: null,
+    isFiring: true,
+  });
+  const close = async (): Promise<void> => {
+    await client.close();
+    await store.close();
+    await closeRedis(connection);
+  };
+  return { client, close };
+}
+
 async function scene(overlap: 'allow' | 'skip') {
   const prefix = `test-${randomUUID()}`;
   const keys = keySpace(prefix);
   const connection = connectRedis(redis.url, 'commands');
-  const client = await createDirectClient({ redisUrl: redis.url, prefix });
+  const { client, close: closeClient } = firingClient(prefix);
   const store = createScheduleStore(connection, keys, async () => null);
   await client.schedules.create({ id: 's', every_ms: SECOND, overlap, directives: [ENDS] });
   // Its last instants were over a while ago, and none follows.
@@ -65,7 +93,7 @@ async function scene(overlap: 'allow' | 'skip') {
     },
   };
   const close = async (): Promise<void> => {
-    await client.close();
+    await closeClient();
     await closeRedis(connection);
   };
   return { client, parts, first, makeDue, [Symbol.asyncDispose]: close };
