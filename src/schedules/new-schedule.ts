@@ -29,6 +29,7 @@ export interface FirstRecord {
   /** Of what the caller gave. */
   readonly digest: string;
   readonly spec: ScheduleSpec;
+  readonly template: Template;
   readonly nextAt: number;
 }
 
@@ -40,10 +41,10 @@ export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: M
   if (TRIGGER_NAME.test(parsed.id)) throw refusedAt('invalid_body', [{ path: 'id', message: NO_TRIGGER }]);
   const template = readTemplate(parsed, parsing);
   checkTiming(parsed);
-  const spec = specOf(parsed, template, { now, closedMs: closedMs(tenant) });
+  const spec = specOf(parsed, { now, closedMs: closedMs(tenant) });
   const nextAt = nextInstant(timingOf({ spec }), now);
   if (nextAt === null) throw refusedAt('invalid_body', [neverFires(parsed)]);
-  return { id: scopedId(tenant, parsed.id), digest: contentDigest(parsed), spec, nextAt };
+  return { id: scopedId(tenant, parsed.id), digest: contentDigest(parsed), spec, template, nextAt };
 }
 
 /** The ids of what it fires would be those of what somebody triggers of another one. */
@@ -64,11 +65,7 @@ function checkTiming({ cron, time_zone: zone = 'UTC' }: ParsedSchedule): void {
   }
 }
 
-function specOf(
-  parsed: ParsedSchedule,
-  template: Template,
-  { now, closedMs }: { now: number; closedMs: number },
-): ScheduleSpec {
+function specOf(parsed: ParsedSchedule, { now, closedMs }: { now: number; closedMs: number }): ScheduleSpec {
   const { cron = null, time_zone = null, every_ms = null, jitter_ms, overlap } = parsed;
   const { starts_at = null, ends_at = null, catch_up_ms } = parsed;
   if (catch_up_ms !== undefined && catch_up_ms >= closedMs)
@@ -82,7 +79,7 @@ function specOf(
     overlap,
     starts_at,
     ends_at,
-    ...template,
+    fires: parsed.run === undefined ? 'directives' : 'run',
     anchor_at: Math.ceil(anchor / 1_000) * 1_000,
     catch_up_ms: catch_up_ms ?? Math.min(DEFAULT_CATCH_UP_MS, Math.floor(closedMs / 2)),
     created_at: new Date(now).toISOString(),

@@ -31,11 +31,16 @@ const specSchema = z.object({
   overlap: z.enum(OVERLAPS),
   catch_up_ms: z.number(),
   created_at: instantSchema,
+  fires: z.enum(['directives', 'run']),
+});
+
+/** What it submits: in a field of its own, as most who look at a schedule need it not. */
+const templateSchema = z.object({
   directives: z.array(jsonObjectSchema).optional(),
   run: jsonObjectSchema.optional(),
 });
 
-/** What does not change after the creation. */
+/** What does not change after the creation, but for what it submits. */
 export type ScheduleSpec = z.infer<typeof specSchema>;
 
 const pausedSchema = z.object({ at: instantSchema, by: z.string().nullable(), note: z.string().nullable() });
@@ -47,7 +52,8 @@ const waitingSchema = z.object({ since: instantSchema, reason: z.string() });
 /** An instant was refused for now. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-export interface Schedule {
+/** Without what it submits. */
+export interface ScheduleHead {
   /** With its tenant. */
   readonly id: string;
   /** Tells it from another one that was made under the same id before. */
@@ -77,10 +83,43 @@ export interface Schedule {
   readonly counts: { fired: number; triggered: number; skipped: number; failed: number; missed: number };
 }
 
+export interface Schedule extends ScheduleHead {
+  readonly template: z.infer<typeof templateSchema>;
+}
+
 export type ScheduleFields = Readonly<Record<string, string>>;
 
 /** null: there is none, or this version cannot read it. */
 export function readSchedule(id: string, fields: ScheduleFields): Schedule | null {
+  const head = readHead(id, fields);
+  const template = templateSchema.safeParse(parsed(fields['template']));
+  return head === null || !template.success ? null : { ...head, template: template.data };
+}
+
+/** The fields of a head. */
+export const HEAD_FIELDS = [
+  'made',
+  'spec',
+  'owner',
+  'next_at',
+  'queued',
+  'firing',
+  'begun_at',
+  'waiting',
+  'paid',
+  'paused',
+  'requests',
+  'ended_at',
+  'failing',
+  'fired',
+  'triggered',
+  'skipped',
+  'failed',
+  'missed',
+] as const;
+
+/** null: there is none, or this version cannot read it. */
+export function readHead(id: string, fields: ScheduleFields): ScheduleHead | null {
   const spec = specSchema.safeParse(parsed(fields['spec']));
   if (!spec.success) return null;
   const owner = ownerSchema.nullable().safeParse(parsed(fields['owner']));

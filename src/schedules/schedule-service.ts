@@ -1,12 +1,14 @@
 // What callers do with schedules: make, list, pause, resume, trigger, delete them.
 // Must never fire an instant: the firing loop does; a trigger is a firing of its own.
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { ParseOptions } from '../contract/directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { readInput } from '../contract/read-input.ts';
 import {
   type Firing,
+  type ListedSchedule,
   pauseScheduleBodySchema,
   type ScheduleClient,
   scheduleIdSchema,
@@ -44,6 +46,7 @@ export interface ScheduleServiceParts {
 type Firers = Pick<DirectiveClient, 'submit' | 'runs'>;
 
 const DEFAULT_PAGE = 100;
+const READ_AT_ONCE = 50;
 /** Each is decided again because somebody has changed the schedule meanwhile. */
 const MOST_DECISIONS = 20;
 
@@ -73,12 +76,13 @@ export function createScheduleService(parts: ScheduleServiceParts) {
 
   async function create(tenant: string, body: unknown) {
     const now = await parts.now();
-    const { id, digest, spec, nextAt } = newSchedule(body, { ...parts, tenant, now });
+    const { id, digest, spec, template, nextAt } = newSchedule(body, { ...parts, tenant, now });
     await parts.requireMemory();
     const owner = JSON.stringify(parts.owner());
     const fields = {
       made: randomUUID(),
       spec: JSON.stringify(spec),
+      template: JSON.stringify(template),
       owner,
       next_at: String(nextAt),
       requests: '[]',
@@ -120,14 +124,21 @@ export function createScheduleService(parts: ScheduleServiceParts) {
 async function list(store: ScheduleStore, tenant: string, query: unknown): Promise<ScheduleListing> {
   const { after, limit = DEFAULT_PAGE } = readInput(scheduleQuerySchema, query, 'invalid_query');
   const ids = await store.ids(tenant, after, limit);
-  const schedules = await Promise.all(
-    ids.map(async (own) => {
-      const id = scopedId(tenant, own);
-      const [schedule, [last]] = await Promise.all([store.read(id), store.history(id, 1)]);
-      return schedule === null ? [] : [listedSchedule(schedule, last)];
-    }),
-  );
-  return { schedules: schedules.flat(), next: ids.length < limit ? null : (ids.at(-1) ?? null) };
+  const schedules: ListedSchedule[] = [];
+  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+    const some = ids.slice(from, from + READ_AT_ONCE);
+    schedules.push(
+      ...(await Promise.all(some.map(async (own) => listed(store, scopedId(tenant, own))))).flat(),
+    );
+    // Others have their turn between.
+    await setImmediate();
+  }
+  return { schedules, next: ids.length < limit ? null : (ids.at(-1) ?? null) };
+}
+
+async function listed(store: ScheduleStore, id: string): Promise<ListedSchedule[]> {
+  const [head, [last]] = await Promise.all([store.head(id), store.history(id, 1)]);
+  return head === null ? [] : [listedSchedule(head, last)];
 }
 
 /** The request of a key is submitted once; its entry is written once, as long as the history has it. */

@@ -5,7 +5,15 @@ import type { Firing } from '../contract/schedule.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { readHistory, readSchedule, type Schedule, type ScheduleFields } from './schedule-record.ts';
+import {
+  HEAD_FIELDS,
+  readHead,
+  readHistory,
+  readSchedule,
+  type Schedule,
+  type ScheduleFields,
+  type ScheduleHead,
+} from './schedule-record.ts';
 
 export const MOST_SCHEDULES = 1_000;
 export const MOST_HISTORY = 100;
@@ -54,6 +62,16 @@ export function createScheduleStore(connection: RedisConnection, keys: KeySpace,
     async read(id: string): Promise<Schedule | null> {
       const [record] = keys.schedule(id);
       return readSchedule(id, await connection.hgetall(record));
+    },
+    /** Without what it submits, which may be long. */
+    async head(id: string): Promise<ScheduleHead | null> {
+      const [record] = keys.schedule(id);
+      const values = await connection.hmget(record, ...HEAD_FIELDS);
+      const known = HEAD_FIELDS.flatMap((field, at) => {
+        const value = values[at];
+        return typeof value === 'string' ? [[field, value] as const] : [];
+      });
+      return readHead(id, Object.fromEntries(known));
     },
     async history(id: string, most: number): Promise<Firing[]> {
       const [, history] = keys.schedule(id);

@@ -3,9 +3,9 @@
 import { requestLinks } from '../contract/api-path.ts';
 import type { Firing, ListedSchedule, ScheduleView } from '../contract/schedule.ts';
 import { ownId } from '../contract/tenant.ts';
-import type { Schedule } from './schedule-record.ts';
+import type { Schedule, ScheduleHead } from './schedule-record.ts';
 
-export function listedSchedule(schedule: Schedule, last: Firing | undefined): ListedSchedule {
+export function listedSchedule(schedule: ScheduleHead, last: Firing | undefined): ListedSchedule {
   const { spec, owner, paused, counts, failing } = schedule;
   const { cron, time_zone, every_ms, jitter_ms, starts_at, ends_at, overlap, catch_up_ms, created_at } = spec;
   const status = schedule.endedAt !== null ? 'ended' : paused !== null ? 'paused' : 'active';
@@ -20,7 +20,7 @@ export function listedSchedule(schedule: Schedule, last: Firing | undefined): Li
     ends_at,
     overlap,
     catch_up_ms,
-    fires: spec.run === undefined ? 'directives' : 'run',
+    fires: spec.fires,
     next_at: status === 'active' ? instantText(schedule.nextAt) : null,
     queued_at: instantText(schedule.queuedAt),
     created_at,
@@ -41,7 +41,9 @@ export function scheduleView(schedule: Schedule, history: readonly Firing[]): Sc
   };
 }
 
-export function templateOf({ spec: { directives, run } }: Pick<Schedule, 'spec'>): ScheduleView['template'] {
+export function templateOf({
+  template: { directives, run },
+}: Pick<Schedule, 'template'>): ScheduleView['template'] {
   return run === undefined ? { directives: directives ?? [] } : { run };
 }
 

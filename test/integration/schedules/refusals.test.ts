@@ -150,6 +150,16 @@ describe.concurrent('a record of another version', () => {
   });
 });
 
+test('a list reads nothing of what schedules submit', async () => {
+  const { client } = await scene.of('initech');
+  await client.schedules.create(rarely('listed'));
+  const { template, history: _, ...shown } = await client.schedules.get('listed');
+  expect(template).toMatchObject({ directives: [STAYS] });
+  await scene.commands.hset(scene.record('initech~listed'), 'template', 'unreadable');
+  expect((await client.schedules.list()).schedules).toEqual([shown]);
+  await expect(client.schedules.get('listed')).rejects.toMatchObject({ problem: { code: 'not_found' } });
+});
+
 test('an open request stays in the way however often somebody triggers', async () => {
   const { client } = await scene.of('globex');
   await client.schedules.create(rarely('long'));

@@ -19,13 +19,18 @@ function schedule(fields: Record<string, unknown> = {}, spec: Record<string, unk
     overlap: 'skip',
     catch_up_ms: 5_000,
     created_at: '2026-11-23T00:00:00.000Z',
+    fires: 'directives',
     ...spec,
   };
   const texts = Object.entries({ made: 'm', next_at: NEXT, ...fields }).map(([name, value]) => [
     name,
     String(value),
   ]);
-  const read = readSchedule('s', { ...Object.fromEntries(texts), spec: JSON.stringify(written) });
+  const read = readSchedule('s', {
+    ...Object.fromEntries(texts),
+    spec: JSON.stringify(written),
+    template: '{}',
+  });
   if (read === null) throw new Error('no schedule');
   return read;
 }
