@@ -77,7 +77,7 @@ export function loginLeft({ headers: { cookie, host } }: FastifyRequest): string
 }
 
 /** A proxy ends TLS; the origin of the page says it as well. A wrong claim only keeps the cookie from being sent. */
-function isHttps({ headers, protocol }: FastifyRequest): boolean {
+export function isHttps({ headers, protocol }: FastifyRequest): boolean {
   const forwarded = String(headers['x-forwarded-proto'] ?? '')
     .split(',')[0]
     ?.trim();

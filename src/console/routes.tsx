@@ -5,11 +5,15 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  Link,
+  useLocation,
   type ErrorComponentProps,
 } from '@tanstack/react-router';
 import { loadChunk, loadWhenIdle } from './data/load-chunk.ts';
 import { parseSearch, searchText } from './data/url-state.ts';
 import { Frame } from './frame/frame.tsx';
+import { nearPlace } from './frame/near-place.ts';
+import { PLACES } from './frame/places.ts';
 import { ErrorBanner } from './parts/banner.tsx';
 import { Empty } from './parts/empty.tsx';
 import { Page } from './parts/page.tsx';
@@ -54,9 +58,12 @@ export function createPages() {
 }
 
 function NoSuchPage() {
+  const { to, text } = nearPlace(useLocation().pathname, PLACES) ?? { to: '/', text: 'Overview' };
   return (
     <Page title="No such page">
-      <Empty title="There is no page at this address." />
+      <Empty title="There is no page at this address.">
+        Look at <Link to={to}>{text}</Link>.
+      </Empty>
     </Page>
   );
 }

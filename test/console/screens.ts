@@ -27,7 +27,7 @@ const SCREENS: readonly Screen[] = [
     path: () => '/',
     height: 640,
     async ready(page) {
-      for (const name of ['Lanes', 'Last failures', 'Wait for a person', 'Servers'])
+      for (const name of ['Lanes', 'Last failures', 'Waiting for a person', 'Servers'])
         await page.getByRole('table', { name }).waitFor();
     },
   },

@@ -5,6 +5,7 @@ import { problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 import { CONSOLE_INDEX, type ConsoleFile, type ConsoleFiles } from '../console-files.ts';
 import { replyWithProblem } from '../problem-reply.ts';
+import { isTrustedOrigin } from '../trusted-origin.ts';
 
 const ROOT = '/console';
 
@@ -27,10 +28,15 @@ const HEADERS = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   vary: 'accept-encoding',
 };
+
+/** Where it does not trust the origin, a browser ignores the opener policy, and writes an error each time. */
+function headersOf(request: FastifyRequest): Record<string, string> {
+  if (!isTrustedOrigin(request)) return HEADERS;
+  return { ...HEADERS, 'cross-origin-opener-policy': 'same-origin' };
+}
 
 const FOR_EVER = 'public, max-age=31536000, immutable';
 /** Of the page and of what has no hash in its name: asked for each time, and mostly answered with 304. */
@@ -44,11 +50,13 @@ const schema = { hide: true };
 
 /** `files` null: they are not built, and the page says how that is done. */
 export function consoleRoutes(app: App, files: ConsoleFiles | null): void {
-  app.get(ROOT, { schema }, async (_request, reply) => reply.headers(HEADERS).redirect(`${ROOT}/`, 308));
+  app.get(ROOT, { schema }, async (request, reply) =>
+    reply.headers(headersOf(request)).redirect(`${ROOT}/`, 308),
+  );
   app.get(`${ROOT}/*`, { schema }, async (request, reply) => {
     const path = (request.params as { '*': string })['*'];
     if (files === null)
-      return reply.code(503).headers(HEADERS).type('text/plain; charset=utf-8').send(NOT_BUILT);
+      return reply.code(503).headers(headersOf(request)).type('text/plain; charset=utf-8').send(NOT_BUILT);
     const file = files.get(path) ?? (isAsset(path) ? undefined : files.get(CONSOLE_INDEX));
     return file === undefined ? notFound(reply, path) : send(request, reply, file);
   });
@@ -61,13 +69,14 @@ function isAsset(path: string): boolean {
 
 function notFound(reply: FastifyReply, path: string): FastifyReply {
   const detail = `${ROOT}/${path.slice(0, 200)} is not a file of this build of the console: reload the page.`;
-  void reply.headers(HEADERS).header('cache-control', 'no-store');
+  void reply.headers(headersOf(reply.request)).header('cache-control', 'no-store');
   return replyWithProblem(reply, { problem: problem('not_found', { detail }), retryAfterSeconds: null });
 }
 
-function send({ headers }: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
+function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
   const { type, isHashed, etag } = file;
-  void reply.headers(HEADERS).header('etag', etag);
+  const { headers } = request;
+  void reply.headers(headersOf(request)).header('etag', etag);
   void reply.header('cache-control', isHashed ? FOR_EVER : ASK_EACH_TIME);
   if (namesTag(headers['if-none-match'], etag)) return reply.code(304).send();
   const [body, encoding] = formOf(file, headers['accept-encoding'] ?? '');

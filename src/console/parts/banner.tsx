@@ -33,9 +33,14 @@ export function IncompleteBanner() {
   );
 }
 
+/** What the key may not do fails again. */
+function isForbidden(error: Error): boolean {
+  return error instanceof Refused && error.problem.status === 403;
+}
+
 /** What went wrong, why, and what to do. */
 export function ErrorBanner({ error, onRetry }: { error: Error; onRetry?: () => void }) {
-  const retry = onRetry && <Button onClick={onRetry}>Try again</Button>;
+  const retry = onRetry && !isForbidden(error) && <Button onClick={onRetry}>Try again</Button>;
   if (error instanceof Refused) {
     const { title, detail, code, errors = [] } = error.problem;
     return (

@@ -9,6 +9,8 @@ export interface PageProps {
   readonly title: string;
   /** In place of the title. */
   readonly head?: ReactNode;
+  /** The bar above it has its title already: it is then read, not shown. Default: no. */
+  readonly isPlace?: boolean;
   /** Buttons beside the title. */
   readonly actions?: ReactNode;
   /** Whether its body fills the window to its edges and scrolls by itself; the title is then read, not shown. Default: no. */
@@ -16,7 +18,7 @@ export interface PageProps {
   readonly children: ReactNode;
 }
 
-export function Page({ title, head, actions, isFull = false, children }: PageProps) {
+export function Page({ title, head, actions, isPlace = false, isFull = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${safeText(title)} · Adjutant`;
   }, [title]);
@@ -27,10 +29,19 @@ export function Page({ title, head, actions, isFull = false, children }: PagePro
         {children}
       </div>
     );
+  if (isPlace && actions === undefined)
+    return (
+      <div className="page">
+        <h1 className="visually-hidden">{title}</h1>
+        {children}
+      </div>
+    );
   return (
     <div className="page">
       <div className="page-head">
-        <div className="page-title">{head ?? <h1>{title}</h1>}</div>
+        <div className="page-title">
+          {head ?? <h1 className={isPlace ? 'visually-hidden' : undefined}>{title}</h1>}
+        </div>
         {actions !== undefined && <div className="row">{actions}</div>}
       </div>
       {children}

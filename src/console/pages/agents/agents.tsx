@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { AgentListing, ListedAgent } from '../../../contract/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { safeText } from '../../data/safe-text.ts';
+import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -14,9 +15,10 @@ import './agents.css';
 const EVERY_MS = 10_000;
 
 export function AgentsPage() {
+  const canStart = useMissingScope('submit') === null;
   const { data, error, refetch } = useRead<AgentListing>('/v1/agents', { everyMs: EVERY_MS });
   return (
-    <Page title="Agents">
+    <Page title="Agents" isPlace>
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.agents.length === 0 && (
         <Empty title="No agent is known." command="npx adjutant engine">
@@ -24,7 +26,12 @@ export function AgentsPage() {
         </Empty>
       )}
       {data !== undefined && data.agents.length > 0 && (
-        <Table label="Agents" columns={COLUMNS} rows={data.agents} keyOf={({ name }) => name} />
+        <Table
+          label="Agents"
+          columns={canStart ? [...COLUMNS, START] : COLUMNS}
+          rows={data.agents}
+          keyOf={({ name }) => name}
+        />
       )}
     </Page>
   );
@@ -48,23 +55,25 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
       </span>
     ),
   },
-  {
-    name: '',
-    cell: ({ name }) => (
-      <Link
-        className="button"
-        aria-label={`Start a run of ${safeText(name)}`}
-        to="/agents/$agentName"
-        params={{ agentName: name } as never}
-      >
-        Start a run
-      </Link>
-    ),
-  },
   { name: 'Model', isMinor: true, cell: ({ model }) => <Text>{model}</Text> },
   { name: 'Strategy', isMinor: true, cell: ({ strategy }) => <Text>{strategy}</Text> },
   { name: 'Tools', isMinor: true, cell: ({ tools }) => <Text>{toolsWords(tools)}</Text> },
 ];
+
+/** Not offered to a key that may not start one. */
+const START: Column<ListedAgent> = {
+  name: 'New run',
+  cell: ({ name }) => (
+    <Link
+      className="button"
+      aria-label={`Start a run of ${safeText(name)}`}
+      to="/agents/$agentName"
+      params={{ agentName: name } as never}
+    >
+      Start a run
+    </Link>
+  ),
+};
 
 const MOST_PATTERNS = 3;
 

@@ -19,20 +19,17 @@ export function Composer({ agent, talk, onStarted }: ComposerProps) {
   const [text, type] = useDraft(`${agent}/${talk?.requestId ?? ''}`);
   const id = useId();
   const missing = useMissingScope('submit');
-  const sending = useSend(agent, talk, {
-    onStarted,
-    onSent: () => type(''),
-  });
+  const sending = useSend(agent, talk, { onStarted, onSent: () => type('') });
   const send = (event?: SubmitEvent): void => {
     event?.preventDefault();
-    if (text.trim() !== '' && !sending.isPending) sending.send(text);
+    if (text.trim() !== '' && !sending.isPending && missing === null) sending.send(text);
   };
   const press = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     send();
   };
-  const isRunning = talk?.isRunning === true;
+  if (missing !== null && text === '') return <MayNot isNew={talk === null} scope={missing} />;
   return (
     <form className="agents-composer" onSubmit={send}>
       {sending.error !== null && <ErrorBanner error={sending.error} onRetry={() => send()} />}
@@ -54,10 +51,18 @@ export function Composer({ agent, talk, onStarted }: ComposerProps) {
           {talk === null ? 'Start a run' : 'Send'}
         </Button>
         <span className="faint">
-          <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isRunning && '· read before its next model call'}
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd> {talk?.isRunning === true && '· read before its next model call'}
         </span>
       </div>
     </form>
+  );
+}
+
+function MayNot({ isNew, scope }: { isNew: boolean; scope: string }) {
+  return (
+    <p className="agents-composer muted">
+      This key may not {isNew ? 'start a run' : 'write to a run'}: it needs the scope {scope}.
+    </p>
   );
 }
 

@@ -26,7 +26,7 @@ export function DeadLettersPage() {
   const filter = useFilter(hours);
   const time = <Select label="When they came" value={hours} options={SPANS} onChange={setHours} />;
   return (
-    <Page title="Dead letters" actions={time}>
+    <Page title="Dead letters" isPlace actions={time}>
       {groups.error !== null && <ErrorBanner error={groups.error} onRetry={() => void groups.refetch()} />}
       {groups.data?.total === 0 && (
         <Empty title="There are no dead letters." command="npx adjutant dead">
@@ -88,21 +88,23 @@ interface ActionsProps {
 
 function Actions({ filter, picked, hasAny, onRedrive }: ActionsProps) {
   const missing = useMissingScope('redrive');
-  const why = missing && `needs the scope ${missing}`;
   return (
     <div className="row dead-actions">
       <h2>Oldest first</h2>
-      <span className="row spread">
-        <Button
-          why={why ?? (picked.length === 0 ? 'Nothing is selected.' : null)}
-          onClick={() => onRedrive({ letters: picked })}
-        >
-          Redrive {picked.length === 0 ? '' : picked.length} selected…
-        </Button>
-        <Button why={why ?? (hasAny ? null : 'There is none.')} onClick={() => onRedrive({ filter })}>
-          Redrive all of these…
-        </Button>
-      </span>
+      {missing === null && (
+        <span className="row spread">
+          <Button
+            why={picked.length === 0 ? 'Nothing is selected.' : null}
+            onClick={() => onRedrive({ letters: picked })}
+          >
+            Redrive {picked.length === 0 ? '' : picked.length} selected…
+          </Button>
+          <Button why={hasAny ? null : 'There is none.'} onClick={() => onRedrive({ filter })}>
+            Redrive all of these…
+          </Button>
+        </span>
+      )}
+      {missing !== null && <span className="muted">Redriving needs the scope {missing}.</span>}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** What was spent today: money and tokens of each budget, and of each model in it.
+/** What was spent today: money and tokens of each budget, and of each alias or model in it.
  *  It must never add budgets up: one call may count in several. */
 import type { BudgetListing, ListedBudget } from '../../../contract/budget-listing.ts';
 import { clockText, countText, moneyText } from '../../data/shown.ts';
@@ -21,52 +21,48 @@ export function Spend({ listing: { budgets, currency, resets_at: until } }: { li
           <code>budgets</code> in <code>adjutant.json</code> counts tokens and money by day.
         </Empty>
       ) : (
-        budgets.map((budget) => (
-          <Budget
-            key={`${budget.name} ${budget.tenant ?? ''} ${budget.key ?? ''}`}
-            budget={budget}
-            currency={currency}
-          />
-        ))
+        <Table
+          label="Spend today"
+          columns={columnsIn(currency)}
+          rows={budgets.flatMap(rowsOf)}
+          keyOf={({ key }) => key}
+          noteOf={noteOf}
+        />
       )}
     </div>
   );
 }
 
 type Spent = Pick<ListedBudget['models'][number], 'name' | 'tokens' | 'money'> & {
-  readonly limits?: Pick<ListedBudget, 'tokens' | 'money'>;
+  readonly key: string;
+  /** Of the line of a whole budget. */
+  readonly budget?: ListedBudget;
 };
 
 const MICROS = 1_000_000;
 
-/** Its own line first, then its models. */
-function Budget({ budget, currency }: { budget: ListedBudget; currency: string }) {
-  const { name, tokens, money, models, breaches } = budget;
-  const whole: Spent = { name, tokens: tokens.used, money: money.used, limits: { tokens, money } };
+/** Its own line first, then its models and aliases. */
+function rowsOf(budget: ListedBudget): Spent[] {
+  const { name, tokens, money, models } = budget;
+  const key = JSON.stringify([name, budget.tenant, budget.key]);
+  const whole: Spent = { key, name, tokens: tokens.used, money: money.used, budget };
   // Of a budget of one alias its only line says it all.
   const others = models.filter((model) => models.length > 1 || model.name !== budget.alias);
-  const rows = [whole, ...others.slice(0, MOST_MODELS)];
-  const noteOf = (row: Spent) => {
-    if (row !== whole) return null;
-    const note = [
-      budget.tenant === undefined ? '' : `tenant ${budget.tenant}`,
-      budget.key === undefined ? '' : `key ${budget.key}`,
-      breaches === 0 ? '' : breachWords(budget),
-    ].filter((text) => text !== '');
-    return note.length === 0 ? null : (
-      <span className={usedUp(budget) ? 'overview-error' : breaches > 0 ? 'overview-wait' : 'muted'}>
-        <Text>{note.join(' · ')}</Text>
-      </span>
-    );
-  };
-  return (
-    <Table
-      label={`Spent of ${name}`}
-      columns={columnsIn(currency)}
-      rows={rows}
-      keyOf={(row) => (row === whole ? '' : row.name)}
-      noteOf={noteOf}
-    />
+  return [whole, ...others.slice(0, MOST_MODELS).map((each) => ({ ...each, key: `${key} ${each.name}` }))];
+}
+
+function noteOf({ budget }: Spent) {
+  if (budget === undefined) return null;
+  const { tenant, key, breaches } = budget;
+  const note = [
+    tenant === undefined ? '' : `tenant ${tenant}`,
+    key === undefined ? '' : `key ${key}`,
+    breaches === 0 ? '' : breachWords(budget),
+  ].filter((text) => text !== '');
+  return note.length === 0 ? null : (
+    <span className={usedUp(budget) ? 'overview-error' : breaches > 0 ? 'overview-wait' : 'muted'}>
+      <Text>{note.join(' · ')}</Text>
+    </span>
   );
 }
 
@@ -81,9 +77,9 @@ function columnsIn(currency: string): readonly Column<Spent>[] {
     currency === 'USD' ? moneyText(micros / MICROS) : `${(micros / MICROS).toFixed(2)} ${currency}`;
   return [
     {
-      name: 'Budget, model',
-      cell: ({ name, limits }) => (
-        <span className={limits === undefined ? 'overview-model muted' : ''}>
+      name: 'Budget, alias',
+      cell: ({ name, budget }) => (
+        <span className={budget === undefined ? 'overview-model muted' : ''}>
           <Text>{name}</Text>
         </span>
       ),
@@ -91,10 +87,10 @@ function columnsIn(currency: string): readonly Column<Spent>[] {
     },
     {
       name: 'Tokens',
-      cell: ({ tokens, limits }) => ofLimit(tokens, limits?.tokens.limit, countText),
+      cell: ({ tokens, budget }) => ofLimit(tokens, budget?.tokens.limit, countText),
       isNumber: true,
     },
-    { name: 'Money', cell: (row) => ofLimit(row.money, row.limits?.money.limit, money), isNumber: true },
+    { name: 'Money', cell: (row) => ofLimit(row.money, row.budget?.money.limit, money), isNumber: true },
   ];
 }
 

@@ -24,7 +24,7 @@ export function Waiting({
   return (
     <div>
       <h2>
-        Wait for a person{' '}
+        Waiting for a person{' '}
         {requests > 0 && (
           <Link to="/approvals" className="overview-all">
             {countText(requests)}
@@ -39,7 +39,7 @@ export function Waiting({
         />
       ) : (
         <Table
-          label="Wait for a person"
+          label="Waiting for a person"
           columns={columnsAt(at)}
           rows={items.slice(0, SHOWN)}
           keyOf={itemKey}

@@ -20,7 +20,8 @@ type DataOf<Type extends Signal['type']> = Extract<Signal, { type: Type }>['data
 const TEXTS: { readonly [Type in Signal['type']]?: (data: DataOf<Type>) => string } = {
   'ai.llm.delta': ({ delta }) => json(delta),
   'ai.tool.started': ({ tool_name: tool, arguments: args }) => `${tool} ${json(args)}`,
-  'ai.tool.progress': ({ progress, message = '' }) => `${progress} ${message}`,
+  'ai.tool.progress': ({ progress, total, message = '' }) =>
+    `${progress}${total === undefined ? '' : `/${total}`} ${message}`,
   'ai.request.started': ({ query }) => query,
   'ai.request.input': ({ content }) => content,
   'directive.waiting': ({ message }) => message,

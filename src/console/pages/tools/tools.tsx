@@ -27,7 +27,7 @@ export function ToolsPage() {
   useKeys({ '/': () => input.current?.focus() });
   const catalog = useMemo(() => (data === undefined ? null : catalogSections(data, filter)), [data, filter]);
   return (
-    <Page title="Tools">
+    <Page title="Tools" isPlace>
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       <input
         ref={input}
