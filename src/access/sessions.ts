@@ -70,19 +70,19 @@ export function createSessions({ keys, persons, records, audit, now = Date.now }
     return { session, admission: key.admission, member: sessionMember(session, key.digest) };
   }
 
-  async function add(session: SessionText, digest: string, owner: Principal, lastsMs = LASTS_MS) {
-    await records.add(session.keyId, sessionMember(session, digest), now() + lastsMs);
+  async function add(session: SessionText, digest: string, owner: Principal, untilAt = now() + LASTS_MS) {
+    await records.add(session.keyId, sessionMember(session, digest), untilAt);
     await audit.note(owner, 'sign_in', { target: owner.id });
-    return { text: sessionText(session), lastsMs };
+    return { text: sessionText(session), lastsMs: untilAt - now() };
   }
 
   async function openPerson(principal: Principal, source: PersonSource, latestAt: number) {
     const { ownerId, claims } = persons.write(principal, source);
     const digest = persons.read(claims)?.digest;
-    const lastsMs = Math.min(latestAt - now(), LASTS_MS);
+    const untilAt = Math.min(latestAt, now() + LASTS_MS);
     // A token that is taken a little after its end, as clocks differ, is too old for a session.
-    if (digest === undefined || lastsMs <= 0) return null;
-    return add(newSession(ownerId, claims), digest, principal, lastsMs);
+    if (digest === undefined || untilAt <= now()) return null;
+    return add(newSession(ownerId, claims), digest, principal, untilAt);
   }
 
   return {

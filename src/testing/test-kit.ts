@@ -140,13 +140,7 @@ interface OwnRedis {
 async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-testing-'));
   open.push(async () => rm(folder, { recursive: true, force: true }));
-  const url = `redis://:${randomBytes(16).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
-  const { PATH: path } = process.env;
-  const redis: RedisProcess | null = await startRedisProcess(folder, url, {
-    path,
-    onSpawned: async () => {},
-  });
-  if (redis === null) throw new Error('The Redis of the test kit does not answer.');
+  const { url, redis } = await startRedis(folder);
   const kill = (): void => {
     endProcess(redis.pid);
     removeFolder(folder);
@@ -157,6 +151,19 @@ async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
     await endRedisProcess(redis);
   });
   return { url, pid: redis.pid, folder };
+}
+
+const START_ATTEMPTS = 3;
+
+/** A port that was free a moment ago may be another's by now. */
+async function startRedis(folder: string): Promise<{ url: string; redis: RedisProcess }> {
+  const { PATH: path } = process.env;
+  for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
+    const url = `redis://:${randomBytes(16).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
+    const redis = await startRedisProcess(folder, url, { path, onSpawned: async () => {} });
+    if (redis !== null) return { url, redis };
+  }
+  throw new Error('The Redis of the test kit does not answer.');
 }
 
 interface Beginning {

@@ -37,7 +37,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'search-failure-hidden': [
     patch(
       `${SCRIPTS}/search-read.lua`,
-      "if not status or status == 'failed' or asked then",
+      "if not status or status == 'failed' or asked or (begin and status == 'waiting') then",
       'if not status then',
     ),
   ],

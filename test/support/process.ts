@@ -82,15 +82,24 @@ export function spawnProcess(command: string, args: readonly string[], options: 
   };
 }
 
+const LOWEST_PORT = 12_000;
+const PORTS = 20_000;
+
 /** A port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port.');
-  return address.port;
+  for (;;) {
+    // Below those that the system gives to connections, which might take it before whoever asked.
+    const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 function readLines(child: ChildProcess, lines: string[], listeners: Set<LineListener>): void {
