@@ -70,19 +70,20 @@ export function createSessions({ keys, persons, records, audit, now = Date.now }
     return { session, admission: key.admission, member: sessionMember(session, key.digest) };
   }
 
-  async function add(session: SessionText, digest: string, owner: Principal, untilAt = now() + LASTS_MS) {
+  async function add(session: SessionText, digest: string, owner: Principal, latestAt = Infinity) {
+    const openedAt = now();
+    const untilAt = Math.min(latestAt, openedAt + LASTS_MS);
     await records.add(session.keyId, sessionMember(session, digest), untilAt);
     await audit.note(owner, 'sign_in', { target: owner.id });
-    return { text: sessionText(session), lastsMs: untilAt - now() };
+    return { text: sessionText(session), lastsMs: untilAt - openedAt };
   }
 
   async function openPerson(principal: Principal, source: PersonSource, latestAt: number) {
     const { ownerId, claims } = persons.write(principal, source);
     const digest = persons.read(claims)?.digest;
-    const untilAt = Math.min(latestAt, now() + LASTS_MS);
     // A token that is taken a little after its end, as clocks differ, is too old for a session.
-    if (digest === undefined || untilAt <= now()) return null;
-    return add(newSession(ownerId, claims), digest, principal, untilAt);
+    if (digest === undefined || latestAt <= now()) return null;
+    return add(newSession(ownerId, claims), digest, principal, latestAt);
   }
 
   return {
