@@ -1,20 +1,14 @@
 // Durations and instants as options take them: `90s`, `10m`, `8h`, `3d`, or milliseconds; RFC 3339.
 // Must never guess: a value that does not fit is a usage error.
 import { InvalidArgumentError } from 'commander';
+import { lengthOfTime, UNIT_MS } from '../contract/length-of-time.ts';
 
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const DURATION = /^(?<count>\d{1,12})(?<unit>ms|s|m|h|d|)$/;
 
 /** Milliseconds. */
 export function duration(text: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,12})(ms|s|m|h|d|)$/.exec(text) ?? [];
-  if (count !== '') return Number(count) * (UNITS[unit] ?? 1);
+  const ms = lengthOfTime(text, DURATION);
+  if (ms !== null) return ms;
   throw new InvalidArgumentError('It must be a duration, as in 90s, 10m, 8h or 3d.');
 }
 
@@ -30,6 +24,6 @@ export function instantOption(text: string): string {
 
 /** As it is typed: `8h`, `90s`. */
 export function durationWords(ms: number): string {
-  const unit = Object.entries(UNITS).findLast(([, size]) => ms >= size && ms % size === 0);
+  const unit = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size && ms % size === 0);
   return unit === undefined || unit[0] === '' ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
 }

@@ -12,7 +12,7 @@ import {
 import { reindex } from './commands/reindex.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
-import { pastInstant } from './past-instant.ts';
+import { pastInstantOption } from './past-instant.ts';
 
 export function addRequestVerbs(program: Command, withClient: WithClient): void {
   const requests = program
@@ -60,5 +60,5 @@ function filtered(command: Command): Command {
 
 /** The command line passes the value before, too. */
 function when(text: string): string {
-  return pastInstant(text);
+  return pastInstantOption(text);
 }

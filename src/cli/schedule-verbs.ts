@@ -13,7 +13,7 @@ import {
   triggerSchedule,
 } from './commands/schedules.ts';
 import type { WithClient } from './invocation.ts';
-import { lengthOfTime } from './option-values.ts';
+import { interval } from './option-values.ts';
 
 export function addScheduleVerbs(program: Command, withClient: WithClient): void {
   const schedule = program.command('schedule').description('what is submitted again and again');
@@ -56,21 +56,17 @@ function addCreate(schedule: Command, withClient: WithClient): void {
     .description('make a schedule: when (--cron or --every), and what (--tool, --agent or --file)')
     .option('--cron <expression>', "five fields, or six with seconds first, as in '30 2 * * 1-5'")
     .option('--zone <name>', 'time zone of --cron, as in Europe/Berlin; default: UTC')
-    .option('--every <time>', 'instead of --cron, as in 30s, 15m, 6h or 1d', lengthOfTime)
+    .option('--every <time>', 'instead of --cron, as in 30s, 15m, 6h or 1d', interval)
     .option('--tool <name>', 'the tool that it calls, as in github.list_issues')
     .option('--arguments <json>', 'of the tool; default: {}')
     .option('--agent <name>', 'the agent that it starts a run of')
     .option('--query <text>', 'what the run is asked')
     .option('--file <file>', '{"directives": [...]} or {"run": {...}}; - reads it from stdin')
     .option('--overlap <policy>', `while an earlier request is open: ${OVERLAPS.join(', ')}; default: skip`)
-    .option('--jitter <time>', 'each firing is later by a part of it, as in 30s; default: 0', lengthOfTime)
+    .option('--jitter <time>', 'each firing is later by a part of it, as in 30s; default: 0', interval)
     .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; default: now')
     .option('--ends <instant>', 'not after; default: never')
-    .option(
-      '--catch-up <time>',
-      'how late an instant is still fired, after an outage; default: 1h',
-      lengthOfTime,
-    )
+    .option('--catch-up <time>', 'how late an instant is still fired, after an outage; default: 1h', interval)
     .action(async (id: string, given: NewScheduleOptions) =>
       withClient(async (invocation) => createSchedule(invocation, id, given)),
     );

@@ -1,5 +1,6 @@
 /** The clock of the service under test: a test moves it forward, and leases, deadlines, delays and schedules see it.
  *  It must never go back: what has ended would be open again. */
+import { lengthOfTime } from '../contract/length-of-time.ts';
 import { connectRedis, closeRedis } from '../redis/connection.ts';
 import { MOVED_CLOCK_KEY } from '../redis/moved-clock.ts';
 import type { ServiceProcess } from './service-process.ts';
@@ -14,7 +15,6 @@ export interface MovedClock {
   advance(by: number | string): Promise<void>;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LENGTH = /^(?<count>\d{1,9})(?<unit>ms|s|m|h|d)$/;
 
 export interface ClockParts {
@@ -43,9 +43,8 @@ export function createMovedClock({ redisUrl, processes }: ClockParts): MovedCloc
 
 /** Throws for what is no length of time. */
 function lengthOf(by: number | string): number {
-  const { count, unit = '' } = LENGTH.exec(String(by))?.groups ?? {};
-  const ms = typeof by === 'number' ? by : Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  const ms = typeof by === 'number' ? by : lengthOfTime(by, LENGTH);
+  if (ms !== null && Number.isSafeInteger(ms) && ms >= 0) return ms;
   throw new Error(
     `The clock moves forward by milliseconds, or as in '90s', '15m', '2h', '7d'; not by ${String(by)}.`,
   );

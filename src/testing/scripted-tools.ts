@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type CallToolResult, createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { pause } from '../lifecycle.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -155,15 +156,6 @@ async function call(
 
 /** Marks an answer whose connection is cut in its place. */
 const LOST = 'adjutant-testing/lost';
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms === 0) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-}
 
 function answerOf(value: unknown): CallToolResult {
   if (typeof value === 'string') return { content: [{ type: 'text', text: value }] };

@@ -13,6 +13,7 @@ import {
   type RedisProcess,
   startRedisProcess,
 } from '../redis/redis-process.ts';
+import { pause } from '../lifecycle.ts';
 import { endProcess } from './end-process.ts';
 import { removeFolder } from './remove-folder.ts';
 import { createMovedClock, type MovedClock } from './moved-clock.ts';
@@ -257,6 +258,7 @@ function createProcesses(begin: Omit<Start, 'roles'>, redisUrl: string) {
 }
 
 const LONGEST_START_MS = 30_000;
+const LISTED_POLL_MS = 20;
 
 /** Calls of a tool that no worker has listed yet would be refused. */
 async function untilListed(client: DirectiveClient, names: readonly string[]): Promise<void> {
@@ -267,6 +269,6 @@ async function untilListed(client: DirectiveClient, names: readonly string[]): P
     if (missing.length === 0) return;
     if (limit.aborted)
       throw new Error(`No worker of the test kit has listed ${missing.join(', ')} within 30 s.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(LISTED_POLL_MS);
   }
 }

@@ -9,6 +9,7 @@ import {
   type SubmittedKey,
 } from '../../contract/access.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { lengthOfTime } from '../../contract/length-of-time.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { table } from '../table.ts';
@@ -119,17 +120,13 @@ function scopeOf(scope: string): Scope {
   throw usage(`There is no scope "${oneLine(scope, 80)}".`, `There are ${SCOPES.join(', ')}.`);
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const FROM_NOW = /^(?<count>\d{1,6})(?<unit>[mhd])$/;
 
 function instantOf(text: string, now: number): string {
-  const { count = '', unit = '' } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {};
+  const ms = lengthOfTime(text, FROM_NOW);
   // A bare number is a year to `Date.parse`.
-  const at =
-    count === ''
-      ? /^\d{4}-/.test(text)
-        ? Date.parse(text)
-        : Number.NaN
-      : now + Number(count) * (UNITS_MS[unit] ?? 0);
+  const parsed = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+  const at = ms === null ? parsed : now + ms;
   if (Number.isFinite(at) && at < LAST_INSTANT) return new Date(at).toISOString();
   throw usage(
     `"${oneLine(text, 80)}" is not a time.`,

@@ -1,7 +1,7 @@
 /** Times as people type them.
  *  It must not depend on the zone of the machine: what is local is compared with local parts. */
 import { expect, test } from 'vitest';
-import { pastInstant } from '../../../src/cli/past-instant.ts';
+import { pastInstantOption } from '../../../src/cli/past-instant.ts';
 
 const NOW = new Date(2026, 10, 23, 9, 15, 30);
 const local = (day: number, hours: number, minutes = 0): string =>
@@ -20,12 +20,12 @@ test.each([
   ['2026-11-22', '2026-11-22T00:00:00.000Z'],
   ['2026-11-22T14:30+02:00', '2026-11-22T12:30:00.000Z'],
 ])('%s', (text, instant) => {
-  expect(pastInstant(text, NOW)).toBe(instant);
+  expect(pastInstantOption(text, NOW)).toBe(instant);
 });
 
 test.each(['24:00', '2x', 'tomorrow', 'constructor', '', '12', '99999999d', '2026-99-99'])(
   '%j is refused with all forms',
   (text) => {
-    expect(() => pastInstant(text, NOW)).toThrow(/30m.*noon, today, yesterday.*14:30.*2027-01-31/);
+    expect(() => pastInstantOption(text, NOW)).toThrow(/30m.*noon, today, yesterday.*14:30.*2027-01-31/);
   },
 );

@@ -1,5 +1,6 @@
 /** The filter of the list as text, `status:failed tool:mail.send since:noon words`, and as the API takes it.
  *  It must never drop a word silently: what it does not know is said. */
+import { pastInstant } from '../../../contract/past-instant.ts';
 import type { RequestFilter } from '../../../contract/request-listing.ts';
 
 /** Words before the colon, and the members they stand for. */
@@ -60,35 +61,10 @@ function take(query: Record<string, string>, name: string, value: string, now: D
   if (value === '') return `${name}: needs a value.`;
   if (member === 'status' && !STATUSES.includes(value)) return `status: is one of ${STATUSES.join(', ')}.`;
   const isTime = member === 'since' || member === 'until';
-  const read = isTime ? instantOf(value, now) : value;
+  const read = isTime ? pastInstant(value, now) : value;
   if (read === null) return `${name}: takes 30m, 2h, 7d, noon, today, yesterday, 14:30 or 2026-11-22T14:30Z.`;
   query[member] = read;
   return null;
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** null: it is none. Words mean the local day. */
-function instantOf(value: string, now: Date): string | null {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
-  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(value) ?? [];
-  if (hours !== undefined) return atLocal(now, 0, Number(hours), Number(minutes));
-  if (value === 'today') return atLocal(now, 0, 0, 0);
-  if (value === 'yesterday') return atLocal(now, -1, 0, 0);
-  if (value === 'noon') return atLocal(now, 0, 12, 0);
-  if (!/^\d{4}-\d\d-\d\d/.test(value)) return null;
-  const at = new Date(value);
-  return Number.isNaN(at.getTime()) ? null : at.toISOString();
-}
-
-function atLocal(now: Date, days: number, hours: number, minutes: number): string {
-  const at = new Date(now);
-  at.setDate(at.getDate() + days);
-  at.setHours(hours, minutes, 0, 0);
-  // "noon" in the morning is yesterday's.
-  if (at > now) at.setDate(at.getDate() - 1);
-  return at.toISOString();
 }
 
 /** The text with `name:value` in it; without it where it was there already. */
