@@ -12,25 +12,18 @@ import { ownId, scopedId } from '../contract/tenant.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { RunAsk } from '../contract/run-ask.ts';
 import type { QuestionRound } from '../journal/questions.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { ListBuild } from './list-build.ts';
 import { facetOf, plain } from './row.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** What a run asks, with what is known of it beside. Instants are milliseconds since the epoch. */
+/** What a run asks, with what is known of it beside. */
 export interface AskingRun {
   agent: string;
   said: string;
-  asks: readonly {
-    kind: 'approval' | 'budget';
-    id: string;
-    tool: string;
-    arguments: string | null;
-    message: string | null;
-    since: number;
-    deadlineAt: number;
-  }[];
+  asks: readonly RunAsk[];
 }
 
 export interface ApprovalListParts {
@@ -125,7 +118,7 @@ export function createApprovalList({
 
 type Question = Omit<OpenApproval, 'agent'>;
 
-function approvalOf(requestId: string, ask: AskingRun['asks'][number], run: AskingRun | null): OpenApproval {
+function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): OpenApproval {
   const text = ask.arguments;
   return {
     kind: ask.kind,

@@ -2,20 +2,9 @@
 // Must never show what is redacted in its log.
 import { redact } from '../../contract/redaction.ts';
 import { jsonSafe } from '../../contract/json-safe.ts';
+import type { RunAsk } from '../../contract/run-ask.ts';
 import type { RunDocument } from '../transition.ts';
 import { stateOf } from './run-state.ts';
-
-/** Instants are milliseconds since the epoch, by the clock of Redis. */
-export interface RunAsk {
-  kind: 'approval' | 'budget';
-  id: string;
-  tool: string;
-  /** JSON; null: of a budget. */
-  arguments: string | null;
-  message: string | null;
-  since: number;
-  deadlineAt: number;
-}
 
 export function runAsks(document: RunDocument): RunAsk[] {
   const { held, question, ended } = stateOf(document);

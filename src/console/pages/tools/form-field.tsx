@@ -1,5 +1,6 @@
 /** One field of a tool's form, as its kind asks for it.
  *  It must never show a word of the schema as anything but text. */
+import type { ReactNode } from 'react';
 import { Field, TextAreaField } from '../../parts/field.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -148,12 +149,7 @@ function JsonField(props: FormFieldProps) {
 function Group({ field, written, onWrite, faults, path }: FormFieldProps) {
   const values: Values = written instanceof Map ? (written as Values) : new Map();
   return (
-    <fieldset className="tools-group">
-      <legend>
-        <Text>{field.title}</Text> {!field.isRequired && <span className="field-optional">optional</span>}
-      </legend>
-      <p className="faint">{hintOf(field)}</p>
-      <Fault of={faultAt(faults, path)} />
+    <Fields of={field} fault={faultAt(faults, path)}>
       {field.fields.map((inner) => (
         <FormFieldView
           key={inner.name}
@@ -164,7 +160,7 @@ function Group({ field, written, onWrite, faults, path }: FormFieldProps) {
           path={[...path, inner.name]}
         />
       ))}
-    </fieldset>
+    </Fields>
   );
 }
 
@@ -176,12 +172,7 @@ function List({ field, written, onWrite, faults, path }: FormFieldProps) {
   const [entry] = field.fields;
   if (entry === undefined) return null;
   return (
-    <fieldset className="tools-group">
-      <legend>
-        <Text>{field.title}</Text> {!field.isRequired && <span className="field-optional">optional</span>}
-      </legend>
-      <p className="faint">{hintOf(field)}</p>
-      <Fault of={faultAt(faults, path)} />
+    <Fields of={field} fault={faultAt(faults, path)}>
       {entries.map((text, place) => (
         // Entries have no name but their place.
         <div className="tools-entry" key={place}>
@@ -207,6 +198,20 @@ function List({ field, written, onWrite, faults, path }: FormFieldProps) {
       >
         Add {safeText(field.title)}
       </Button>
+    </Fields>
+  );
+}
+
+/** Fields under the title, the hint and the fault of the one that they make up. */
+function Fields({ of, fault, children }: { of: FormField; fault: string | null; children: ReactNode }) {
+  return (
+    <fieldset className="tools-group">
+      <legend>
+        <Text>{of.title}</Text> {!of.isRequired && <span className="field-optional">optional</span>}
+      </legend>
+      <p className="faint">{hintOf(of)}</p>
+      <Fault of={fault} />
+      {children}
     </fieldset>
   );
 }

@@ -1,0 +1,14 @@
+// What a run asks a person: a call that it holds for approval, or more budget.
+// Must never hold what is redacted in the log of the run.
+
+/** Instants are milliseconds since the epoch, by the clock of Redis. */
+export interface RunAsk {
+  kind: 'approval' | 'budget';
+  id: string;
+  tool: string;
+  /** JSON; null: of a budget. */
+  arguments: string | null;
+  message: string | null;
+  since: number;
+  deadlineAt: number;
+}
