@@ -19,7 +19,7 @@ const MOVED_TIME = `local redis = setmetatable({
 
 let movedMs: (() => number) | null = null;
 
-/** Before the first script is loaded. `read`: by how much this process has been told that it is moved, milliseconds. */
+/** Before the first script is loaded. `read`: by how much it is moved as far as this process knows, milliseconds. */
 export function moveClock(read: () => number): void {
   movedMs = read;
 }

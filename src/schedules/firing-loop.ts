@@ -1,11 +1,11 @@
 // Looks at what is due, in every process, and does what is to be done about it.
 // Must never take a schedule for good: a process that dies leaves what it took to the others.
-import { scopedId, tenantOf } from '../contract/tenant.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import { asError, createLoop, type Startable } from '../lifecycle.ts';
 import { following, nextStep, type Step } from './decision.ts';
 import { createFire, createSettle, type FiringParts, type Given, type Taken } from './firing.ts';
 import { asRead, instantField, type Schedule } from './schedule-record.ts';
-import { openOf } from './sending.ts';
+import { openOf, wasSent } from './sending.ts';
 import { requestOf } from './template.ts';
 
 export interface FiringLoopParts extends FiringParts {
@@ -57,8 +57,6 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
     return openOf(schedule, parts.statusOf);
   }
 
-  const statusIn = async (tenant: string, requestId: string) => parts.statusOf(scopedId(tenant, requestId));
-
   /** A repeat after its request is gone would be another firing. */
   function catchUpOf({ id, spec }: Schedule): number {
     return Math.min(spec.catch_up_ms, Math.floor(parts.closedMs(tenantOf(id)) * 0.9));
@@ -84,11 +82,9 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
         return settle(schedule, step.instant, given, { outcome: 'skipped', reason: step.reason });
       case 'lose': {
         const requestId = requestOf(schedule, step.instant.at);
-        const wasSent = (await statusIn(tenantOf(schedule.id), requestId)) !== 'none';
-        const facts = wasSent
-          ? FIRED_BEFORE(requestId)
-          : { outcome: 'missed' as const, reason: lost(schedule) };
-        return settle(schedule, step.instant, given, facts);
+        const isFired = await wasSent(schedule, requestId, parts.statusOf);
+        const facts = { outcome: 'missed' as const, reason: lost(schedule) };
+        return settle(schedule, step.instant, given, isFired ? { outcome: 'fired', requestId } : facts);
       }
       case 'miss':
         return settle(schedule, step.instant, given, {
@@ -118,4 +114,3 @@ const lost = ({ waiting }: Schedule): string =>
   waiting === null
     ? 'the process that fired it died, and catch_up_ms is over'
     : `refused until catch_up_ms was over: ${waiting.reason}`;
-const FIRED_BEFORE = (requestId: string) => ({ outcome: 'fired' as const, requestId });

@@ -3,13 +3,13 @@
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { FiringOutcome } from '../contract/schedule.ts';
-import { scopedId, tenantOf } from '../contract/tenant.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import { following, type Instant, type Step } from './decision.ts';
 import type { Missed } from './instants.ts';
 import { asRead, instantField, NOT_BEGUN, type Schedule, type ScheduleOwner } from './schedule-record.ts';
 import type { ScheduleChange, ScheduleStore } from './schedule-store.ts';
 import { type FiringFacts, firingOf, templateOf } from './schedule-view.ts';
-import { sent, withRequest } from './sending.ts';
+import { sent, wasSent, withRequest } from './sending.ts';
 import { requestOf, submittedAs, type Template } from './template.ts';
 import { createUnfired } from './unfired.ts';
 
@@ -102,7 +102,7 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
   ): Promise<boolean> {
     const requestId = requestOf(schedule, instant.at);
     const wasMarked = schedule.firingAt !== null;
-    if (wasMarked && (await wasSent(schedule, requestId)))
+    if (wasMarked && (await wasSent(schedule, requestId, parts.statusOf)))
       return settle(schedule, instant, given, { outcome: 'fired', requestId });
     const no = await refusal(schedule);
     if (no !== null) return halt(schedule, instant, given, no);
@@ -149,10 +149,6 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
     const set = { firing: String(instant.at), begun_at: String(given.now) };
     const verdict = await store.change(schedule, { over: asRead(schedule), set });
     return verdict === 'done' ? { ...schedule, firingAt: instant.at, begunAt: given.now } : null;
-  }
-
-  async function wasSent({ id }: Schedule, requestId: string): Promise<boolean> {
-    return (await parts.statusOf(scopedId(tenantOf(id), requestId))) !== 'none';
   }
 
   return fire;

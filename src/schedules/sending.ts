@@ -20,6 +20,15 @@ export async function openOf(
   return requests.filter((_, at) => found[at] === 'open');
 }
 
+/** Whether the journal has the request of an instant. */
+export async function wasSent(
+  { id }: Pick<Schedule, 'id'>,
+  requestId: string,
+  statusOf: (requestId: string) => Promise<'open' | 'closed' | 'none'>,
+): Promise<boolean> {
+  return (await statusOf(scopedId(tenantOf(id), requestId))) !== 'none';
+}
+
 /** Throws the refusal. Returns whether it was there before; of a run that is not known. */
 export async function sent(
   client: Pick<DirectiveClient, 'submit' | 'runs'>,

@@ -1,4 +1,4 @@
-/** A process of the service under test: its roles, on a clock that the test moves. Its parent tells it what to be, and when to stop.
+/** A process of the service under test: its roles, on a clock that the test moves. Messages of its parent start, move and stop it.
  *  It must never outlive the test, however that ends. */
 import { enableCompileCache } from 'node:module';
 import { moveClock } from '../redis/moved-clock.ts';
@@ -8,8 +8,8 @@ import type { Roles } from '../service/roles.ts';
 
 enableCompileCache();
 
-/** What the parent says. */
-export type Told =
+/** What the parent sends. */
+export type Command =
   | {
       readonly kind: 'start';
       /** As in adjutant.json. */
@@ -25,8 +25,8 @@ export type Told =
   | { readonly kind: 'clock'; readonly movedMs: number }
   | { readonly kind: 'stop' };
 
-/** What it answers. */
-export type Answered =
+/** What it reports. */
+export type Report =
   | { readonly kind: 'works'; readonly url: string | null }
   | { readonly kind: 'failed'; readonly why: string };
 
@@ -37,17 +37,17 @@ let stop: (() => Promise<void>) | null = null;
 
 moveDates();
 moveClock(() => movedMs);
-process.on('message', (told: Told) => void take(told));
+process.on('message', (command: Command) => void take(command));
 process.once('disconnect', endWithTest);
 // An interrupt from the keyboard reaches all processes of the test: its own decides, and this one cleans up after it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-async function take(told: Told): Promise<void> {
-  switch (told.kind) {
+async function take(command: Command): Promise<void> {
+  switch (command.kind) {
     case 'start':
-      return start(told);
+      return start(command);
     case 'clock':
-      movedMs = told.movedMs;
+      movedMs = command.movedMs;
       return;
     case 'stop':
       await stop?.();
@@ -55,16 +55,16 @@ async function take(told: Told): Promise<void> {
   }
 }
 
-async function start(told: Extract<Told, { kind: 'start' }>): Promise<void> {
-  ({ movedMs, redisPid, redisFolder } = told);
+async function start(command: Extract<Command, { kind: 'start' }>): Promise<void> {
+  ({ movedMs, redisPid, redisFolder } = command);
   try {
-    answer({ kind: 'works', url: await serve(told) });
+    report({ kind: 'works', url: await serve(command) });
   } catch (error) {
-    answer({ kind: 'failed', why: error instanceof Error ? error.message : String(error) });
+    report({ kind: 'failed', why: error instanceof Error ? error.message : String(error) });
   }
 }
 
-async function serve({ config, directory, environment, roles }: Extract<Told, { kind: 'start' }>) {
+async function serve({ config, directory, environment, roles }: Extract<Command, { kind: 'start' }>) {
   const [{ parseConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
     import('../config/config.ts'),
     import('../extend/modules.ts'),
@@ -80,8 +80,8 @@ async function serve({ config, directory, environment, roles }: Extract<Told, { 
   return service.url;
 }
 
-function answer(answered: Answered): void {
-  process.send?.(answered);
+function report(message: Report): void {
+  process.send?.(message);
 }
 
 /** The test is gone, perhaps by SIGKILL: nobody else would end its Redis. */

@@ -3,9 +3,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Answered, Told } from './service-child.ts';
+import type { Command, Report } from './service-child.ts';
 
-export type Start = Omit<Extract<Told, { kind: 'start' }>, 'kind' | 'movedMs'>;
+export type Start = Omit<Extract<Command, { kind: 'start' }>, 'kind' | 'movedMs'>;
 
 export interface ServiceProcess {
   /** Of its API; null without one. */
@@ -36,16 +36,16 @@ export async function startServiceProcess(start: Start, movedMs: number): Promis
     stream?.on('data', (data) => keepLines(lines, String(data)));
   const ended = once(child, 'exit');
   ended.catch(() => {});
-  tell(child, { kind: 'start', ...start, movedMs });
+  send(child, { kind: 'start', ...start, movedMs });
   const url = await untilWorks(child, ended, lines);
   return {
     url,
     pid: child.pid ?? 0,
     lines,
-    moveClock: (ms) => tell(child, { kind: 'clock', movedMs: ms }),
+    moveClock: (ms) => send(child, { kind: 'clock', movedMs: ms }),
     kill: async () => end(child, ended, 'SIGKILL'),
     stop: async () => {
-      tell(child, { kind: 'stop' });
+      send(child, { kind: 'stop' });
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       await ended;
       clearTimeout(late);
@@ -54,12 +54,12 @@ export async function startServiceProcess(start: Start, movedMs: number): Promis
 }
 
 async function untilWorks(child: ChildProcess, ended: Promise<unknown>, lines: readonly string[]) {
-  const answered = once(child, 'message').then(([answer]) => answer as Answered);
-  const gone = ended.then((): Answered => ({ kind: 'failed', why: 'its process has ended' }));
-  const answer = await Promise.race([answered, gone]);
-  if (answer.kind === 'works') return answer.url;
+  const reported = once(child, 'message').then(([report]) => report as Report);
+  const gone = ended.then((): Report => ({ kind: 'failed', why: 'its process has ended' }));
+  const report = await Promise.race([reported, gone]);
+  if (report.kind === 'works') return report.url;
   await end(child, ended, 'SIGKILL');
-  throw new Error(['The service under test cannot start:', answer.why, ...lines.slice(-20)].join('\n'));
+  throw new Error(['The service under test cannot start:', report.why, ...lines.slice(-20)].join('\n'));
 }
 
 async function end(child: ChildProcess, ended: Promise<unknown>, signal: NodeJS.Signals): Promise<void> {
@@ -67,8 +67,8 @@ async function end(child: ChildProcess, ended: Promise<unknown>, signal: NodeJS.
   await ended;
 }
 
-function tell(child: ChildProcess, told: Told): void {
-  if (child.connected) child.send(told, () => {});
+function send(child: ChildProcess, command: Command): void {
+  if (child.connected) child.send(command, () => {});
 }
 
 function keepLines(lines: string[], text: string): void {
