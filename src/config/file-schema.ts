@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { accessSections } from './access.ts';
 import { budgetFaults, budgetSections } from './budgets.ts';
+import { flowFaults, flowSections } from './flow.ts';
 import { archiveSections, lateArchive } from './archive.ts';
 import { modelSections } from './models.ts';
 import { byName } from './names.ts';
@@ -28,13 +29,15 @@ export const fileSchema = z.strictObject({
   ...searchSections,
   ...tenantSections,
   ...budgetSections,
+  ...flowSections,
 });
 
 /** With what one section asks of another. */
 export const wholeSchema = fileSchema.superRefine((sections, context) => {
   for (const message of lateArchive(sections))
     context.addIssue({ code: 'custom', path: ['archive', 'after_ms'], message });
-  for (const fault of budgetFaults(sections)) context.addIssue({ code: 'custom', ...fault });
+  for (const fault of [...budgetFaults(sections), ...flowFaults(sections)])
+    context.addIssue({ code: 'custom', ...fault });
   for (const name of uncountedTenants(sections))
     context.addIssue({
       code: 'custom',

@@ -8,6 +8,7 @@ import {
   runLimitOverridesSchema,
   toolPatternSchema,
 } from './agent-definition.ts';
+import { flowFields } from './flow.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, laterFields } from './later.ts';
 import { messageSchema } from './message.ts';
@@ -49,6 +50,8 @@ export const startRunBodySchema = z
     overrides: runOverridesSchema.prefault({}),
     metadata: submittedMetadataSchema,
     ...laterFields,
+    /** Those of the directives that it makes. */
+    ...flowFields,
   })
   .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
     path: ['query'],

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '4453de1314666397a38242860364d042a30af03d01371c03f9903c7db749ce3a';
+export const CONTRACT_SHA256 = '0194da4da0c21d4f4f646467f01866fb5c369ec0065b5c8ddf79fe8fbcbb0106';

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
 import { encodingFormatSchema } from './embedding.ts';
+import { flowFields } from './flow.ts';
 import {
   jsonObjectSchema,
   positiveDurationMsSchema,
@@ -31,6 +32,7 @@ const toolExecFields = {
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
   ...laterFields,
+  ...flowFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: repeatPolicySchema.optional(),
@@ -72,6 +74,7 @@ const llmFields = {
   output_schema: jsonObjectSchema.optional(),
   ...retryFields,
   ...laterFields,
+  ...flowFields,
   iteration: z.int().min(0).optional(),
 };
 
@@ -85,6 +88,7 @@ const embedFields = {
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
   ...laterFields,
+  ...flowFields,
 };
 
 interface ModelChoice {

@@ -73,6 +73,7 @@ async function startChild(
     query,
     overrides,
     metadata: {},
+    ...run.spec.flow,
   };
   const parent = { request_id: ownId(run.requestId), tag, depth };
   // Of the turn that asked for it, which is written; another engine may have written it.

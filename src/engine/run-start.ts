@@ -6,6 +6,7 @@ import type { Spender } from '../contract/budget.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
+import { flowFieldsOf } from '../contract/flow.ts';
 import { isTooFar, type Later, laterOf } from '../contract/later.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
@@ -152,6 +153,7 @@ function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'starte
   const { agent, overrides, metadata, conversation_id = null } = run;
   const request_id = ownId(run.request_id);
   const messages: readonly JsonObject[] = run.messages ?? [{ role: 'user', content: run.query ?? '' }];
+  const flow = flowFieldsOf(run);
   const query = run.query ?? lastQuestion(messages);
   return {
     request_id,
@@ -163,6 +165,7 @@ function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'starte
     metadata,
     conversation_id,
     parent,
+    ...(flow === null ? {} : { flow }),
   };
 }
 

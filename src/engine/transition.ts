@@ -1,6 +1,7 @@
 // The seam between the pure engine and its shell: the input of a turn, and what it wants written and done.
 // Must never hold code that runs.
 import type { Spender } from '../contract/budget.ts';
+import type { FlowFields } from '../contract/flow.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
@@ -24,6 +25,8 @@ export interface RunSpec {
   parent: { request_id: string; tag: string; depth: number } | null;
   /** On whose budget its models are called; absent: it was started without a key. */
   spender?: Spender | undefined;
+  /** Of the directives that it makes, and of its children; absent: none. */
+  flow?: FlowFields | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }

@@ -2,9 +2,10 @@
 // Must never be changed after acceptance.
 import type { Spender } from '../contract/budget.ts';
 import type { Directive } from '../contract/directive.ts';
+import type { Tickets } from '../contract/flow.ts';
 import { PACKED_RECORD } from './format.ts';
 
-export interface Envelope {
+export interface Envelope extends Tickets {
   directive: Directive;
   /** null for directives that ended when they were accepted. */
   lane: string | null;

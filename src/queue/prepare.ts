@@ -3,8 +3,10 @@
 import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
 import type { Spender } from '../contract/budget.ts';
+import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { contentDigest } from '../journal/content-digest.ts';
+import { ticketsOf } from '../flow/ticket.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
@@ -26,6 +28,16 @@ export interface Prepared {
   job: JobData;
   /** To be reported when it was accepted; null: its trace is not recorded, or it has none. */
   span: DraftedSpan | null;
+  /** With what it enters the gate of its lane; null: it is enqueued at once. */
+  ticket: Ticket | null;
+}
+
+export interface PreparerOptions {
+  spans?: Spans;
+  /** On whose budget those who call spend. Default: on nobody's. */
+  caller?: () => Spender | undefined;
+  /** Default: only what callers ask for. */
+  flow?: FlowSettings;
 }
 
 export interface Preparer {
@@ -37,12 +49,11 @@ const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
 
-/** `catalog`: what routing knows. `caller`: on whose budget those who call spend. */
+/** `catalog`: what routing knows. */
 export function createPreparer(
   catalog: Pick<Catalog, 'servers' | 'models'>,
   executeImmediately: ExecuteImmediately,
-  spans: Spans = NO_SPANS,
-  caller: () => Spender | undefined = () => undefined,
+  { spans = NO_SPANS, caller = () => undefined, flow = NO_FLOW }: PreparerOptions = {},
 ): Preparer {
   async function prepareAll(
     directives: readonly Directive[],
@@ -84,12 +95,14 @@ export function createPreparer(
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(directive);
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
+    const tickets = lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
     const envelope: Envelope = {
       directive,
       lane,
       traceparent,
       ...(models ? { models } : {}),
       ...(spender && lane !== null ? { spender } : {}),
+      ...tickets,
     };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
@@ -106,7 +119,7 @@ export function createPreparer(
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
         : {}),
     };
-    return { acceptance, job: jobDataFor(envelope, digest, encoded.length) };
+    return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket: tickets.ticket ?? null };
   }
 
   /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
@@ -117,6 +130,7 @@ export function createPreparer(
   return { prepare: prepareAll };
 }
 
+const NO_TICKETS: Tickets = {};
 const NO_SERVERS: KnownServers = new Map();
 
 const isTool = ({ type }: Directive): boolean => type === 'tool_exec';

@@ -114,7 +114,7 @@ function clientOptions(options: DirectClientOptions, { catalog, spans }: Store):
   const { maxQueued = DEFAULT_MAX_QUEUED, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   return {
-    preparer: createPreparer(catalog, executeImmediately, spans),
+    preparer: createPreparer(catalog, executeImmediately, { spans }),
     customTypes: submittableTypes(options.directives ?? []),
     argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
     requestBytes,

@@ -15,7 +15,6 @@ import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
 import { createLocalRoles } from '../queue/local-roles.ts';
-import { createPreparer } from '../queue/prepare.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createSweeper } from '../queue/sweep.ts';
 import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
@@ -36,6 +35,7 @@ import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
+import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
 import { listKeepers } from './search.ts';
@@ -204,7 +204,7 @@ function engineOn(
     onError,
     prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
-    preparer: createPreparer(store.catalog, registry.executeImmediately, store.spans),
+    preparer: preparerOn(store, registry, config),
     requestBytes: config.limits.request_bytes,
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,
@@ -220,7 +220,7 @@ function apiOn(
   shared: Shared,
   worker: WorkerRole | null,
 ): ApiRole {
-  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans, currentSpender);
+  const preparer = preparerOn(store, registry, shared.config, currentSpender);
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 
@@ -291,7 +291,7 @@ function storeParts(
 }
 
 function firingOn(store: Store, registry: Registry, settings: Omit<ClientSettings, 'preparer'>): Startable {
-  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans, currentSpender);
+  const preparer = preparerOn(store, registry, settings.config, currentSpender);
   return firingLoopOf(store, clientOptions({ ...settings, preparer }));
 }
 

@@ -116,7 +116,7 @@ describe.each(Object.entries(cases))('%s', (type, { required, defaults, full }) 
   });
 
   test('is refused with an unknown key, named', () => {
-    expect(pathsOf({ type, ...required, priority: 1 })).toEqual(['priority']);
+    expect(pathsOf({ type, ...required, urgency: 1 })).toEqual(['urgency']);
   });
 
   test.each(['', 'a b', 'a\u0000', 'a/b', 'x'.repeat(129)])('is refused with the id %j', (id) => {

@@ -53,7 +53,9 @@ describe('a reader of the schemas', () => {
   test.each([
     [true, { type: 'tool_exec', tool_name: 't' }],
     [true, { type: 'tool_exec', tool_name: 't', backoff: 'exponential', jitter: 1 }],
-    [false, { type: 'tool_exec', tool_name: 't', priority: 1 }],
+    [true, { type: 'tool_exec', tool_name: 't', priority: 1 }],
+    [false, { type: 'tool_exec', tool_name: 't', priority: 10 }],
+    [false, { type: 'tool_exec', tool_name: 't', urgency: 1 }],
     [false, { type: 'tool_exec' }],
     [false, { type: 'tool_exec', tool_name: 'a\nb' }],
     [false, { type: 'tool_exec', tool_name: 't', id: 'a b' }],

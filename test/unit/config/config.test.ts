@@ -22,6 +22,7 @@ describe('an empty configuration', () => {
       tenants: new Map(),
       search: { enabled: true },
       budgets: { time_zone: 'UTC', rules: new Map() },
+      flow: { lanes: [], weights: new Map(), rules: new Map() },
       adminKey: null,
       insecure: false,
       mcp: { keys_from: [] },

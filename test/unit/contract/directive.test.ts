@@ -31,7 +31,7 @@ describe('what is wrong is named by its path', () => {
   const [ofA, ofB] = ['a', 'b'].map((request_id) => ({ ...call, request_id }));
 
   test.each([
-    ['an unknown key', { ...call, priority: 1 }, ['priority']],
+    ['an unknown key', { ...call, urgency: 1 }, ['urgency']],
     ['several unknown keys', { ...call, a: 1, 'b c': 2 }, ['a', '["b c"]']],
     ['wrong types', { ...call, arguments: [], timeout_ms: 'x' }, ['arguments', 'timeout_ms']],
     ['an id with a control character', { ...call, id: 'a\u0007' }, ['id']],

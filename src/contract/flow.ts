@@ -1,0 +1,115 @@
+// Flow control: whose turn it is, how urgent, and how many at once or within a time, under a key that the caller or a rule names.
+// Must never say who goes next: that is decided by the gate of a lane.
+import * as z from 'zod';
+
+export const DEFAULT_PRIORITY = 4;
+/** A priority is a head start, not a rank: each step is worth as much as having arrived so much earlier. */
+export const PRIORITY_STEP_MS = 30_000;
+
+/** Any characters: it is data, and never part of a name in Redis. */
+const keySchema = z.string().min(1).max(256);
+
+export const prioritySchema = z.int().min(0).max(9);
+export const concurrencyLimitSchema = z.int().min(1).max(10_000);
+export const rateMaxSchema = z.int().min(1).max(1_000_000);
+export const ratePerMsSchema = z.int().min(1).max(86_400_000);
+
+export const flowFields = {
+  /** Higher goes first: each step is a head start of 30 seconds. Absent = 4. */
+  priority: prioritySchema.optional(),
+  /** Those that wait in a lane take turns by it. Absent = by tenant. */
+  fairness_key: keySchema.optional(),
+  /** So many run at once in its lane, of all that name the key. */
+  concurrency: z.strictObject({ key: keySchema, limit: concurrencyLimitSchema }).optional(),
+  /** So many begin within `per_ms` in its lane, of all that name the key. */
+  rate: z.strictObject({ key: keySchema, max: rateMaxSchema, per_ms: ratePerMsSchema }).optional(),
+};
+
+export type FlowFields = z.output<z.ZodObject<typeof flowFields>>;
+
+/** Those that are there; null: none. */
+export function flowFieldsOf({ priority, fairness_key, concurrency, rate }: FlowFields): FlowFields | null {
+  const given = {
+    ...(priority === undefined ? {} : { priority }),
+    ...(fairness_key === undefined ? {} : { fairness_key }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(rate === undefined ? {} : { rate }),
+  };
+  return Object.keys(given).length === 0 ? null : given;
+}
+
+/** What a rule is for; null: for each. */
+export interface FlowMatch {
+  readonly tenant: string | null;
+  readonly type: string | null;
+  /** Patterns: `*` stands for any characters. */
+  readonly lane: string | null;
+  readonly tool: string | null;
+  readonly tag: string | null;
+}
+
+/** `by`: paths into the directive; those with the same values there share the limit. Empty: all share it. */
+export interface RuleConcurrency {
+  readonly by: readonly string[];
+  readonly limit: number;
+}
+
+export interface RuleRate {
+  readonly by: readonly string[];
+  readonly max: number;
+  readonly perMs: number;
+}
+
+export interface FlowRule {
+  readonly name: string;
+  readonly match: FlowMatch;
+  readonly concurrency: RuleConcurrency | null;
+  readonly rate: RuleRate | null;
+  /** null: as its caller says. */
+  readonly priority: number | null;
+}
+
+export interface FlowSettings {
+  /** Patterns of lanes whose directives all take turns. */
+  readonly lanes: readonly string[];
+  /** Of tenants; those that are not named have 1. */
+  readonly weights: ReadonlyMap<string, number>;
+  readonly rules: readonly FlowRule[];
+}
+
+export const NO_FLOW: FlowSettings = { lanes: [], weights: new Map(), rules: [] };
+
+/** Of one directive; a caller names at most two of them. */
+export const MOST_TICKET_LIMITS = 8;
+export const MOST_RULE_LIMITS = 6;
+
+export interface TicketLimit {
+  /** As in Redis: 22 characters of base64url. */
+  readonly name: string;
+  /** For people, without control characters. */
+  readonly label: string;
+  readonly concurrency?: number;
+  readonly rate?: { readonly max: number; readonly per_ms: number };
+  /** Other tenants may share it: how full it is, is not for the eyes of one. */
+  readonly shared?: true;
+}
+
+/** With what a directive enters the gate of its lane. Decided when it is accepted, and kept with it. */
+export interface Ticket {
+  /** Whose turn it is: `<tenant>`, or `<tenant>~<hash of the key>`. */
+  readonly turn: string;
+  /** The share of `turn` among those that wait, 1 to 1000. */
+  readonly weight: number;
+  readonly priority: number;
+  /** The rule that fixes the priority; absent: it may be changed while it waits. */
+  readonly fixed_by?: string;
+  readonly limits: readonly TicketLimit[];
+}
+
+/** As kept with what was accepted. */
+export interface Tickets {
+  /** In its lane; absent: it is enqueued at once. */
+  readonly ticket?: Ticket;
+  /** In the lanes of its other models, where it differs from `ticket`. */
+  readonly tickets?: Readonly<Record<string, Ticket | null>>;
+}
