@@ -1,4 +1,4 @@
-/** How the tests run: four workers, as half of a test is waiting, which share their modules among the files; the longest first.
+/** How the tests run: five workers, as two thirds of a test are waiting, which share their modules among the files; the longest first.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 const LONG = [
   'test/chaos/short.test.ts',
   'test/integration/engine/crash.test.ts',
+  'test/e2e/package.test.ts',
+  'test/e2e/documents.test.ts',
   'test/e2e/cli.test.ts',
   'test/integration/mcp/stdio-connection.test.ts',
   'test/integration/redis/',
@@ -33,7 +35,7 @@ export default defineConfig({
   resolve: { alias: { 'adjutant/testing': resolve('src/testing/test-kit.ts') } },
   test: {
     pool: 'forks',
-    maxWorkers: 4,
+    maxWorkers: 5,
     testTimeout: 120_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,

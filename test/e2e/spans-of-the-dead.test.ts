@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AdjutantProcess, install } from '../support/installation.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
@@ -70,98 +70,103 @@ const CALL = [
   '        SERVER tools/call look',
 ];
 
-test('an API that dies right after the acceptance', async () => {
-  const [api, deaf] = await startUnheard('api');
-  await using _ = deaf;
-  const { body } = await post<{ request_id: string }>(`${api.url}/v1/directives`, look('accepted'));
-  await deaf.until(() => deaf.requests() > 0);
-  await api.kill9();
-  await untilClosed(place.url, body.request_id);
-  const tree = [
-    'SERVER POST /v1/directives • process.lost',
-    '  PRODUCER send tool.traced • process.lost',
-    ...CALL,
-  ];
-  expect(await treeOf(await traceOf(body.request_id), tree.length)).toEqual(tree);
-});
-
-test('an API that dies while its caller waits: what it had sent is there once', async () => {
-  const api = await place.installation.start('api');
-  const traceId = 'e'.repeat(32);
-  const request_id = 'waited-for';
-  const isCutOff = fetch(`${api.url}/v1/directives?wait_ms=30000`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', traceparent: `00-${traceId}-${'f'.repeat(16)}-01` },
-    body: JSON.stringify({ ...look('waited', { holds: 1 }), request_id, id: 'one', timeout_ms: 20_000 }),
-  }).then(
-    () => false,
-    () => true,
-  );
-  const isSent = (id: string): Promise<void> =>
-    collector.until((spans) => spans.some((span) => span.traceId === id && span.kind === 'PRODUCER'));
-  await isSent(traceId);
-  // One export follows the other: when the second is there, the first was acknowledged.
-  const later = await post<{ request_id: string }>(`${api.url}/v1/directives`, look('later'));
-  await isSent(await traceOf(later.body.request_id));
-  await api.kill9();
-  expect(await isCutOff).toBe(true);
-  await post(`${place.url}/v1/requests/${request_id}/cancel`, {});
-  const spansOf = () => collector.spans().filter((span) => span.traceId === traceId);
-  await collector.until(() => spansOf().length >= 5);
-  const titles = spansOf().map(({ kind, events }) => [kind, ...events.map(({ name }) => name)].join(' '));
-  expect(titles.toSorted()).toEqual([
-    'CLIENT',
-    'CONSUMER directive.cancelled',
-    'PRODUCER',
-    'SERVER',
-    'SERVER process.lost',
-  ]);
-});
-
-test('an engine that dies right after a turn, and another one goes on', async () => {
-  const { body } = await post<{ request_id: string }>(`${place.url}/v1/requests`, {
-    agent: 'lead',
-    query: 'go',
+describe.concurrent('the trace of', () => {
+  test('an API that dies right after the acceptance', async () => {
+    const [api, deaf] = await startUnheard('api');
+    await using _ = deaf;
+    const { body } = await post<{ request_id: string }>(`${api.url}/v1/directives`, look('accepted'));
+    await deaf.until(() => deaf.requests() > 0);
+    await api.kill9();
+    await untilClosed(place.url, body.request_id);
+    const tree = [
+      'SERVER POST /v1/directives • process.lost',
+      '  PRODUCER send tool.traced • process.lost',
+      ...CALL,
+    ];
+    expect(await treeOf(await traceOf(body.request_id), tree.length)).toEqual(tree);
   });
-  const [engine, deaf] = await startUnheard('engine');
-  await using _ = deaf;
-  await deaf.until(() => deaf.requests() > 0);
-  await engine.kill9();
-  const other = await place.installation.start('engine');
-  for await (const _signal of follow(place.url, body.request_id));
-  const tree = [
-    'SERVER POST /v1/requests',
-    '  INTERNAL invoke_agent lead',
-    '    INTERNAL turn lead',
-    '      PRODUCER send llm.script',
-    '        CONSUMER process llm.script',
-    '          CLIENT chat m',
-  ];
-  const traceId = await traceOf(body.request_id);
-  const drawn = await treeOf(traceId, tree.length);
-  const isTurn = (line: string): boolean => line.startsWith('    INTERNAL turn lead');
-  expect(drawn.find(isTurn)).toBe('    INTERNAL turn lead • process.lost');
-  // Where the first engine was faster than its death, it took the last turn as well.
-  const first = drawn.map((line) => line.replace(' • process.lost', ''));
-  expect(first.slice(0, tree.length)).toEqual(tree);
-  expect(first.slice(tree.length).every(isTurn)).toBe(true);
-  await other.stop(20_000);
-});
 
-test('an engine that dies right after the last turn of a run', async () => {
-  const { body } = await post<{ request_id: string }>(`${place.url}/v1/requests`, {
-    agent: 'lead',
-    query: 'no',
+  test('an API that dies while its caller waits: what it had sent is there once', async () => {
+    const api = await place.installation.start('api');
+    const traceId = 'e'.repeat(32);
+    const request_id = 'waited-for';
+    const isCutOff = fetch(`${api.url}/v1/directives?wait_ms=30000`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', traceparent: `00-${traceId}-${'f'.repeat(16)}-01` },
+      body: JSON.stringify({ ...look('waited', { holds: 1 }), request_id, id: 'one', timeout_ms: 20_000 }),
+    }).then(
+      () => false,
+      () => true,
+    );
+    const isSent = (id: string): Promise<void> =>
+      collector.until((spans) => spans.some((span) => span.traceId === id && span.kind === 'PRODUCER'));
+    await isSent(traceId);
+    // One export follows the other: when the second is there, the first was acknowledged.
+    const later = await post<{ request_id: string }>(`${api.url}/v1/directives`, look('later'));
+    await isSent(await traceOf(later.body.request_id));
+    await api.kill9();
+    expect(await isCutOff).toBe(true);
+    await post(`${place.url}/v1/requests/${request_id}/cancel`, {});
+    const spansOf = () => collector.spans().filter((span) => span.traceId === traceId);
+    await collector.until(() => spansOf().length >= 5);
+    const titles = spansOf().map(({ kind, events }) => [kind, ...events.map(({ name }) => name)].join(' '));
+    expect(titles.toSorted()).toEqual([
+      'CLIENT',
+      'CONSUMER directive.cancelled',
+      'PRODUCER',
+      'SERVER',
+      'SERVER process.lost',
+    ]);
   });
-  await post(`${place.url}/v1/requests/${body.request_id}/cancel`, {});
-  const [engine, deaf] = await startUnheard('engine');
-  await using _ = deaf;
-  await deaf.until(() => deaf.requests() > 0);
-  await engine.kill9();
-  const tree = [
-    'SERVER POST /v1/requests',
-    '  INTERNAL invoke_agent lead ✗ cancelled • run.cancelled • process.lost',
-    '    INTERNAL turn lead • ai.request.cancel_requested • process.lost',
-  ];
-  expect(await treeOf(await traceOf(body.request_id), tree.length)).toEqual(tree);
+
+  // One after the other: each would take the run of the other.
+  describe('an engine', { concurrent: false }, () => {
+    test('that dies right after a turn, and another one goes on', async () => {
+      const { body } = await post<{ request_id: string }>(`${place.url}/v1/requests`, {
+        agent: 'lead',
+        query: 'go',
+      });
+      const [engine, deaf] = await startUnheard('engine');
+      await using _ = deaf;
+      await deaf.until(() => deaf.requests() > 0);
+      await engine.kill9();
+      const other = await place.installation.start('engine');
+      for await (const _signal of follow(place.url, body.request_id));
+      const tree = [
+        'SERVER POST /v1/requests',
+        '  INTERNAL invoke_agent lead',
+        '    INTERNAL turn lead',
+        '      PRODUCER send llm.script',
+        '        CONSUMER process llm.script',
+        '          CLIENT chat m',
+      ];
+      const traceId = await traceOf(body.request_id);
+      const drawn = await treeOf(traceId, tree.length);
+      const isTurn = (line: string): boolean => line.startsWith('    INTERNAL turn lead');
+      expect(drawn.find(isTurn)).toBe('    INTERNAL turn lead • process.lost');
+      // Where the first engine was faster than its death, it took the last turn as well.
+      const first = drawn.map((line) => line.replace(' • process.lost', ''));
+      expect(first.slice(0, tree.length)).toEqual(tree);
+      expect(first.slice(tree.length).every(isTurn)).toBe(true);
+      await other.stop(20_000);
+    });
+
+    test('that dies right after the last turn of a run', async () => {
+      const { body } = await post<{ request_id: string }>(`${place.url}/v1/requests`, {
+        agent: 'lead',
+        query: 'no',
+      });
+      await post(`${place.url}/v1/requests/${body.request_id}/cancel`, {});
+      const [engine, deaf] = await startUnheard('engine');
+      await using _ = deaf;
+      await deaf.until(() => deaf.requests() > 0);
+      await engine.kill9();
+      const tree = [
+        'SERVER POST /v1/requests',
+        '  INTERNAL invoke_agent lead ✗ cancelled • run.cancelled • process.lost',
+        '    INTERNAL turn lead • ai.request.cancel_requested • process.lost',
+      ];
+      expect(await treeOf(await traceOf(body.request_id), tree.length)).toEqual(tree);
+    });
+  });
 });

@@ -44,7 +44,7 @@ async function startWorker(
   return [worker, Number(/"pid":(\d+)/.exec(line)?.[1])];
 }
 
-test.each([
+test.concurrent.each([
   ['which is the worker itself', process.execPath, [SCRIPT]],
   ['whose child the worker is', process.execPath, [WITHOUT_EXECVE, SCRIPT]],
   ['of npx, two processes above', 'npx', ['adjutant']],
@@ -57,14 +57,14 @@ test.each([
   expect(worker.lines.filter((line) => /Warning/.test(line))).toEqual([]);
 });
 
-test('SIGTERM of npx, which its shell does not pass on, stops the worker', async () => {
+test.concurrent('SIGTERM of npx, which its shell does not pass on, stops the worker', async () => {
   const [worker, server] = await startWorker('npx', ['adjutant']);
   await worker.stop();
   await gone(server);
   expect(worker.lines).toContain('stopping');
 });
 
-test('a worker that is killed again and again compiles its code once', async () => {
+test.concurrent('a worker that is killed again and again compiles its code once', async () => {
   const cache = join(folder, 'compiled');
   await mkdir(cache);
   const [worker] = await startWorker(process.execPath, [PROGRAM], { NODE_COMPILE_CACHE: cache });

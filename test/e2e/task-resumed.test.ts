@@ -6,7 +6,7 @@ import { install } from '../support/installation.ts';
 import { get, post, untilClosed } from '../support/public-api.ts';
 import { completed, startTaskServer } from '../support/task-server.ts';
 
-test('the calls of a worker that is killed, and of one that is stopped, end as their tasks do', async () => {
+test.concurrent('the calls of a worker that is killed, and of one that is stopped, end as their tasks do', async () => {
   await using server = await startTaskServer();
   await using installation = await install({
     config: {
@@ -64,7 +64,9 @@ test('the calls of a worker that is killed, and of one that is stopped, end as t
   expect(server.asked).toContain('tasks/cancel unwanted');
 });
 
-test('the tasks of calls that ended while no worker was there are cancelled by the next one', async () => {
+test.concurrent('the tasks of calls that ended while no worker was there are cancelled by the next one', async ({
+  expect,
+}) => {
   await using server = await startTaskServer();
   await using installation = await install({
     config: { mcpServers: { tasks: { url: server.url } }, worker: { lease_ms: 1_500, drain_ms: 100 } },
@@ -78,7 +80,7 @@ test('the tasks of calls that ended while no worker was there are cancelled by t
     request_id: requestId,
     tool_name: 'tasks.work',
     arguments: { label },
-    ...(label === 'late' ? { deadline_ms: 4_000 } : {}),
+    ...(label === 'late' ? { deadline_ms: 6_000 } : {}),
   }));
   const cancel = async (label: string): Promise<string | undefined> => {
     const path = `/v1/requests/${requestId}/directives/${label}/cancel`;
@@ -94,7 +96,7 @@ test('the tasks of calls that ended while no worker was there are cancelled by t
   await expect.poll(async () => cancel('cancelled'), { timeout: 10_000 }).toBe('cancelled');
   const late = async () =>
     (await get<{ status: string }>(`${url}/v1/requests/${requestId}/directives/late`)).body.status;
-  await expect.poll(late, { timeout: 10_000 }).toBe('failed');
+  await expect.poll(late, { timeout: 15_000 }).toBe('failed');
   expect(server.asked.filter((each) => each.startsWith('tasks/cancel'))).toEqual([]);
 
   await installation.start('worker');

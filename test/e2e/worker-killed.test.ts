@@ -8,7 +8,7 @@ import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
 const EACH = 100;
 
-test('kill -9 of a worker during 100 read-only and 100 once calls', async () => {
+test.concurrent('kill -9 of a worker during 100 read-only and 100 once calls', async () => {
   await using installation = await install({
     server: { lane: { concurrency: 20 } },
     config: { worker: { lease_ms: 2_000 } },
@@ -41,7 +41,7 @@ test('kill -9 of a worker during 100 read-only and 100 once calls', async () => 
   expect(redelivered.length).toBeGreaterThan(0);
 });
 
-test('a worker that was frozen wakes up while its calls are being repeated, and writes nothing about them', async () => {
+test.concurrent('a worker that was frozen wakes up while its calls are being repeated, and writes nothing about them', async () => {
   await using installation = await install({
     server: { lane: { concurrency: 20 } },
     config: { worker: { lease_ms: 1_000 } },

@@ -9,7 +9,7 @@ import { get, post, untilClosed, untilEnded } from '../support/public-api.ts';
 /** What a stop may take beyond its drain: closing connections and servers. */
 const CLOSING_MS = 5_000;
 
-test('a service that is stopped ends its calls first; the other one makes the rest', async () => {
+test.concurrent('a service that is stopped ends its calls first; the other one makes the rest', async () => {
   const drainMs = 5_000;
   await using installation = await install({
     server: { lane: { concurrency: 10 } },
@@ -34,7 +34,7 @@ test('a service that is stopped ends its calls first; the other one makes the re
   for (const { id } of calls) expect(executions.get(id), `${id} ran once`).toHaveLength(1);
 });
 
-test('calls that outlive the drain go to the other worker, unless they may not be repeated', async () => {
+test.concurrent('calls that outlive the drain go to the other worker, unless they may not be repeated', async () => {
   const drainMs = 300;
   await using installation = await install({
     server: { lane: { concurrency: 10 } },

@@ -23,7 +23,7 @@ async function terminate({ pid, port }: TestRedis): Promise<void> {
   await ended;
 }
 
-describe('Redis is restarted again and again under load', () => {
+describe.concurrent('Redis is restarted again and again under load', () => {
   test.each([
     ['SIGKILL', (redis: TestRedis) => redis.kill9()],
     ['SIGTERM', terminate],
