@@ -12,6 +12,7 @@ const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'start_run',
   'input',
   'cancel',
+  'prioritize',
   'sign_in',
   'sign_out',
   'create_schedule',

@@ -83,6 +83,12 @@ export function guardClient(
         client.cancel(requestId, directiveId, options),
       );
     },
+    prioritize: async (requestId, directiveId, priority) => {
+      const caller = requireCaller('submit');
+      return audit.around(caller, 'prioritize', { requestId, target: directiveId }, () =>
+        client.prioritize(requestId, directiveId, priority),
+      );
+    },
     answer: async (requestId, inputId, answer) => {
       const caller = requireCaller('decide');
       return audit.around(caller, 'answer', { requestId, target: inputId }, () =>

@@ -25,6 +25,7 @@ export function createCallersClient(clientOf: ClientOf): DirectiveClient {
     directive: (...given) => own().directive(...given),
     payload: (...given) => own().payload(...given),
     cancel: (...given) => own().cancel(...given),
+    prioritize: (...given) => own().prioritize(...given),
     answer: (...given) => own().answer(...given),
     deadLetters: (...given) => own().deadLetters(...given),
     requests: (...given) => own().requests(...given),

@@ -28,6 +28,7 @@ import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { inputRoutes } from './routes/inputs.ts';
+import { priorityRoutes } from './routes/priority.ts';
 import { runRoutes } from './routes/runs.ts';
 import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/session.ts';
@@ -146,6 +147,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   scheduleRoutes(app, client);
   inputRoutes(app, client);
   cancellationRoutes(app, client);
+  priorityRoutes(app, client);
   bulkRoutes(app, { client, requester });
   payloadRoutes(app, client);
   archiveRoutes(app, client, options.archive ?? null);

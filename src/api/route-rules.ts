@@ -31,6 +31,7 @@ const RULES: Readonly<Record<string, RouteRule>> = {
   'GET /v1/requests/:request_id/directives/:directive_id/payload': 'read',
   'POST /v1/requests/:request_id/cancel': 'cancel',
   'POST /v1/requests/:request_id/directives/:directive_id/cancel': 'cancel',
+  'POST /v1/requests/:request_id/directives/:directive_id/priority': 'submit',
   'POST /v1/requests/:request_id/input': 'submit',
   'POST /v1/requests/:request_id/inputs/:input_id': 'decide',
   'POST /v1/requests/:request_id/approvals/:call_id': 'decide',

@@ -8,6 +8,7 @@ import { type ArchiveInvocation, getArchived } from './commands/archived.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { get } from './commands/get.ts';
+import { prioritize } from './commands/prioritize.ts';
 import { payload } from './commands/payload.ts';
 import { agents, lanes, tools } from './commands/listings.ts';
 import { submit, type SubmitOptions } from './commands/submit.ts';
@@ -17,6 +18,7 @@ import { drainWorker, workers } from './commands/workers.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
+import { addFlowOptions, priority } from './flow-options.ts';
 import { addLaterOptions } from './later-options.ts';
 import { wholeNumber } from './option-values.ts';
 import { oneLine } from './terminal.ts';
@@ -53,12 +55,26 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient, with
       return withArchive(async (invocation) => getArchived(invocation, request));
     });
   addTrace(program, withClient);
+  addChanges(program, withClient);
+  addDeadVerbs(program, withClient);
+  addListings(program, withClient);
+  addWorkerVerbs(program, withClient);
+}
+
+function addChanges(program: Command, withClient: WithClient): void {
   program
     .command('cancel <request> [directive]')
     .description('cancel one directive, or all of a request')
     .option('--reason <text>', 'shown in the terminal signal')
     .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
+    );
+  program
+    .command('prioritize <request> <directive>')
+    .argument('<0-9>', 'its new priority', priority)
+    .description('change the priority of a directive that waits for its turn')
+    .action(async (request: string, directive: string, level: number) =>
+      withClient(async (invocation) => prioritize(invocation, request, directive, level)),
     );
   program
     .command('answer <request> <input> [json]')
@@ -69,9 +85,6 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient, with
     .action(async (requestId: string, inputId: string, json: string | undefined, given: AnswerOptions) =>
       withClient(async (invocation) => answerQuestion(invocation, { requestId, inputId }, json, given)),
     );
-  addDeadVerbs(program, withClient);
-  addListings(program, withClient);
-  addWorkerVerbs(program, withClient);
 }
 
 function addTrace(program: Command, withClient: WithClient): void {
@@ -186,5 +199,5 @@ function callCommand(program: Command): Command {
     .option('--server <name>', 'the MCP server, when the tool name has none')
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one');
-  return addLaterOptions(command);
+  return addFlowOptions(addLaterOptions(command));
 }

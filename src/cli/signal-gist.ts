@@ -145,7 +145,7 @@ export function whyText({ message, reason, until }: Wait): string {
   // It may be tomorrow, or next year.
   if (reason === 'later') return `begins at ${until ?? 'an instant'}`;
   // A question is over then: nothing is tried again.
-  const word = reason === 'input_required' ? 'until' : 'tried again at';
+  const word = reason === 'input_required' ? 'until' : reason === 'limit' ? 'next at' : 'tried again at';
   const again = until === null ? '' : `, ${word} ${until.slice(11, 19)}`;
   return `${oneLine(message, 200)}${again}`;
 }

@@ -4,7 +4,8 @@ import type { AgentListing } from '../contract/agent-listing.ts';
 import type { ApprovalListing } from '../contract/approval-listing.ts';
 import type { BudgetListing } from '../contract/budget-listing.ts';
 import type { BulkCancellation, BulkRedrive, ReindexStep } from '../contract/bulk.ts';
-import { directivePath, inputPath, requestPath, tracePath } from '../contract/api-path.ts';
+import { directivePath, inputPath, priorityPath, requestPath, tracePath } from '../contract/api-path.ts';
+import type { Prioritized } from '../contract/flow.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterGroups, DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
@@ -86,6 +87,12 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
         method: 'POST',
         path: `${directiveId === undefined ? requestPath(requestId) : directivePath(requestId, directiveId)}/cancel`,
         body: reason === undefined ? {} : { reason },
+      }),
+    prioritize: async (requestId, directiveId, priority) =>
+      exchanger.json<Prioritized>({
+        method: 'POST',
+        path: priorityPath(requestId, directiveId),
+        body: { priority },
       }),
     answer: async (requestId, inputId, answer) =>
       exchanger.json<RecordedAnswer>({ method: 'POST', path: inputPath(requestId, inputId), body: answer }),

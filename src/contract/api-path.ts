@@ -31,6 +31,10 @@ export function payloadPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/payload`;
 }
 
+export function priorityPath(requestId: string, directiveId: string): string {
+  return `${directivePath(requestId, directiveId)}/priority`;
+}
+
 export function approvalPath(requestId: string, callId: string): string {
   return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
 }

@@ -10,6 +10,7 @@ export const AUDITED_ACTIONS = [
   'answer',
   'decide',
   'cancel',
+  'prioritize',
   'redrive',
   'drain_worker',
   'resume_worker',

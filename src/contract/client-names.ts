@@ -10,6 +10,7 @@ export type { TextEvent } from './delta-fold.ts';
 export type { DirectiveClient, RunClient, SubmitOptions } from './directive-client.ts';
 export type { Directive, DirectiveType, SubmittedDirective } from './directive.ts';
 export type { ErrorEnvelope } from './error-envelope.ts';
+export type { Prioritized } from './flow.ts';
 export type { LaneListing, ListedLane } from './lane-listing.ts';
 export type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage } from './message.ts';
 export type { ModelTurn } from './model-turn.ts';

@@ -13,6 +13,7 @@ import type {
   RedriveBody,
 } from './dead-letter.ts';
 import type { SubmittedDirective } from './directive.ts';
+import type { Prioritized } from './flow.ts';
 import type { LaneListing } from './lane-listing.ts';
 import type { RequestListing, RequestQuery } from './request-listing.ts';
 import type { RequestTrace } from './request-trace.ts';
@@ -94,6 +95,12 @@ export interface DirectiveClient {
 
   /** Cancels one directive, or all of a request; running work is aborted on its worker. Refuses what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
+
+  /**
+   * Changes the priority (0 to 9) of a directive that waits for its turn; the same again is the same. Refused with `not_waiting`
+   * where it runs, has ended, takes no turn, or a rule fixes its priority.
+   */
+  prioritize(requestId: string, directiveId: string, priority: number): Promise<Prioritized>;
 
   /**
    * Answers a question that the tool of a directive asks. The first answer counts: the same one again changes nothing, another one

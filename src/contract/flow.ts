@@ -1,6 +1,7 @@
 // Flow control: whose turn it is, how urgent, and how many at once or within a time, under a key that the caller or a rule names.
 // Must never say who goes next: that is decided by the gate of a lane.
 import * as z from 'zod';
+import { identifierSchema } from './identifiers.ts';
 
 export const DEFAULT_PRIORITY = 4;
 /** A priority is a head start, not a rank: each step is worth as much as having arrived so much earlier. */
@@ -13,6 +14,17 @@ export const prioritySchema = z.int().min(0).max(9);
 export const concurrencyLimitSchema = z.int().min(1).max(10_000);
 export const rateMaxSchema = z.int().min(1).max(1_000_000);
 export const ratePerMsSchema = z.int().min(1).max(86_400_000);
+
+export const priorityBodySchema = z.strictObject({ priority: prioritySchema });
+
+export const prioritizedSchema = z.object({
+  request_id: identifierSchema,
+  id: identifierSchema,
+  /** With which it waits from now on. */
+  priority: prioritySchema,
+});
+
+export type Prioritized = z.infer<typeof prioritizedSchema>;
 
 export const flowFields = {
   /** Higher goes first: each step is a head start of 30 seconds. Absent = 4. */

@@ -13,6 +13,8 @@ export const listedLaneSchema = z.object({
   delayed: count,
   /** Directives and runs whose instant to begin has not come; absent: there are none. */
   later: count.optional(),
+  /** Directives that wait for their turn, or for room under a limit by key; absent: there are none. */
+  gated: count.optional(),
   paused: z.boolean(),
   workers: count,
   concurrency: count.nullable(),

@@ -21,6 +21,7 @@ const PROBLEMS = {
   id_conflict: [409, 'The id belongs to another directive'],
   idempotency_conflict: [409, 'The idempotency key belongs to another submission'],
   request_closed: [409, 'The request is closed'],
+  not_waiting: [409, 'It does not wait for its turn'],
   already_decided: [409, 'It is decided already'],
   last_admin_key: [409, 'No other key may make and revoke keys'],
   search_off: [409, 'The list of requests is turned off'],

@@ -2,6 +2,7 @@
 // Must never show a member that only the journal needs: claims, leases, owners.
 import * as z from 'zod';
 import { anyDirectiveSchema, anyDirectiveTypeSchema } from './directive.ts';
+import { prioritySchema } from './flow.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
@@ -47,6 +48,10 @@ export const directiveSummarySchema = z.object(summaryFields);
 export const directiveViewSchema = z.object({
   ...summaryFields,
   ...traceFields,
+  /** With which it waits for its turn; absent: it takes none. */
+  priority: prioritySchema.optional(),
+  /** The limits by key that it is under, in words; absent: none. */
+  limits: z.array(z.string()).optional(),
   directive: anyDirectiveSchema,
   result: signalSchema.nullable(),
 });

@@ -3,7 +3,13 @@
 import type { RequestTrace, TracedAttempt, TracedDirective, TracedEvent } from './request-trace.ts';
 import type { TimelineWait } from './request-timeline.ts';
 
-const PAUSES: ReadonlySet<string> = new Set(['rate_limited', 'limit_reached', 'concurrency']);
+const PAUSES: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'limit_reached',
+  'concurrency',
+  'turn',
+  'limit',
+]);
 const FAILED_OVER: ReadonlySet<string> = new Set(['retry', 'fallback']);
 
 /** Oldest first; those without a beginning first. */

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '0194da4da0c21d4f4f646467f01866fb5c369ec0065b5c8ddf79fe8fbcbb0106';
+export const CONTRACT_SHA256 = '59063866594b958fd7f3e5e3a81e3c8909fa6785b0015b6d8e66884fce7b796e';

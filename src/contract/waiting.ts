@@ -8,7 +8,8 @@ import { plainText } from './plain-text.ts';
  * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
  * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
  * directives of the lane run as may. `input_required`: its tool asks a person. `worker_lost`: its worker died, and no other has
- * taken it yet. `later`: its caller has said when it begins.
+ * taken it yet. `later`: its caller has said when it begins. `turn`: others of its lane are before it. `limit`: a limit by key, of its
+ * caller or of a rule, has no room.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -19,6 +20,8 @@ export const WAIT_REASONS = [
   'input_required',
   'worker_lost',
   'later',
+  'turn',
+  'limit',
 ] as const;
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -47,8 +50,10 @@ const LONGEST_DETAIL = 360;
 /** As it appears on the wire. */
 export function waitOf(lane: string, { reason, untilAt, detail }: WaitFacts): Wait {
   const until = untilAt === null ? null : new Date(untilAt).toISOString();
-  const more = detail === undefined ? '' : `: ${plainText(detail).slice(0, LONGEST_DETAIL)}`;
-  return { reason, until, message: `${waitMessage(lane, reason)}${more}` };
+  const more = detail === undefined ? null : plainText(detail).slice(0, LONGEST_DETAIL);
+  // Which limit, or how many are before it, says the whole.
+  if (more !== null && (reason === 'turn' || reason === 'limit')) return { reason, until, message: more };
+  return { reason, until, message: `${waitMessage(lane, reason)}${more === null ? '' : `: ${more}`}` };
 }
 
 /** `leaseUntil`: until when the worker that is lost had it. `present`: why its lane waits now; null: a worker may take it. */
@@ -82,6 +87,10 @@ function waitMessage(lane: string, reason: string): string {
       return 'worker lost; waits for a worker';
     case 'later':
       return 'begins later';
+    case 'turn':
+      return 'its turn';
+    case 'limit':
+      return 'a limit';
     default:
       return `the lane ${lane} waits (${reason})`;
   }

@@ -30,6 +30,7 @@ import {
 } from './directive.ts';
 import { embeddingsSchema } from './embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
+import { prioritizedSchema, priorityBodySchema } from './flow.ts';
 import { budgetListingSchema } from './budget-listing.ts';
 import { laneListingSchema } from './lane-listing.ts';
 import { messageSchema } from './message.ts';
@@ -78,6 +79,7 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'pause-schedule-body': pauseScheduleBodySchema,
   'trigger-schedule-body': triggerScheduleBodySchema,
   'reindex-body': reindexBodySchema,
+  'priority-body': priorityBodySchema,
   message: messageSchema,
   'run-input-body': runInputBodySchema,
   'start-run-body': startRunBodySchema,
@@ -111,6 +113,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'lane-listing': laneListingSchema,
   'budget-listing': budgetListingSchema,
   'model-turn': modelTurnSchema,
+  prioritized: prioritizedSchema,
   problem: problemSchema,
   'approval-listing': approvalListingSchema,
   'bulk-cancellation': bulkCancellationSchema,

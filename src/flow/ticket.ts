@@ -53,6 +53,12 @@ export function ticketIn({ ticket, tickets }: Tickets, lane: string): Ticket | n
   return there === undefined ? (ticket ?? null) : there;
 }
 
+/** The same with the priority that its record holds. */
+export function ticketNow(tickets: Tickets, lane: string, priority: number | null): Ticket | null {
+  const ticket = ticketIn(tickets, lane);
+  return ticket === null || priority === null ? ticket : { ...ticket, priority };
+}
+
 /** null: it does not pass the gate of this lane. */
 export function ticketOf(
   directive: Directive,

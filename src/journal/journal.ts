@@ -200,12 +200,23 @@ export function createJournal(options: JournalOptions) {
     return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
   }
 
+  /** `kept`: whoever lets it into a gate from now on reads it. */
+  async function prioritize(
+    requestId: string,
+    id: string,
+    priority: number,
+  ): Promise<'kept' | 'running' | 'ended' | 'unknown'> {
+    const [kind] = await run('prioritize', keys.request(requestId), [id, priority]);
+    return kind as 'kept' | 'running' | 'ended' | 'unknown';
+  }
+
   return {
     accept,
     claim,
     claimedWithJob,
     ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,
+    prioritize,
     ...createClaimHolder(run, keys, mostBytes),
     ...createWaitNotes(run, keys, mostBytes),
     questions: createQuestions(run, { connection, keys, mostBytes, onChange }),

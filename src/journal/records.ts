@@ -33,6 +33,8 @@ export interface DirectiveRecord {
   terminal: number | null;
   /** Why it does not go on; null: nobody has said so since its last claim. */
   waits: RecordedWait | null;
+  /** As it was changed while it waited; null: as its ticket says. */
+  priority: number | null;
   /** What its tool asks, where an answer still counts; null: nothing. */
   asked: AskedRound | null;
   /** The other side has made a task of its call: of one that has ended, nobody has cancelled it there yet. */
@@ -62,7 +64,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -105,6 +107,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     begin: recordedBegin(fields['begin']),
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
+    priority: numberOrNull(fields['priority']),
     asked: openRound(fields),
     task: fields['task'] !== undefined,
   };

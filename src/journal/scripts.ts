@@ -58,6 +58,7 @@ export type ScriptName =
   | 'login-unlock'
   | 'login-write'
   | 'payload-put'
+  | 'prioritize'
   | 'release'
   | 'retry'
   | 'run-commit'

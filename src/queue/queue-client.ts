@@ -11,6 +11,7 @@ import { withoutFiringIds } from './firing-request.ts';
 import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
+import { priorityBodySchema } from '../contract/flow.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { readInput } from '../contract/read-input.ts';
 import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
@@ -29,6 +30,7 @@ import type { LaterIndex } from '../journal/later-index.ts';
 import type { Lanes } from './lanes.ts';
 import { listLanes } from './lane-list.ts';
 import { unknownDirective, unknownRequest } from './not-found.ts';
+import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import { drainWorker, listWorkers } from './worker-list.ts';
@@ -65,6 +67,8 @@ export type SchedulesOf = (
 
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
+  /** Where directives wait for their turn. */
+  gates: ChangeInGate;
   deadLetters: DeadLetters;
   catalog: Catalog;
   lanes: Lanes;
@@ -90,6 +94,7 @@ export function createQueueClient(parts: QueueClientParts, tenant: string = DEFA
 function singleRequests(parts: QueueClientParts, tenant: string): Omit<DirectiveClient, keyof Bulk> {
   const { journal, canceller, catalog } = parts;
   const whole = wholeResults(parts.payloads);
+  const prioritize = createPrioritize(parts);
   const scoped = (requestId: string): string => scopedId(tenant, requestId);
 
   async function cancel(
@@ -118,6 +123,10 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     ...(parts.isFiring === true ? senders : withoutFiringIds(senders)),
     ...readsOf(createRequestReader(parts, whole), scoped),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
+    prioritize: async (requestId, directiveId, priority) => {
+      const { priority: read } = readInput(priorityBodySchema, { priority }, 'invalid_body');
+      return whileAvailable(() => prioritize(scoped(requestId), directiveId, read));
+    },
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
     ...listsOf(parts.lists, tenant),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),

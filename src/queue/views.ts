@@ -1,5 +1,8 @@
 // What a reader sees of requests and directives, made from the journal's records.
 // Must never show claims, leases or fencing numbers.
+import type { Tickets } from '../contract/flow.ts';
+import { limitText } from '../flow/gate-wait.ts';
+import { ticketNow } from '../flow/ticket.ts';
 import { ownId, withOwnId } from '../contract/tenant.ts';
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
@@ -104,12 +107,25 @@ function waitingOf(
 export function directiveView(
   requestId: string,
   record: DirectiveRecord,
-  { directive, traceparent }: Envelope,
+  { directive, traceparent, ...tickets }: Envelope,
   result: Signal | null,
   { pageOf, ...seen }: { pageOf: TracePage } & SeenNow,
 ): DirectiveView {
   const trace = traceView(traceparent, pageOf);
-  return { ...directiveSummary(requestId, record, seen), ...trace, directive: withOwnId(directive), result };
+  return {
+    ...directiveSummary(requestId, record, seen),
+    ...trace,
+    ...ticketView(tickets, record),
+    directive: withOwnId(directive),
+    result,
+  };
+}
+
+function ticketView(tickets: Tickets, { lane, priority }: DirectiveRecord) {
+  const ticket = lane === null ? null : ticketNow(tickets, lane, priority);
+  if (ticket === null) return {};
+  const limits = ticket.limits.map(limitText);
+  return { priority: ticket.priority, ...(limits.length === 0 ? {} : { limits }) };
 }
 
 export function requestView(

@@ -19,6 +19,7 @@ import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { createDeadLetters } from '../queue/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createMemoryRoom } from '../queue/memory-room.ts';
+import { NO_GATES } from '../queue/prioritize.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { type ClientRuns, createQueueClient, type QueueClientParts } from '../queue/queue-client.ts';
@@ -80,14 +81,13 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   const { connection, keys, records, queue, catalog } = store;
   const { journal, payloads, dead } = records;
   const schemas = createSchemaChecks();
-  const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer, onError } = options;
+  const { recheckMs = RECHECK_MS, verifyMs, requestBytes, argumentsBytes, preparer, onError } = options;
   const subscriber = createSubscriber(
     { listening, publishing: connection, onError, ...(verifyMs === undefined ? {} : { verifyMs }) },
     keys,
   );
   const capacity = capacityOf(store, options);
   const { canceller, lanes } = queue;
-  const { argumentsBytes } = options;
   const shared = { ...store, ...queue, journal, preparer, capacity };
   const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
   const parts: QueueClientParts = {
@@ -97,6 +97,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     recheckMs,
     submitter,
     canceller,
+    gates: NO_GATES,
     payloads,
     lists: requestListsOf(store),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),

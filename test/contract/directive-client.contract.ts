@@ -313,6 +313,37 @@ export function directiveClientContract(transport: string, setup: () => Promise<
       });
     });
 
+    describe('prioritize', () => {
+      const waiting = async (flow: object): Promise<string> => {
+        const directive = toolExec('echo', {}, { id: 'one', delay_ms: 3_600_000, ...flow });
+        return (await client.submit(directive)).request_id;
+      };
+
+      test('changes the priority of what waits, and the same again is the same', async () => {
+        const requestId = await waiting({ priority: 1, concurrency: { key: 'account', limit: 2 } });
+        for (const _ of [1, 2]) {
+          const changed = await client.prioritize(requestId, 'one', 9);
+          expect(changed).toEqual({ request_id: requestId, id: 'one', priority: 9 });
+        }
+        expect(await client.directive(requestId, 'one')).toMatchObject({
+          priority: 9,
+          limits: ['account, 2 at once'],
+          directive: { priority: 1 },
+        });
+      });
+
+      test('of what takes no turn, has ended, or does not exist is refused', async () => {
+        const plain = await waiting({});
+        expect((await refusal(client.prioritize(plain, 'one', 9))).code).toBe('not_waiting');
+        expect(await client.directive(plain, 'one')).not.toHaveProperty('priority');
+        const ended = await waiting({ priority: 1 });
+        await client.cancel(ended);
+        expect((await refusal(client.prioritize(ended, 'one', 9))).detail).toContain('it has ended');
+        expect((await refusal(client.prioritize(ended, newId(), 9))).code).toBe('not_found');
+        expect((await refusal(client.prioritize(ended, 'one', 10))).code).toBe('invalid_body');
+      });
+    });
+
     describe('dead letters', () => {
       /** Of one request, in which both calls have failed. */
       async function failures(): Promise<string> {

@@ -4,6 +4,7 @@ import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
+import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
@@ -17,7 +18,7 @@ import { callIdOf } from '../signal-line.ts';
 import { orUnread } from '../unread-answer.ts';
 import { printPayload } from './payload.ts';
 
-export interface CallOptions extends LaterOptions {
+export interface CallOptions extends LaterOptions, FlowOptions {
   readonly timeoutMs?: number;
   readonly deadlineMs?: number;
   readonly maxRetries?: number;
@@ -111,7 +112,8 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     server: options.server,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-  return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...laterFieldsOf(options) };
+  const when = { ...laterFieldsOf(options), ...flowOptionsOf(options) };
+  return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...when };
 }
 
 async function answer(

@@ -17,7 +17,7 @@ import { gistOf, waitText, whyText } from '../signal-gist.ts';
 import { commandLines, questionLines } from '../questions.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
-import type { Style, Terminal } from '../terminal.ts';
+import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { ownMember } from '../../contract/own-member.ts';
 
 const MOST_ERRORS = 20;
@@ -135,9 +135,10 @@ function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
-  const { directive, result, waiting, inputs: _inputs, ...members } = view;
+  const { directive, result, waiting, limits, inputs: _inputs, ...members } = view;
   const waits = waiting === undefined ? {} : { waiting: whyText(waiting) };
-  const rows = Object.entries({ ...members, ...waits }).map(([name, value]) => [
+  const under = limits === undefined ? {} : { limits: limits.map((limit) => oneLine(limit, 200)).join('; ') };
+  const rows = Object.entries({ ...members, ...under, ...waits }).map(([name, value]) => [
     terminal.paint('dim', name),
     String(value ?? '-'),
   ]);

@@ -104,10 +104,18 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
     lane.name,
     ...[lane.waiting, lane.active, lane.delayed, lane.workers].map(String),
     String(lane.concurrency ?? '-'),
-    stateOf(lane) + (lane.later === undefined ? '' : `, ${lane.later} begin later`),
+    [stateOf(lane), ...gatedText(lane), ...laterText(lane)].join(', '),
   ]);
   for (const line of table([head, ...rows])) terminal.out(line);
   return EXIT.done;
+}
+
+function gatedText({ gated }: ListedLane): string[] {
+  return gated === undefined ? [] : [`${gated} wait for their turn or a limit`];
+}
+
+function laterText({ later }: ListedLane): string[] {
+  return later === undefined ? [] : [`${later} begin later`];
 }
 
 function stateOf({ paused, blocked_until, waits }: ListedLane): string {

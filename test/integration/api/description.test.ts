@@ -73,6 +73,7 @@ test('it names every route, once', () => {
     'POST /v1/requests/{request_id}/approvals/{call_id}',
     'POST /v1/requests/{request_id}/cancel',
     'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
+    'POST /v1/requests/{request_id}/directives/{directive_id}/priority',
     'POST /v1/requests/{request_id}/input',
     'POST /v1/requests/{request_id}/inputs/{input_id}',
     'POST /v1/schedules',

@@ -193,6 +193,12 @@ describe('the same ids of two tenants', () => {
     );
     await acme.client.runs.decide('asked', call, { decision: 'approve' });
     expect((await logOf(acme.client, 'asked')).at(-1)?.type).toBe('ai.request.completed');
+    await acme.client.submit(echo('x', { id: 'x', request_id: 'urgent', priority: 1, delay_ms: 3_600_000 }));
+    await expect(globex.client.prioritize('urgent', 'x', 9)).rejects.toMatchObject({
+      problem: { code: 'not_found' },
+    });
+    expect((await acme.client.directive('urgent', 'x'))?.priority).toBe(1);
+    await acme.client.cancel('urgent');
     const failing = echo('x', { id: 'dead', request_id: 'dead', tool_name: 'peer.nothing_of_this_name' });
     await acme.client.submit({ ...failing }, { waitMs: 20_000 });
     const letters = async ({ client }: Tenant) =>
@@ -231,6 +237,7 @@ describe('what another tenant has', () => {
   const BODIES: Readonly<Record<string, string>> = {
     input: '{"content":"x"}',
     call: '{"decision":"approve"}',
+    priority: '{"priority":9}',
     'call.q1': '{"action":"decline"}',
   };
 

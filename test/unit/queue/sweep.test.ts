@@ -30,6 +30,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     terminal: null,
     waits: null,
     task: false,
+    priority: null,
     asked: null,
     ...fields,
   };

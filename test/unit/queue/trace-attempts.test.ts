@@ -27,6 +27,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
   terminal: 9,
   waits: null,
   task: false,
+  priority: null,
   asked: null,
   ...more,
 });

@@ -181,7 +181,7 @@ function Waits({ waiting: { reason, message, until } }: { waiting: Wait }) {
   return (
     <p className="inspector-waits">
       {reason === 'later' ? 'It begins at ' : <Text>{message}</Text>}
-      {reason !== 'later' && until !== null && ', tried again '}
+      {reason !== 'later' && until !== null && (reason === 'limit' ? ', next ' : ', tried again ')}
       {until !== null && <Instant at={until} />}
     </p>
   );

@@ -1,0 +1,68 @@
+// What a directive in the gate of its lane waits for, in words.
+// Must never show one tenant how much others run.
+import type { Ticket, TicketLimit } from '../contract/flow.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import type { WaitFacts } from '../contract/waiting.ts';
+
+/** As the gate says it. `before`: how many are before it in its own line; `name`: of a limit in its ticket. */
+export type WaitInGate =
+  | { readonly kind: 'none' | 'passed' | 'running' }
+  | { readonly kind: 'later'; readonly untilAt: number }
+  | { readonly kind: 'turn'; readonly before: number }
+  | {
+      readonly kind: 'limit';
+      readonly name: string;
+      readonly running: number;
+      readonly limit: number;
+      readonly before: number;
+    }
+  | { readonly kind: 'rate'; readonly name: string; readonly untilAt: number; readonly before: number };
+
+/** null: nothing that the gate knows of. `tenant`: of the directive, for whose eyes it is. */
+export function gateWait({ limits }: Ticket, wait: WaitInGate, tenant: string): WaitFacts | null {
+  switch (wait.kind) {
+    case 'none':
+    case 'passed':
+    case 'running':
+    case 'later':
+      return null;
+    case 'turn':
+      return { reason: 'turn', untilAt: null, detail: `its turn${beforeText(wait.before)}` };
+    case 'limit':
+    case 'rate': {
+      const limit = limits.find(({ name }) => name === wait.name);
+      const label = limit?.label ?? 'a limit';
+      const isHidden = limit?.shared === true && tenant !== DEFAULT_TENANT;
+      const full = wait.kind === 'rate' ? begunText(limit) : runningText(wait, isHidden);
+      const untilAt = wait.kind === 'rate' ? wait.untilAt : null;
+      return { reason: 'limit', untilAt, detail: `${label}, ${full}${beforeText(wait.before)}` };
+    }
+  }
+}
+
+/** What a limit allows: `account-42, 2 at once`. */
+export function limitText({ label, concurrency, rate }: TicketLimit): string {
+  const allowed = [
+    ...(concurrency === undefined ? [] : [`${concurrency} at once`]),
+    ...(rate === undefined ? [] : [rateText(rate)]),
+  ];
+  return [label, ...allowed].join(', ');
+}
+
+function rateText({ max, per_ms: perMs }: NonNullable<TicketLimit['rate']>): string {
+  return `${max} in ${perMs / 1_000} s`;
+}
+
+function beforeText(before: number): string {
+  return before === 0 ? '' : `, ${before} before it`;
+}
+
+function runningText({ running, limit }: { running: number; limit: number }, isHidden: boolean): string {
+  if (isHidden) return 'as many run as may';
+  return `${running} of ${limit} ${running === 1 ? 'is' : 'are'} running`;
+}
+
+function begunText(limit: TicketLimit | undefined): string {
+  const rate = limit?.rate;
+  return `${rate === undefined ? 'as many' : rateText(rate)} have begun${rate === undefined ? ' as may' : ''}`;
+}

@@ -1,0 +1,66 @@
+// Changes how urgent a directive is that waits: in its record, which every entry into a gate reads, then in the gate.
+// Must never loosen what a rule fixes, nor promise anything of a directive that has been let out.
+import type { Prioritized } from '../contract/flow.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { ownId } from '../contract/tenant.ts';
+import { ticketIn } from '../flow/ticket.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import { unknownDirective } from './not-found.ts';
+
+export interface PrioritizeParts {
+  journal: Pick<Journal, 'directive' | 'envelope' | 'prioritize'>;
+  gates: ChangeInGate;
+}
+
+export interface ChangeInGate {
+  /** `out`: it was let out, and keeps its place. `unknown`: it is not there; whoever lets it in reads its record. */
+  change(
+    lane: string,
+    ref: { requestId: string; id: string },
+    priority: number,
+  ): Promise<'changed' | 'out' | 'unknown'>;
+}
+
+/** Until the process has gates. */
+export const NO_GATES: ChangeInGate = { change: async () => 'unknown' };
+
+const WHY: Readonly<Record<'ended' | 'running' | 'out' | 'plain', string>> = {
+  ended: 'it has ended',
+  running: 'it is running',
+  out: 'it was let out, and begins next',
+  plain:
+    'it takes no turn: it was submitted without priority, fairness_key, concurrency and rate, to a lane that flow.lanes does not name',
+};
+
+/** Throws `DirectiveRefused` (`not_found`, `not_waiting`). The same again is the same. */
+export function createPrioritize({ journal, gates }: PrioritizeParts) {
+  return async (requestId: string, id: string, priority: number): Promise<Prioritized> => {
+    const [record, json] = await Promise.all([
+      journal.directive(requestId, id),
+      journal.envelope(requestId, id),
+    ]);
+    if (record === null || json === null) throw unknownDirective(requestId, id);
+    const { lane } = record;
+    const ticket = lane === null ? null : ticketIn(decodeEnvelope(json), lane);
+    if (record.terminal !== null) throw notWaiting(requestId, id, WHY.ended);
+    if (lane === null || ticket === null) throw notWaiting(requestId, id, WHY.plain);
+    if (ticket.fixed_by !== undefined)
+      throw notWaiting(
+        requestId,
+        id,
+        `the rule "${ticket.fixed_by}" of the configuration fixes its priority`,
+      );
+    const kept = await journal.prioritize(requestId, id, priority);
+    if (kept === 'unknown') throw unknownDirective(requestId, id);
+    if (kept !== 'kept') throw notWaiting(requestId, id, WHY[kept]);
+    const changed = await gates.change(lane, { requestId, id }, priority);
+    if (changed === 'out') throw notWaiting(requestId, id, WHY.out);
+    return { request_id: ownId(requestId), id, priority };
+  };
+}
+
+function notWaiting(requestId: string, id: string, why: string): DirectiveRefused {
+  const detail = `the priority of "${id}" of request "${ownId(requestId)}" cannot be changed: ${why}`;
+  return new DirectiveRefused(problem('not_waiting', { detail }));
+}
