@@ -20,6 +20,7 @@ import { type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import { addFlowOptions, priority } from './flow-options.ts';
 import { addLaterOptions } from './later-options.ts';
+import { addOnceOptions } from './once-options.ts';
 import { wholeNumber } from './option-values.ts';
 import { oneLine } from './terminal.ts';
 
@@ -199,5 +200,5 @@ function callCommand(program: Command): Command {
     .option('--server <name>', 'the MCP server, when the tool name has none')
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one');
-  return addFlowOptions(addLaterOptions(command));
+  return addOnceOptions(addFlowOptions(addLaterOptions(command)));
 }

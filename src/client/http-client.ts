@@ -11,6 +11,7 @@ import type { DeadLetterGroups, DeadLetterPage, Redrive } from '../contract/dead
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
+import { onceOf, type OnceFields } from '../contract/once.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import type { RequestListing } from '../contract/request-listing.ts';
 import type { RequestTrace } from '../contract/request-trace.ts';
@@ -177,14 +178,18 @@ async function execute(
   directive: SubmittedDirective,
   options: SubmitOptions & { timeoutMs?: number },
 ): Promise<TerminalSignal> {
-  const { timeoutMs = Infinity, signal, idempotencyKey } = options;
+  const { timeoutMs = Infinity, signal } = options;
   const endsAt = Date.now() + timeoutMs;
+  // Under a key the service chooses the ids.
+  const isUnderKey = onceOf(directive as OnceFields) !== null;
+  const { idempotencyKey = isUnderKey ? newIdentifier() : undefined } = options;
   const named =
     idempotencyKey === undefined
       ? { request_id: newIdentifier(), id: newIdentifier(), ...withoutAbsent(directive) }
       : directive;
   const waitMs = Math.min(timeoutMs, LONG_POLL_MS);
-  const submission = await onceMore(async () => submit(waiting.exchanger, named, options, waitMs), signal);
+  const sending = idempotencyKey === undefined ? options : { ...options, idempotencyKey };
+  const submission = await onceMore(async () => submit(waiting.exchanger, named, sending, waitMs), signal);
   const [entry] = submission.directives;
   if (entry === undefined) throw new Error('The service accepted nothing, and refused nothing.');
   if (entry.result !== undefined && isTerminalSignal(entry.result)) return entry.result;

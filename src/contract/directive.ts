@@ -21,6 +21,7 @@ import {
 } from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
+import { onceErrors } from './once.ts';
 import type { FieldError } from './problem.ts';
 import {
   llmEmbedSchema,
@@ -146,7 +147,8 @@ function parseBatch(
     if (parsed.ok) directives.push(parsed.directive);
     else errors.push(...parsed.errors);
   }
-  if (errors.length === 0) errors.push(...requestErrors(directives));
+  if (errors.length === 0)
+    errors.push(...requestErrors(directives), ...onceErrors(directives, prefixOf, isOwnType));
   return errors.length === 0 ? { ok: true, directives } : { ok: false, errors: boundedErrors(errors) };
 }
 
@@ -182,6 +184,11 @@ function requestErrors(directives: readonly ParsedDirective[]): FieldError[] {
       ? []
       : [{ path: `directives[${index}].request_id`, message }],
   );
+}
+
+/** Its fields are this contract's. */
+function isOwnType({ type }: ParsedDirective): boolean {
+  return DIRECTIVE_TYPES.includes(type);
 }
 
 /** The directive under its identity: what is journalled, hashed and executed. */

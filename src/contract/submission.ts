@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { identifierSchema } from './identifiers.ts';
 import { anyDirectiveTypeSchema } from './directive.ts';
+import { onceAnswerSchema } from './once.ts';
 import { signalSchema } from './signal.ts';
 
 export const submissionSchema = z.object({
@@ -14,6 +15,8 @@ export const submissionSchema = z.object({
       status: z.enum(['accepted', 'existing']),
       lane: z.string().nullable(),
       digest: z.string(),
+      /** Where it was submitted with `dedupe`, `debounce` or `singleton`: what it is now. */
+      once: onceAnswerSchema.optional(),
       result: signalSchema.optional(),
     }),
   ),

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '59063866594b958fd7f3e5e3a81e3c8909fa6785b0015b6d8e66884fce7b796e';
+export const CONTRACT_SHA256 = 'e861be7e5aeeaa57d78ecfec71b7fb4b18d67d6874c8933c51094a63768e54f9';

@@ -9,7 +9,7 @@ import { plainText } from './plain-text.ts';
  * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
  * directives of the lane run as may. `input_required`: its tool asks a person. `worker_lost`: its worker died, and no other has
  * taken it yet. `later`: its caller has said when it begins. `turn`: others of its lane are before it. `limit`: a limit by key, of its
- * caller or of a rule, has no room.
+ * caller or of a rule, has no room. `singleton`: what it replaces has not ended.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -22,6 +22,7 @@ export const WAIT_REASONS = [
   'later',
   'turn',
   'limit',
+  'singleton',
 ] as const;
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -91,6 +92,8 @@ function waitMessage(lane: string, reason: string): string {
       return 'its turn';
     case 'limit':
       return 'a limit';
+    case 'singleton':
+      return 'waits for the end of what it replaces';
     default:
       return `the lane ${lane} waits (${reason})`;
   }

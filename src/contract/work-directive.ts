@@ -12,6 +12,15 @@ import {
 } from './identifiers.ts';
 import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, type LaterFields, laterFields } from './later.ts';
 import { messageSchema } from './message.ts';
+import {
+  DEBOUNCE_RULE,
+  hasOneOnce,
+  hasOwnBegin,
+  ONCE_EXCLUDED,
+  ONE_ONCE_RULE,
+  onceFields,
+  type OnceFields,
+} from './once.ts';
 import { retryFields } from './retry-policy.ts';
 
 export const repeatPolicySchema = z.enum(['read', 'idempotent', 'once']);
@@ -33,6 +42,7 @@ const toolExecFields = {
   ...retryFields,
   ...laterFields,
   ...flowFields,
+  ...onceFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: repeatPolicySchema.optional(),
@@ -75,6 +85,7 @@ const llmFields = {
   ...retryFields,
   ...laterFields,
   ...flowFields,
+  ...onceFields,
   iteration: z.int().min(0).optional(),
 };
 
@@ -89,6 +100,7 @@ const embedFields = {
   ...retryFields,
   ...laterFields,
   ...flowFields,
+  ...onceFields,
 };
 
 interface ModelChoice {
@@ -105,20 +117,26 @@ const MODEL_RULE = { path: ['model'], message: 'model or model_alias is required
 /** The same rule for readers of the JSON Schema. */
 const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_alias'] }] };
 
+const EXCLUDED_JSON = { not: { anyOf: [LATER_RULE_JSON.not, ...ONCE_EXCLUDED] } };
+
 /** A schema of a model directive, which names its model one way or the other. */
 function modelDirective<S extends z.ZodRawShape & typeof modelFields>(shape: S) {
   return z
     .strictObject(shape)
     .refine((directive) => namesModel(directive as ModelChoice), MODEL_RULE)
     .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
-    .meta({ ...MODEL_RULE_JSON, ...LATER_RULE_JSON });
+    .refine((directive) => hasOneOnce(directive as OnceFields), ONE_ONCE_RULE)
+    .refine((directive) => hasOwnBegin(directive as OnceFields & LaterFields), DEBOUNCE_RULE)
+    .meta({ ...MODEL_RULE_JSON, ...EXCLUDED_JSON });
 }
 
-function toolDirective<S extends z.ZodRawShape & typeof laterFields>(shape: S) {
+function toolDirective<S extends z.ZodRawShape & typeof laterFields & typeof onceFields>(shape: S) {
   return z
     .strictObject(shape)
     .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
-    .meta(LATER_RULE_JSON);
+    .refine((directive) => hasOneOnce(directive as OnceFields), ONE_ONCE_RULE)
+    .refine((directive) => hasOwnBegin(directive as OnceFields & LaterFields), DEBOUNCE_RULE)
+    .meta(EXCLUDED_JSON);
 }
 
 const streamFields = { type: z.literal('llm_stream'), ...llmFields };

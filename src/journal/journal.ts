@@ -10,11 +10,13 @@ import type { Later } from '../contract/later.ts';
 import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { acceptArguments, keysTogether } from './acceptance-words.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
 import { createEndings } from './endings.ts';
 import type { KeySpace } from './keys.ts';
+import { createOnce } from './once.ts';
 import { createQuestions } from './questions.ts';
 import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
@@ -130,8 +132,6 @@ export interface ClaimRef {
   fence: number;
 }
 
-const NOTHING_TOGETHER: WithAcceptance = { announcements: [], laneBase: null, inlineBytes: 0 };
-
 export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;
 
 export type Journal = ReturnType<typeof createJournal>;
@@ -214,6 +214,7 @@ export function createJournal(options: JournalOptions) {
     accept,
     claim,
     claimedWithJob,
+    ...createOnce({ ...options, run, keptMs, mostBytes }),
     ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,
     prioritize,
@@ -228,48 +229,4 @@ export function createJournal(options: JournalOptions) {
 /** As cancel.lua compares it; '' = whatever it is. */
 function stateOf(seen: Pick<DirectiveRecord, 'status' | 'fence'> | undefined): string {
   return seen ? `${seen.status}/${seen.fence}` : '';
-}
-
-/** As accept.lua reads them. */
-function acceptArguments(
-  batch: readonly Acceptance[],
-  { together }: AcceptOptions,
-  first: readonly (string | number)[],
-): (string | number)[] {
-  const { inlineBytes = 0 } = together ?? {};
-  return [...first, inlineBytes, ...announced(together), ...batch.flatMap(acceptanceArguments)];
-}
-
-/** The KEYS of include-entrance.lua. */
-export function keysTogether({ sweep }: KeySpace, together: WithAcceptance | undefined): string[] {
-  if (together === undefined) return [];
-  return together.laneBase === null ? [sweep] : [sweep, together.laneBase];
-}
-
-/** As `announce` of include-entrance.lua reads them. */
-export function announced({ announcements }: WithAcceptance = NOTHING_TOGETHER): (string | number)[] {
-  return [announcements.length, ...announcements.flatMap(announcementWords)];
-}
-
-function announcementWords({ id, afterMs, later }: Announcement): (string | number)[] {
-  return later === undefined ? [afterMs, id] : [later.when, `${id}|${later.lane}`];
-}
-
-/** As include-accept.lua reads them. */
-export function acceptanceArguments(directive: Acceptance): (string | number)[] {
-  const { id, type, digest, lane, envelope, end } = directive;
-  return [
-    id,
-    type,
-    digest,
-    lane ?? '',
-    deadlineWords(directive),
-    envelope,
-    end?.status ?? '',
-    end ? JSON.stringify(end.signal) : '',
-  ];
-}
-
-function deadlineWords({ deadlineMs, later }: Acceptance): string | number {
-  return later ? `${deadlineMs} ${later.when ?? '-'} ${later.startByMs ?? '-'}` : deadlineMs;
 }

@@ -92,18 +92,31 @@ export interface KeySpace {
   readonly cancellations: string;
 }
 
+/** Before the last part of a request's id under a key: once.ts of the queue makes such ids. */
+const UNDER_KEY = /^((?:[^~]*~)?once\.[0-9A-Fa-f]{32})(\..+)$/;
+
+/** Requests under one key are in one slot: what closes its tag stands before the last part of the id. As include-tag.lua has it. */
+function tagOf(requestId: string): string {
+  return requestId.includes('once.') ? `{${requestId.replace(UNDER_KEY, '$1}$2')}}` : `{${requestId}}`;
+}
+
+/** The request whose tag it is, without the outer braces. */
+export function requestOfTag(tag: string): string {
+  return tag.replace('}', '');
+}
+
 export const DEFAULT_PREFIX = 'adjutant';
 
 export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
   const request = (requestId: string): [string, string, string] => {
-    const tag = `${prefix}:{${requestId}}`;
+    const tag = `${prefix}:${tagOf(requestId)}`;
     return [`${tag}:state`, `${tag}:bodies`, `${tag}:log`];
   };
   return {
     prefix,
     request,
-    log: (requestId) => `${prefix}:{${requestId}}:log`,
-    waited: (requestId) => `${prefix}:{${requestId}}:waited`,
+    log: (requestId) => `${prefix}:${tagOf(requestId)}:log`,
+    waited: (requestId) => `${prefix}:${tagOf(requestId)}:waited`,
     conversation: (conversationId) => conversationKeys(`${prefix}:{c:${conversationId}}`),
     sweep: `${prefix}:sweep`,
     later: [`{${prefix}:sweep}:later`, `{${prefix}:sweep}:later-lanes`],

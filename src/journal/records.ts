@@ -29,6 +29,8 @@ export interface DirectiveRecord {
   nextAttemptAt: number | null;
   /** Its caller said when it begins, or by when; null: nobody did. */
   begin: RecordedBegin | null;
+  /** It waits for the end of the directive that it replaces. */
+  behind: boolean;
   /** Sequence of the terminal signal. */
   terminal: number | null;
   /** Why it does not go on; null: nobody has said so since its last claim. */
@@ -65,6 +67,7 @@ type Fields = Record<string, string | undefined>;
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
+  'behind',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -105,6 +108,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     claimedAt: fields['status'] === 'running' ? identifierAt(fields['claimant'] ?? '') : null,
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     begin: recordedBegin(fields['begin']),
+    behind: fields['behind'] !== undefined,
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
     priority: numberOrNull(fields['priority']),

@@ -9,14 +9,8 @@ import {
 import type { Later } from '../contract/later.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import {
-  type Acceptance,
-  acceptanceArguments,
-  announced,
-  DEFAULT_REQUEST_BYTES,
-  keysTogether,
-  type WithAcceptance,
-} from './journal.ts';
+import { acceptanceArguments, announced, keysTogether } from './acceptance-words.ts';
+import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
 import type { PieceSize } from './signal-log.ts';

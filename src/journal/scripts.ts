@@ -7,6 +7,7 @@ import { sharedPart } from '../redis/script-bundle.ts';
 
 export type ScriptName =
   | 'accept'
+  | 'accept-once'
   | 'access-change'
   | 'access-spend'
   | 'answer'
@@ -57,6 +58,7 @@ export type ScriptName =
   | 'log-read'
   | 'login-unlock'
   | 'login-write'
+  | 'once-release'
   | 'payload-put'
   | 'prioritize'
   | 'release'

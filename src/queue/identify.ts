@@ -2,6 +2,7 @@
 // Must never give two directives of one batch the same generated id, nor a retried submission another one.
 import { hash } from 'node:crypto';
 import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
+import { onceOfDirective, onceRequestId } from './once-request.ts';
 
 export interface Identified {
   requestId: string;
@@ -11,7 +12,7 @@ export interface Identified {
 const KEY_ID_LENGTH = 32;
 
 /** Ids from a caller's key: the same key names the same request and directives for ever. */
-function keyedIds(idempotencyKey: string): { request: string; directive: (index: number) => string } {
+export function keyedIds(idempotencyKey: string): { request: string; directive: (index: number) => string } {
   const request = `key-${hash('sha256', idempotencyKey, 'hex').slice(0, KEY_ID_LENGTH)}`;
   return { request, directive: (index) => `${request}.${index + 1}` };
 }
@@ -24,7 +25,9 @@ export function identify(
 ): Identified {
   const keyed = idempotencyKey === undefined ? undefined : keyedIds(idempotencyKey);
   const named = parsed.find((directive) => directive.request_id !== undefined)?.request_id;
-  const requestId = named ?? keyed?.request ?? newId();
+  const [only] = parsed;
+  const once = only !== undefined && parsed.length === 1 ? onceOfDirective(only) : null;
+  const requestId = named ?? (once && onceRequestId(once, newId())) ?? keyed?.request ?? newId();
   const directives = parsed.map((directive, index) =>
     completeDirective(directive, {
       id: directive.id ?? keyed?.directive(index) ?? newId(),

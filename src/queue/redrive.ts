@@ -9,6 +9,7 @@ import {
 } from '../contract/dead-letter.ts';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
 import type { LaterFields } from '../contract/later.ts';
+import { type OnceFields, withoutOnce } from '../contract/once.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
@@ -119,11 +120,11 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
   return { redrive, redriveThese, redrivable };
 }
 
-/** Its time has come. */
+/** Its time has come, whatever else is under its key. */
 function atOnce(directive: Directive): Directive {
   if (!DIRECTIVE_TYPES.includes(directive.type)) return directive;
   const { delay_ms: _delay, run_at: _at, start_by_ms: _by, ...again } = directive as LaterFields & Directive;
-  return again as Directive;
+  return withoutOnce(again as OnceFields) as Directive;
 }
 
 /** The oldest that match and were not tried, up to `most`; and how many more there are. */

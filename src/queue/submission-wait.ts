@@ -1,6 +1,6 @@
 // Submitting directives, and waiting for their ends.
 // Must never take a wait that ended early for the end of a directive: it goes on.
-import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
+import { DEFAULT_TENANT, scopedAs, scopedId } from '../contract/tenant.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
 import {
   type ParseOptions,
@@ -65,7 +65,9 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
         const ended =
           entry.status === 'accepted'
             ? signalOf(await watches[position]?.ended({ ...limits, fresh: true }))
-            : await result(requestId, entry.id, limits).catch(unlessAborted(options.signal));
+            : await result(scopedAs(requestId, submission.request_id), entry.id, limits).catch(
+                unlessAborted(options.signal),
+              );
         return ended ? { ...entry, result: await whole(ended) } : entry;
       });
       return { ...submission, directives: await Promise.all(ends) };

@@ -3,18 +3,18 @@
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
 import { requestLinks } from '../contract/api-path.ts';
-import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
-import { isTooFar, type LaterFields } from '../contract/later.ts';
+import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
-import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Begins } from '../journal/tenant-room.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Reports } from '../telemetry/reports.ts';
+import type { Canceller } from './cancel.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
@@ -22,7 +22,6 @@ import { reportImmediate } from './immediate-end.ts';
 import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
-  isLaterOn,
   jobsOf,
   onlyLaneOf,
   type Prepared,
@@ -32,6 +31,9 @@ import {
 } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
+import { additionsOf, beginsOf, requireBounded, requireNear } from './submission-bounds.ts';
+import { createOnceSubmitter } from './submit-once.ts';
+import { onceIn } from './once-request.ts';
 
 export interface SubmitterOptions {
   journal: Journal;
@@ -49,6 +51,9 @@ export interface SubmitterOptions {
   /** Default: spans of a process that dies are lost. */
   notes?: SpanNotes;
   reports: Reports;
+  /** Ends what a submission replaces. */
+  canceller: Pick<Canceller, 'cancelEach'>;
+  index: Pick<SweepIndex, 'lookWithin'>;
   newId?: () => string;
 }
 
@@ -62,6 +67,7 @@ export type Submitter = ReturnType<typeof createSubmitter>;
 export function createSubmitter(options: SubmitterOptions) {
   const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
   const { spans = NO_SPANS, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = options;
+  const submitOnce = createOnceSubmitter(options);
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -73,6 +79,8 @@ export function createSubmitter(options: SubmitterOptions) {
     if (refused !== null) throw new DirectiveRefused(refused);
     const startedAt = spans.now();
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
+    const once = onceIn(directives);
+    if (once !== null) return submitOnce(once, { trace, startedAt, idempotencyKey, replyChannel });
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
     requireNear(directives);
@@ -147,53 +155,6 @@ function notAccepted(prepared: readonly Prepared[], verdict: AcceptVerdict): str
   return prepared.flatMap(({ acceptance }, position) =>
     verdicts[position] === 'accepted' ? [] : [acceptance.id],
   );
-}
-
-function beginsOf(prepared: readonly Prepared[]): Begins {
-  return new Map(
-    prepared.flatMap(({ acceptance: { id, later } }) => (later?.when ? [[id, later.when] as const] : [])),
-  );
-}
-
-/** How many directives each lane would get; '' stands for those that are answered at once, or begin later. */
-function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
-  const additions = new Map<string, number>();
-  for (const each of prepared) {
-    const lane = isLaterOn(each) ? '' : (each.acceptance.lane ?? '');
-    additions.set(lane, (additions.get(lane) ?? 0) + 1);
-  }
-  return additions;
-}
-
-function requireNear(directives: readonly Directive[]): void {
-  const now = Date.now();
-  const errors = directives.flatMap((directive, position) => {
-    if (!DIRECTIVE_TYPES.includes(directive.type) || !isTooFar(directive as LaterFields, now)) return [];
-    const path = directives.length === 1 ? 'run_at' : `directives[${position}].run_at`;
-    return [{ path, message: 'must be within 365 days from now' }];
-  });
-  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
-}
-
-/** The envelope holds these members: where it fits, they do. */
-function requireBounded(
-  directives: readonly Directive[],
-  prepared: readonly Prepared[],
-  limit: number,
-): void {
-  const errors = directives.flatMap((directive, position) => {
-    if ((prepared[position]?.acceptance.envelope.length ?? 0) * 3 <= limit) return [];
-    const before = directives.length === 1 ? '' : `directives[${position}].`;
-    return oversized(directive, limit).map((error) => ({ ...error, path: `${before}${error.path}` }));
-  });
-  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
-}
-
-function oversized(directive: Directive, limit: number): FieldError[] {
-  return Object.entries(directive).flatMap(([path, value]: [string, unknown]) => {
-    const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
-    return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
-  });
 }
 
 function conflict(

@@ -13,6 +13,8 @@ export type SweepDecision =
   | { kind: 'enqueue'; at: number }
   /** It has ended and left a task at its server, which a worker of its lane cancels. */
   | { kind: 'withdraw'; at: number }
+  /** It begins when another one has ended. */
+  | { kind: 'release'; at: number }
   /** It begins at that instant. */
   | { kind: 'park'; at: number }
   /** Its deadline has passed; or the instant by which it was to begin, and it has not. */
@@ -50,6 +52,9 @@ function isTooLate(record: DirectiveRecord, now: number): boolean {
   return by !== null && by <= now && !isHeld;
 }
 
+/** The end of another one is noticed so soon. */
+export const BEHIND_LOOK_MS = 250;
+
 /** What begins sooner stays with the sweeper. */
 const SHORTEST_PARK_MS = 1_000;
 
@@ -66,6 +71,7 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
     return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   if (isTooLate(record, now)) return { kind: 'expire', isTooLate: true };
+  if (record.behind) return { kind: 'release', at: now + BEHIND_LOOK_MS };
   const begins = beginsLater(record, now + SHORTEST_PARK_MS);
   if (begins !== null) return { kind: 'park', at: begins };
   if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);

@@ -59,9 +59,17 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
     else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at, begins);
+    else if (record && decision.kind === 'release') await release(entry, record, now, decision.at);
     else if (record && decision.kind === 'park')
       await parts.later.park(entry, record.lane ?? '', decision.at);
     else if (record && decision.kind === 'expire') await expire(entry, record, now, decision.isTooLate);
+  }
+
+  /** It waits for the end of another one, under the same key. */
+  async function release(entry: DueEntry, record: DirectiveRecord, now: number, at: number): Promise<void> {
+    const released = await journal.releaseOnce(entry);
+    if (released.kind !== 'released' || released.at > at) await index.lookAgain(entry, at);
+    else await enqueueAgain(entry, record, now + SHORTEST_LOOK_MS, true);
   }
 
   /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */

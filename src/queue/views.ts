@@ -56,8 +56,9 @@ function directiveSummary(
   };
 }
 
-function beginOf({ begin }: DirectiveRecord): Pick<DirectiveSummary, 'begins_at' | 'start_by_at'> {
-  if (begin === null) return {};
+function beginOf({ begin, behind }: DirectiveRecord): Pick<DirectiveSummary, 'begins_at' | 'start_by_at'> {
+  // Nobody knows when.
+  if (begin === null || behind) return {};
   return { begins_at: instant(begin.at), ...(begin.by === null ? {} : { start_by_at: instant(begin.by) }) };
 }
 
@@ -94,8 +95,10 @@ function waitingOf(
   present: PresentWaits,
   now: number,
 ): Pick<DirectiveSummary, 'waiting'> {
-  const { lane, waits, leaseUntil } = record;
+  const { lane, waits, leaseUntil, behind } = record;
   if (lane === null) return {};
+  if (behind && record.terminal === null)
+    return { waiting: waitOf(lane, { reason: 'singleton', untilAt: null }) };
   const untilAt = beginsLater(record, now);
   if (untilAt !== null) return { waiting: waitOf(lane, { reason: 'later', untilAt }) };
   const known = present.get(lane);

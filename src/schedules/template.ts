@@ -3,6 +3,7 @@
 import { type ParseOptions, parseSubmission, type SubmittedDirective } from '../contract/directive.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
+import { onceOf, type OnceFields } from '../contract/once.ts';
 import { startRunBodySchema, type SubmittedRun } from '../contract/run.ts';
 import { FIRING_PREFIX, type ParsedSchedule, type ScheduleView } from '../contract/schedule.ts';
 import { ownId } from '../contract/tenant.ts';
@@ -40,6 +41,8 @@ function checkDirectives(directives: Directives, parsing: ParseOptions): void {
   if (ids.size < directives.length) throw refused('directives', 'must have different ids');
   const read = parseSubmission({ directives }, parsing);
   if (!read.ok) throw refusedAt('invalid_body', read.errors);
+  const underKey = read.directives.findIndex((each) => onceOf(each as OnceFields) !== null);
+  if (underKey !== -1) throw refused(`directives[${underKey}]`, NO_KEY);
 }
 
 function checkRun(run: NonNullable<Template['run']>): void {
@@ -48,6 +51,7 @@ function checkRun(run: NonNullable<Template['run']>): void {
   if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error, 'run'));
 }
 
+const NO_KEY = 'must have no dedupe, debounce or singleton: overlap says what happens while a firing is open';
 const NO_REQUEST = 'must be absent: each firing is a request of its own';
 
 function refused(path: string, message: string) {

@@ -1,6 +1,6 @@
 // Walks through the keys of the requests, and of the facets of the list, on every master: piece by piece, from a place on.
 // Must never take a request for a part of the list, whatever its id.
-import type { KeySpace } from '../journal/keys.ts';
+import { type KeySpace, requestOfTag } from '../journal/keys.ts';
 import { globOf, mastersOf, type RedisConnection } from '../redis/connection.ts';
 
 /** Keys that one command looks at. */
@@ -59,7 +59,7 @@ function fieldOf(info: string, name: string): string {
 const OF_LIST = 'search:';
 const FACET = 'f:';
 
-/** As `keySpace` names them: an id has no brace, so the first one closes the tag. */
+/** As `keySpace` names them. */
 function sortedOut(found: readonly string[], prefix: string): Pick<FoundKeys, 'requestIds' | 'facets'> {
   const requestIds: string[] = [];
   const facets: FoundKeys['facets'] = [];
@@ -67,7 +67,7 @@ function sortedOut(found: readonly string[], prefix: string): Pick<FoundKeys, 'r
     const rest = key.slice(prefix.length + 2);
     const end = rest.indexOf('}:');
     const [tag, name] = [rest.slice(0, end), rest.slice(end + 2)];
-    if (name === 'state') requestIds.push(tag);
+    if (name === 'state') requestIds.push(requestOfTag(tag));
     else if (name.startsWith(FACET) && tag.startsWith(OF_LIST))
       facets.push({ tenant: tag.slice(OF_LIST.length), facet: name.slice(FACET.length) });
   }

@@ -79,7 +79,7 @@ export interface OpenClient {
 /** `listening`: a connection for subscriptions only. */
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
   const { connection, keys, records, queue, catalog } = store;
-  const { journal, payloads, dead } = records;
+  const { journal, payloads, dead, index } = records;
   const schemas = createSchemaChecks();
   const { recheckMs = RECHECK_MS, verifyMs, requestBytes, argumentsBytes, preparer, onError } = options;
   const subscriber = createSubscriber(
@@ -88,7 +88,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   );
   const capacity = capacityOf(store, options);
   const { canceller, lanes } = queue;
-  const shared = { ...store, ...queue, journal, preparer, capacity };
+  const shared = { ...store, ...queue, journal, index, preparer, capacity };
   const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
   const parts: QueueClientParts = {
     journal,

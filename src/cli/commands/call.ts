@@ -6,19 +6,20 @@ import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
+import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
 import { objectArgument } from '../object-argument.ts';
-import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { callIdOf } from '../signal-line.ts';
 import { orUnread } from '../unread-answer.ts';
 import { printPayload } from './payload.ts';
 
-export interface CallOptions extends LaterOptions, FlowOptions {
+export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions {
   readonly timeoutMs?: number;
   readonly deadlineMs?: number;
   readonly maxRetries?: number;
@@ -36,7 +37,7 @@ export async function call(
   argumentText: string | undefined,
   options: CallOptions,
 ): Promise<ExitCode> {
-  const { client, interrupt } = invocation;
+  const { client } = invocation;
   const directive = directiveOf(
     tool,
     argumentText === undefined ? {} : objectArgument(argumentText),
@@ -44,27 +45,55 @@ export async function call(
   );
   using cancellation = cancelOnInterrupt(invocation);
   const submission = await client.submit(directive, { signal: cancellation.giveUp });
-  const { request_id: requestId } = submission;
-  const id = submission.directives[0]?.id ?? '';
+  const [{ id, once } = { id: '', once: undefined }] = submission.directives;
+  if (options.debounce !== undefined)
+    return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`);
   const begins = beginsInWords(options);
   if (begins !== null) return printLater(invocation, submission, begins);
-  cancellation.watch(requestId, id);
-  const code = await orUnread(async () => follow(invocation, tool, { requestId, id }, cancellation.giveUp), {
-    requestId,
-    id,
-  });
+  const place = { requestId: submission.request_id, id };
+  const stands = onceInWords(once, nameOf(place));
+  if (stands !== null) invocation.terminal.err(stands);
+  return await answerTo(invocation, { tool, place, isOthers: isOthers(once) }, cancellation);
+}
+
+interface Called {
+  readonly tool: string;
+  readonly place: Place;
+  /** Others wait for it as well. */
+  readonly isOthers: boolean;
+}
+
+async function answerTo(
+  invocation: Invocation,
+  { tool, place, isOthers: isTheirs }: Called,
+  cancellation: CancelOnInterrupt,
+): Promise<ExitCode> {
+  const { interrupt } = invocation;
+  const { requestId, id } = place;
+  if (!isTheirs) cancellation.watch(requestId, id);
+  const giveUp = isTheirs ? interrupt : cancellation.giveUp;
+  const code = await orUnread(async () => follow(invocation, tool, place, giveUp), place);
   if (code !== null) return code;
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
-  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId} ${id}`);
+  const how = `See its state: ${ADJUTANT} get ${requestId} ${id}`;
+  if (!isTheirs) throw cancellation.unconfirmed(how);
+  throw new CliFailure({
+    what: 'Interrupted; the call goes on for others.',
+    how,
+    exitCode: EXIT.interrupted,
+  });
 }
+
+const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
 
 /** Nobody waits for an answer that comes tomorrow. */
 function printLater({ terminal, json }: Invocation, submission: Submission, begins: string): ExitCode {
   const { request_id: requestId, directives } = submission;
-  const [{ id, status } = { id: '', status: 'accepted' }] = directives;
+  const [{ id, status, once } = { id: '', status: 'accepted', once: undefined }] = directives;
   if (json) terminal.out(JSON.stringify(submission));
-  else if (status === 'existing') terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
-  else terminal.out(`accepted ${requestId}/${id}, begins ${begins}`);
+  else if (status === 'existing' && once === undefined)
+    terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
+  else terminal.out(`${status} ${requestId}/${id}, begins ${begins}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
   return EXIT.done;
@@ -112,7 +141,7 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     server: options.server,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-  const when = { ...laterFieldsOf(options), ...flowOptionsOf(options) };
+  const when = { ...laterFieldsOf(options), ...flowOptionsOf(options), ...onceFieldsOf(options) };
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...when };
 }
 

@@ -1,6 +1,7 @@
 -- The keys that the scripts of requests and lanes work on, and the clock they work by.
 -- Must never be read before the script that is to run is known: scripts that share a call share these functions, and each of them
 -- begins with `bind_keys` on its own keys.
+-- @include include-tag.lua
 --
 -- KEYS[1] state   KEYS[2] bodies   KEYS[3] log, of a request as include-record.lua says
 -- KEYS[#KEYS] base of a lane's keys, `{<prefix>:<lane>}:<lane>:`; all of them are in one slot
@@ -16,9 +17,9 @@ local function turn_to(tag)
   STATE, BODIES, LOG = tag .. ':state', tag .. ':bodies', tag .. ':log'
 end
 
--- Between the braces of its keys' names.
 local function request_id()
-  return string.match(STATE, '{(.-)}')
+  local id = string.match(STATE, '{(.-)}:')
+  return string.find(id, '}', 1, true) and (string.gsub(id, '}', '')) or id
 end
 
 -- Milliseconds since the epoch, by the server's clock. Scripts that share a call run at the same instant.

@@ -32,7 +32,7 @@ local function claim_of(at, data, now)
   if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
     return {}
   end
-  turn_to(ARGV[at + 6] .. ':{' .. request .. '}')
+  turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = ARGV[at + 3], lane = lane, index = ARGV[at + 10],
     owes_start = ARGV[at + 9] == '1' }
   -- What is wrong with it concerns its own attempt, not the lane.

@@ -2,6 +2,7 @@
 -- it gives the sweeper a few: the job of each other is there, so that it only has to be looked at later.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
 -- @include include-given.lua
+-- @include include-tag.lua
 --
 -- KEYS[1] sweep index: sorted set `<request>/<directive>` by when to look
 -- ARGV[1] the most that are given   ARGV[2] hold_ms: how long nobody else looks at what is taken here
@@ -35,7 +36,7 @@ local function waiting(member)
   if string.byte(id) == 64 then
     return -- @: of a run, or of spans.
   end
-  local state = PREFIX .. ':{' .. string.sub(member, 1, slash - 1) .. '}:state'
+  local state = PREFIX .. ':' .. tag_of(string.sub(member, 1, slash - 1)) .. ':state'
   local record = redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits')
   local since, by = nil, math.huge
   if record[1] == 'waiting' then

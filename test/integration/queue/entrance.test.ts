@@ -60,6 +60,8 @@ function submitWith(
     }),
     preparer: createPreparer(store.catalog, () => null),
     capacity: { reserve: async () => leave, requireMemory: async () => {} },
+    canceller: open.store.queue.canceller,
+    index,
     argumentsBytes: 1_000_000,
     requestBytes: REQUEST_BYTES,
     reports: NO_REPORTS,

@@ -32,6 +32,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     task: false,
     priority: null,
     asked: null,
+    behind: false,
     ...fields,
   };
 }

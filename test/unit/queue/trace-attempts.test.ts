@@ -24,6 +24,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
   claimedAt: null,
   nextAttemptAt: null,
   begin: null,
+  behind: false,
   terminal: 9,
   waits: null,
   task: false,

@@ -1,0 +1,119 @@
+// Once in a while: what is submitted under a key is done once in a window, once after quiet, or one at a time.
+// Must never read a clock, nor hash: the script that accepts decides, under a name that the queue makes of the key.
+import * as z from 'zod';
+import { fieldPath } from './field-path.ts';
+import { identifierSchema, instantSchema } from './identifiers.ts';
+import { LONGEST_DELAY_MS } from './later.ts';
+import type { FieldError } from './problem.ts';
+
+const key = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,256}$/u, '1 to 256 characters, no control characters');
+
+const spanMs = z.int().min(1).max(LONGEST_DELAY_MS);
+
+/** What becomes of a submission while another one under the key is open. */
+export const WHEN_OPEN = ['refuse', 'join', 'replace'] as const;
+
+export const onceFields = {
+  /** Within the window after an acceptance, the same key is the same directive, whatever its content. */
+  dedupe: z.strictObject({ key, window_ms: spanMs }).optional(),
+  /** It begins after so much quiet, with the last content; `at_most_ms` after the first one, if nothing else comes before. */
+  debounce: z.strictObject({ key, quiet_ms: spanMs, at_most_ms: spanMs.optional() }).optional(),
+  /** One is open at a time. */
+  singleton: z.strictObject({ key, when_open: z.enum(WHEN_OPEN).default('refuse') }).optional(),
+};
+
+export type OnceFields = z.output<z.ZodObject<typeof onceFields>>;
+
+const KINDS = ['dedupe', 'debounce', 'singleton'] as const;
+
+export const ONE_ONCE_RULE = {
+  path: ['dedupe'],
+  message: 'at most one of dedupe, debounce and singleton',
+};
+export const DEBOUNCE_RULE = {
+  path: ['debounce'],
+  message: 'says when it begins: not together with delay_ms or run_at',
+};
+
+/** The same rules for readers of the JSON Schema: what must not be there together. */
+export const ONCE_EXCLUDED = [
+  { required: ['dedupe', 'debounce'] },
+  { required: ['dedupe', 'singleton'] },
+  { required: ['debounce', 'singleton'] },
+  { required: ['debounce', 'delay_ms'] },
+  { required: ['debounce', 'run_at'] },
+];
+
+export function hasOneOnce(fields: OnceFields): boolean {
+  return KINDS.filter((kind) => fields[kind] !== undefined).length <= 1;
+}
+
+export function hasOwnBegin(fields: OnceFields & { delay_ms?: unknown; run_at?: unknown }): boolean {
+  return fields.debounce === undefined || (fields.delay_ms === undefined && fields.run_at === undefined);
+}
+
+export type Once =
+  | { readonly kind: 'dedupe'; readonly key: string; readonly windowMs: number }
+  | { readonly kind: 'debounce'; readonly key: string; readonly quietMs: number; readonly atMostMs: number }
+  | {
+      readonly kind: 'singleton';
+      readonly key: string;
+      readonly whenOpen: (typeof WHEN_OPEN)[number];
+    };
+
+/** null: it is done each time that it is submitted. */
+export function onceOf({ dedupe, debounce, singleton }: OnceFields): Once | null {
+  if (dedupe) return { kind: 'dedupe', key: dedupe.key, windowMs: dedupe.window_ms };
+  if (singleton) return { kind: 'singleton', key: singleton.key, whenOpen: singleton.when_open };
+  if (!debounce) return null;
+  const { quiet_ms, at_most_ms = LONGEST_DELAY_MS } = debounce;
+  return { kind: 'debounce', key: debounce.key, quietMs: quiet_ms, atMostMs: at_most_ms };
+}
+
+interface Named extends OnceFields {
+  readonly request_id?: string | undefined;
+}
+
+/** What is submitted under a key is a request of its own, under an id of the service. `prefixOf`: the path of each. */
+export function onceErrors<D extends object>(
+  directives: readonly D[],
+  prefixOf: (index: number) => string,
+  counts: (directive: D) => boolean,
+): FieldError[] {
+  return directives.flatMap((directive, index) => {
+    const kind = counts(directive)
+      ? KINDS.find((each) => (directive as Named)[each] !== undefined)
+      : undefined;
+    if (kind === undefined) return [];
+    const at = (name: string): string => fieldPath([name], prefixOf(index));
+    if (directives.length > 1) return [{ path: at(kind), message: 'must be submitted alone' }];
+    const isNamed = (directive as Named).request_id !== undefined;
+    return isNamed
+      ? [{ path: at('request_id'), message: `must be absent: with ${kind} the service chooses it` }]
+      : [];
+  });
+}
+
+/** Absent fields, as a redrive submits it. */
+export function withoutOnce<T extends OnceFields>(fields: T): Omit<T, keyof OnceFields> {
+  const { dedupe: _dedupe, debounce: _debounce, singleton: _singleton, ...others } = fields;
+  return others;
+}
+
+/**
+ * `began`: it is the first one. `deduplicated`: the first one of the window. `debounced`: its content took the place of an earlier one.
+ * `joined`: the open one. `replaced`: it begins, once the one it has cancelled has ended.
+ */
+export const ONCE_OUTCOMES = ['began', 'deduplicated', 'debounced', 'joined', 'replaced'] as const;
+
+export const onceAnswerSchema = z.object({
+  outcome: z.enum(ONCE_OUTCOMES),
+  /** The end of the window; when it begins, if nothing else comes; its deadline, where one is open at a time. */
+  until: instantSchema,
+  /** What was cancelled for it. */
+  replaces: z.object({ request_id: identifierSchema, id: identifierSchema }).optional(),
+});
+
+export type OnceAnswer = z.infer<typeof onceAnswerSchema>;

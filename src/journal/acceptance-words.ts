@@ -1,0 +1,51 @@
+// Acceptances and announcements as the scripts of the journal read them.
+// Must never decide anything: the words of a script are written in its file.
+import type { KeySpace } from './keys.ts';
+import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
+
+const NOTHING_TOGETHER: WithAcceptance = { announcements: [], laneBase: null, inlineBytes: 0 };
+
+/** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
+export function acceptArguments(
+  batch: readonly Acceptance[],
+  { together }: AcceptOptions,
+  first: readonly (string | number)[],
+  more: readonly (string | number)[] = [],
+): (string | number)[] {
+  const { inlineBytes = 0 } = together ?? {};
+  return [...first, inlineBytes, ...more, ...announced(together), ...batch.flatMap(acceptanceArguments)];
+}
+
+/** The KEYS of include-entrance.lua. */
+export function keysTogether({ sweep }: KeySpace, together: WithAcceptance | undefined): string[] {
+  if (together === undefined) return [];
+  return together.laneBase === null ? [sweep] : [sweep, together.laneBase];
+}
+
+/** As `announce` of include-entrance.lua reads them. */
+export function announced({ announcements }: WithAcceptance = NOTHING_TOGETHER): (string | number)[] {
+  return [announcements.length, ...announcements.flatMap(announcementWords)];
+}
+
+function announcementWords({ id, afterMs, later }: Announcement): (string | number)[] {
+  return later === undefined ? [afterMs, id] : [later.when, `${id}|${later.lane}`];
+}
+
+/** As include-accept.lua reads them. */
+export function acceptanceArguments(directive: Acceptance): (string | number)[] {
+  const { id, type, digest, lane, envelope, end } = directive;
+  return [
+    id,
+    type,
+    digest,
+    lane ?? '',
+    deadlineWords(directive),
+    envelope,
+    end?.status ?? '',
+    end ? JSON.stringify(end.signal) : '',
+  ];
+}
+
+function deadlineWords({ deadlineMs, later }: Acceptance): string | number {
+  return later ? `${deadlineMs} ${later.when ?? '-'} ${later.startByMs ?? '-'}` : deadlineMs;
+}

@@ -1,0 +1,35 @@
+// The requests of what is submitted under a key: their ids, and the name of one submission.
+// Must never show the key in an id, nor give two kinds of use, or two tenants, the same requests.
+import { hash } from 'node:crypto';
+import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
+import { type Once, type OnceFields, onceOf } from '../contract/once.ts';
+
+/** Of SHA-256, in hexadecimal digits: as keys.ts and include-tag.lua of the journal count on. */
+const KEY_DIGITS = 32;
+
+/** null: it is done each time. A field of that name in a directive type of a user means something else. */
+export function onceOfDirective(directive: ParsedDirective | Directive): Once | null {
+  return DIRECTIVE_TYPES.includes(directive.type) ? onceOf(directive as OnceFields) : null;
+}
+
+export interface OnceDirective {
+  readonly directive: Directive;
+  readonly once: Once;
+}
+
+/** null: there are several, or it has no key. */
+export function onceIn(directives: readonly Directive[]): OnceDirective | null {
+  const [directive] = directives;
+  if (directive === undefined || directives.length > 1) return null;
+  const once = onceOfDirective(directive);
+  return once && { directive, once };
+}
+
+/** `unique`: without a dot. The tenant is written before it, as with every id. */
+export function onceRequestId({ kind, key }: Once, unique: string): string {
+  return `once.${hash('sha256', `${kind}:${key}`, 'hex').slice(0, KEY_DIGITS)}.${unique}`;
+}
+
+export function uniqueOf(requestId: string): string {
+  return requestId.slice(requestId.lastIndexOf('.') + 1);
+}

@@ -1,0 +1,214 @@
+// The way in of a directive that is submitted under a key: accepted where it begins, else answered with the one that stands for it.
+// Must never begin what is only to join another one, nor count what has not begun.
+import { requestLinks } from '../contract/api-path.ts';
+import type { Once, OnceAnswer } from '../contract/once.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import type { Submission } from '../contract/submission.ts';
+import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { ownId } from '../contract/tenant.ts';
+import { contentDigest } from '../journal/content-digest.ts';
+import type { OnceEntry, OnceRef, OnceVerdict } from '../journal/once.ts';
+import { leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import { NO_SPANS } from '../telemetry/spans.ts';
+import type { Entry } from './entrance.ts';
+import { keyedIds } from './identify.ts';
+import { reportImmediate } from './immediate-end.ts';
+import { instant } from './instant.ts';
+import { type OnceDirective, uniqueOf } from './once-request.ts';
+import { announcementsOf, jobsOf, onlyLaneOf, type Prepared, reportSent, withLane } from './prepare.ts';
+import { requestFull } from './request-full.ts';
+import { NO_NOTES, type PendingNote } from './span-note.ts';
+import { additionsOf, beginsOf, requireBounded, requireNear } from './submission-bounds.ts';
+import type { SubmitterOptions } from './submit.ts';
+import { BEHIND_LOOK_MS } from './sweep-decision.ts';
+
+export interface OnceSubmission {
+  readonly trace: string;
+  readonly startedAt: number;
+  readonly idempotencyKey: string | undefined;
+  readonly replyChannel: string | undefined;
+}
+
+type Accepted = Extract<OnceVerdict, { kind: 'ok' }>;
+
+/** What is on its way in. */
+interface Coming {
+  readonly requestId: string;
+  readonly prepared: Prepared;
+  readonly entry: OnceEntry;
+  readonly note: PendingNote;
+  readonly replyChannel: string | undefined;
+}
+
+export function createOnceSubmitter(options: SubmitterOptions) {
+  const { journal, entrance, preparer, spans = NO_SPANS, notes = NO_NOTES } = options;
+
+  /** Throws `DirectiveRefused`; rejects with Redis' own error when it does not answer. */
+  async function submitOnce(given: OnceDirective, submission: OnceSubmission): Promise<Submission> {
+    const { directive, once } = given;
+    const { trace, startedAt, idempotencyKey, replyChannel } = submission;
+    const { request_id: requestId } = directive;
+    requireKept(once, journal.keptMs(requestId));
+    const token = idempotencyKey === undefined ? uniqueOf(requestId) : keyedIds(idempotencyKey).request;
+    const [routed] = await preparer.prepare([directive], trace);
+    const prepared = underKey(routed as Prepared, given, token);
+    requireBounded([directive], [prepared], options.argumentsBytes);
+    requireNear([directive]);
+    const room = await roomFor(options, requestId, prepared);
+    const note = notes.noteOf(requestId, { under: trace, prepared: [prepared] });
+    const entry = {
+      acceptance: prepared.acceptance,
+      once,
+      token,
+      hasRoom: room.full === null,
+      reason: REPLACED,
+    };
+    const coming = { requestId, prepared, entry, note, replyChannel };
+    const verdict = await entrance.enter(entryOf(coming)).catch((error: unknown) => {
+      reportSent(spans, [prepared], startedAt, 'unavailable');
+      note.release();
+      throw error;
+    });
+    const begins = verdict.kind === 'ok' && verdict.verdict === 'accepted';
+    if (!begins) note.forget();
+    await room.leave(begins ? [] : [prepared.acceptance.id]);
+    if (verdict.kind !== 'ok') throw refusalOf(options, requestId, verdict) ?? room.full;
+    if (begins) reportSent(spans, [prepared], startedAt);
+    note.release();
+    if (begins) reportImmediate(options.reports, [prepared]);
+    return submissionOf(options, prepared, verdict);
+  }
+
+  function entryOf({ requestId, prepared, entry, note, replyChannel }: Coming): Entry<OnceVerdict> {
+    const open = withLane([prepared]);
+    return {
+      requestId,
+      announcements: [...announcementsOf(open), ...note.announcements],
+      accept: (together) => journal.acceptOnce(requestId, entry, { inbox: replyChannel, together }),
+      jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict)) : null),
+      onlyLane: onlyLaneOf(open),
+      wereThere: (verdict) =>
+        verdict.kind === 'ok' && verdict.verdict === 'accepted' ? [] : [prepared.acceptance.id],
+    };
+  }
+
+  return submitOnce;
+}
+
+/** `full`: why it may not begin; what counts under its key may stand for it all the same. */
+async function roomFor(
+  { capacity }: SubmitterOptions,
+  requestId: string,
+  prepared: Prepared,
+): Promise<{ full: unknown; leave: LeaveTenant }> {
+  const ids = withLane([prepared]).map(({ acceptance }) => acceptance.id);
+  const additions = { requestId, ids, begins: beginsOf([prepared]) };
+  try {
+    return { full: null, leave: await capacity.reserve(additionsOf([prepared]), additions) };
+  } catch (error) {
+    if (!(error instanceof DirectiveRefused)) throw error;
+    return { full: error, leave: leaveNothing };
+  }
+}
+
+function refusalOf(
+  options: SubmitterOptions,
+  requestId: string,
+  verdict: Exclude<OnceVerdict, Accepted>,
+): DirectiveRefused | null {
+  if (verdict.kind === 'open') return openRefusal(verdict);
+  if (verdict.kind === 'conflict') return conflict();
+  if (verdict.kind === 'full') return null;
+  const limit = requestBytesOf(options.limitsOf ?? NO_TENANT_LIMITS, requestId, options.requestBytes);
+  return requestFull(requestId, verdict.bytes, limit);
+}
+
+/** What stands for it may be of another type, in another lane. */
+async function submissionOf(
+  { journal, index, canceller }: SubmitterOptions,
+  { acceptance }: Prepared,
+  verdict: Accepted,
+): Promise<Submission> {
+  const { of, replaces, waits } = verdict;
+  if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
+  // It is marked already: no attempt begins, and the one that runs is stopped by its next heartbeat at the latest.
+  if (replaces) await canceller.cancelEach(replaces.requestId, [replaces.id], REPLACED).catch(() => {});
+  const there = verdict.verdict === 'existing' ? await journal.directive(of.requestId, of.id) : null;
+  const { type, lane, digest } = there ?? acceptance;
+  const request_id = ownId(of.requestId);
+  return {
+    request_id,
+    directives: [
+      {
+        id: of.id,
+        type: type as Submission['directives'][number]['type'],
+        status: verdict.verdict,
+        lane,
+        digest,
+        once: answerOf(verdict),
+      },
+    ],
+    links: requestLinks(request_id),
+  };
+}
+
+const REPLACED = 'replaced: another one was submitted under its key';
+
+/** Within its window, what counts can be read. */
+function requireKept(once: Once, keptMs: number): void {
+  if (once.kind !== 'dedupe' || once.windowMs <= keptMs) return;
+  const message = `must be at most ${keptMs}: so long an answer is kept (retention.closed_ms)`;
+  throw new DirectiveRefused(problem('invalid_body', { errors: [{ path: 'dedupe.window_ms', message }] }));
+}
+
+/**
+ * The digest is that of one submission: so a worker that holds a body knows whether it still counts, whatever took its place
+ * in between.
+ */
+function underKey(routed: Prepared, { directive, once }: OnceDirective, token: string): Prepared {
+  const digest = contentDigest({ ...directive, id: '', request_id: token });
+  const { acceptance, job } = routed;
+  const startByMs = acceptance.later?.startByMs ?? null;
+  const quiet =
+    once.kind === 'debounce' && acceptance.lane !== null
+      ? { later: { when: `d${Math.min(once.quietMs, once.atMostMs)}`, startByMs } }
+      : {};
+  return { ...routed, acceptance: { ...acceptance, digest, ...quiet }, job: { ...job, digest } };
+}
+
+/** What gets a job here: not what waits for another one, nor what began before under another id. A repeat brings no body. */
+function begunOf(open: readonly Prepared[], requestId: string, verdict: Accepted): Prepared[] {
+  const { verdict: status, of, outcome, waits } = verdict;
+  if (waits || of.requestId !== requestId) return [];
+  if (status === 'accepted') return [...open];
+  // Whoever submitted it first may have died; it may wait for another one, which the sweeper knows.
+  if (outcome === 'replaced') return [];
+  return open.map((each) => {
+    const { request_id, id, digest } = each.job;
+    return { ...each, job: { request_id, id, digest } };
+  });
+}
+
+function answerOf({ outcome, untilAt, replaces }: Accepted): OnceAnswer {
+  return {
+    outcome,
+    until: instant(untilAt),
+    ...(replaces === null ? {} : { replaces: shown(replaces) }),
+  };
+}
+
+function shown({ requestId, id }: OnceRef): { request_id: string; id: string } {
+  return { request_id: ownId(requestId), id };
+}
+
+function openRefusal({ of, deadlineAt }: Extract<OnceVerdict, { kind: 'open' }>): DirectiveRefused {
+  const open = shown(of);
+  const until = instant(deadlineAt);
+  const detail = `${open.request_id}/${open.id} is open under this key, until ${until} at most; nothing was accepted`;
+  return new DirectiveRefused(problem('singleton_open', { detail, open, until }));
+}
+
+function conflict(): DirectiveRefused {
+  const detail = 'this idempotency key was used with other content under the same key; nothing was accepted';
+  return new DirectiveRefused(problem('idempotency_conflict', { detail }));
+}
