@@ -4,6 +4,7 @@ import { closeNames } from '../bounds/close-names.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model-name.ts';
+import { WEBHOOK_TYPE } from '../contract/webhook.ts';
 import type { ToolExec } from '../contract/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
@@ -27,6 +28,9 @@ export interface ToolTarget {
 
 const TOOL_LANE = 'tool.';
 const CUSTOM_LANE = 'custom.';
+const WEBHOOK_LANE = 'webhook.';
+/** Of the addresses of callers: no endpoint has a dot in its name. */
+const CALLERS_LANE = `${WEBHOOK_LANE}callers.urls`;
 const NAMED_CANDIDATES = 5;
 
 export function toolLane(server: string): string {
@@ -45,6 +49,11 @@ export function isToolLane(lane: string): boolean {
 /** The lane of a custom directive type. */
 export function customLane(type: string): string {
   return `${CUSTOM_LANE}${type}`;
+}
+
+/** The lane of deliveries to an endpoint; null: to addresses that callers gave. */
+export function webhookLane(endpoint: string | null): string {
+  return endpoint === null ? CALLERS_LANE : `${WEBHOOK_LANE}${endpoint}`;
 }
 
 /** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
@@ -137,6 +146,12 @@ function modelRoute(directive: ModelChoice, table: ModelTable): Route {
   return { kind: 'lane', lane: modelLane(first.provider), models: resolved.models.map(({ name }) => name) };
 }
 
+function otherLane(directive: { type: string; endpoint?: unknown }): string {
+  const { type, endpoint } = directive;
+  if (type !== WEBHOOK_TYPE) return customLane(type);
+  return webhookLane(typeof endpoint === 'string' ? endpoint : null);
+}
+
 /** The lane of a work directive; immediate directives have none. Any other type was admitted as a custom directive. */
 export function routeOf(directive: Directive, { servers, models }: Known): Route {
   switch (directive.type) {
@@ -150,6 +165,6 @@ export function routeOf(directive: Directive, { servers, models }: Known): Route
     case 'emit_request_error':
       throw new Error(`${directive.type} is immediate and has no lane`);
     default:
-      return { kind: 'lane', lane: customLane((directive as { type: string }).type) };
+      return { kind: 'lane', lane: otherLane(directive) };
   }
 }

@@ -31,6 +31,8 @@ export interface Config extends PlainSections, ModelConfig {
   redisUrl: string | undefined;
   /** Key prefix of this installation. */
   prefix: string;
+  /** The lanes of webhooks that this process serves. Default: all. */
+  deliversTo?: ReadonlySet<string> | undefined;
   host: string;
   /** Host names that clients may use for the service, besides its own. */
   allowedHosts: readonly string[];

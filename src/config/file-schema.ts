@@ -11,6 +11,7 @@ import { notes } from './notes.ts';
 import { runSections } from './runs.ts';
 import { searchSections } from './search.ts';
 import { serviceSections } from './service.ts';
+import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
 
@@ -30,6 +31,7 @@ export const fileSchema = z.strictObject({
   ...tenantSections,
   ...budgetSections,
   ...flowSections,
+  ...webhookSections,
 });
 
 /** With what one section asks of another. */

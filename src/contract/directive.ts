@@ -33,6 +33,7 @@ import {
   submittedToolExecSchema,
   toolExecSchema,
 } from './work-directive.ts';
+import { WEBHOOK_TYPE } from './webhook.ts';
 
 export const directiveSchema = z.discriminatedUnion('type', [
   toolExecSchema,
@@ -213,6 +214,7 @@ function typeMessage(type: unknown, customTypes: CustomTypes): string {
   if (CONTROL_DIRECTIVE_TYPES.includes(type)) {
     return `${type} is a control directive of tool results and cannot be submitted; ${known}`;
   }
+  if (type === WEBHOOK_TYPE) return `${type} is submitted by the service alone; ${known}`;
   return `is not a known type; ${known}`;
 }
 

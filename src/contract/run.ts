@@ -15,6 +15,7 @@ import { messageSchema } from './message.ts';
 import { answeredBySchema } from './tool-question.ts';
 import { submittedMetadataSchema } from './tags.ts';
 import { usageSchema } from './usage.ts';
+import { endFields } from './webhook.ts';
 
 const count = z.int().min(0);
 
@@ -52,6 +53,7 @@ export const startRunBodySchema = z
     ...laterFields,
     /** Those of the directives that it makes. */
     ...flowFields,
+    ...endFields,
   })
   .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
     path: ['query'],

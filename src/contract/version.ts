@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'e861be7e5aeeaa57d78ecfec71b7fb4b18d67d6874c8933c51094a63768e54f9';
+export const CONTRACT_SHA256 = 'f69eea65063e247229e675e9c98c899e7d090dd4838565a1d58a1a657015411a';

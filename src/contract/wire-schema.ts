@@ -66,6 +66,7 @@ import { toolListingSchema } from './tool-listing.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from './tool-question.ts';
 import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
+import { webhookEventSchema } from './webhook.ts';
 
 /** What the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
@@ -131,6 +132,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   submission: submissionSchema,
   'tool-listing': toolListingSchema,
   usage: usageSchema,
+  'webhook-event': webhookEventSchema,
   'worker-drain': workerDrainSchema,
   'worker-listing': workerListingSchema,
   signal: anySignalSchema,

@@ -22,6 +22,7 @@ import {
   type OnceFields,
 } from './once.ts';
 import { retryFields } from './retry-policy.ts';
+import { endFields } from './webhook.ts';
 
 export const repeatPolicySchema = z.enum(['read', 'idempotent', 'once']);
 
@@ -43,6 +44,7 @@ const toolExecFields = {
   ...laterFields,
   ...flowFields,
   ...onceFields,
+  ...endFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: repeatPolicySchema.optional(),
@@ -86,6 +88,7 @@ const llmFields = {
   ...laterFields,
   ...flowFields,
   ...onceFields,
+  ...endFields,
   iteration: z.int().min(0).optional(),
 };
 
@@ -101,6 +104,7 @@ const embedFields = {
   ...laterFields,
   ...flowFields,
   ...onceFields,
+  ...endFields,
 };
 
 interface ModelChoice {

@@ -1,7 +1,8 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId } from '../contract/tenant.ts';
+import { type EndNotices, RUN_TYPE, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
+import { ownId, tenantOf } from '../contract/tenant.ts';
 import type { Spender } from '../contract/budget.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
@@ -14,6 +15,7 @@ import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
 import type { Announcement } from '../journal/journal.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
+import { noticeAnnouncement, onEndErrors } from '../queue/notice.ts';
 import { passingRunRefusal } from '../queue/passing-request.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
@@ -36,6 +38,8 @@ export interface RunStarterParts {
   caller?: (() => Spender | undefined) | undefined;
   /** Default: the span of a POST whose process dies is lost. */
   notes?: SpanNotes;
+  /** As in `SubmitterOptions`. */
+  endNotices?: EndNotices;
 }
 
 /** `request_id` is scoped; every other id is as its tenant knows it. */
@@ -49,7 +53,7 @@ const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
   const { runs, agents, entrance, capacity, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = parts;
-  const { caller = () => undefined } = parts;
+  const { caller = () => undefined, endNotices = UNKNOWN_END_NOTICES } = parts;
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(
@@ -65,6 +69,8 @@ export function createRunStarter(parts: RunStarterParts) {
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (isTooFar(run, Date.now()))
       errors.push({ path: 'run_at', message: 'must be within 365 days from now' });
+    const { on_end: onEnd, request_id } = run;
+    errors.push(...onEndErrors(endNotices, onEnd, { tenant: tenantOf(request_id), path: 'on_end' }));
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     const when = laterOf(run)?.when ?? null;
     const begins = new Map(when === null ? [] : [[RUN_ENTRY, when]]);
@@ -90,17 +96,25 @@ export function createRunStarter(parts: RunStarterParts) {
     note: PendingNote,
   ): Entry<StartVerdict> {
     const { request_id: requestId, agent } = run;
-    const spec = JSON.stringify({ ...specOf(run, parent), spender });
+    const noticed = onEndOf(run);
+    const spec = JSON.stringify({ ...specOf(run, parent), spender, on_end: noticed });
+    const notice = noticed === undefined ? [] : [noticeAnnouncement(RUN_ENTRY)];
     const digest = digestOf(run, parent);
     const later = laterOf(run);
     return {
       requestId,
-      announcements: [ownAnnouncement(later), ...note.announcements],
+      announcements: [ownAnnouncement(later), ...notice, ...note.announcements],
       accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent, later }, together),
       jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
       wereThere: ({ kind }) => (kind === 'started' ? [] : [RUN_ENTRY]),
       onlyLane: RUN_LANE,
     };
+  }
+
+  /** [] where only a rule may fit it. */
+  function onEndOf({ request_id, agent, on_end: onEnd }: NamedRun): RunSpec['on_end'] {
+    const facts = { tenant: tenantOf(request_id), type: RUN_TYPE, agent };
+    return onEnd ?? (endNotices.concerns(facts) ? [] : undefined);
   }
 
   async function unknownAgent(name: string): Promise<Problem> {

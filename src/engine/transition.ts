@@ -7,6 +7,7 @@ import type { Directive } from '../contract/directive.ts';
 import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
+import type { OnEnd } from '../contract/webhook.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -27,6 +28,8 @@ export interface RunSpec {
   spender?: Spender | undefined;
   /** Of the directives that it makes, and of its children; absent: none. */
   flow?: FlowFields | undefined;
+  /** Who is notified of its end; [] = whom the rules name; absent: nobody. */
+  on_end?: OnEnd | [] | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }

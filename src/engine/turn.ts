@@ -9,10 +9,13 @@ import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Announcement } from '../journal/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import type { CallNotice } from '../queue/notice.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
+  callEnded,
   jobsOf,
+  noticesOf,
   onlyLaneOf,
   type Prepared,
   type Preparer,
@@ -47,6 +50,8 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   logger: Logger;
   reports: Reports;
   activity: Pick<RunActivityIndex, 'note'>;
+  /** Default: the sweeper notifies of ends. */
+  callNotice?: CallNotice;
   /** Channel on which this engine hears of ends; '' while it does not: then it is woken. */
   hearsOn(): string;
 }
@@ -169,7 +174,12 @@ async function commit(
   const jobs = jobsOf(open);
   const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
-    announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded), ...note.announcements],
+    announcements: [
+      ...announcementsOf(open),
+      ...noticesOf(prepared),
+      ...ownAnnouncement(run, folded),
+      ...note.announcements,
+    ],
     accept: (together) =>
       parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
@@ -181,8 +191,19 @@ async function commit(
   });
   if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
   if (verdict.kind === 'committed') reportImmediate(parts.reports, prepared);
+  if (verdict.kind === 'committed') callNotices(parts, run, folded, prepared);
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
+}
+
+function callNotices(
+  { callNotice }: TurnParts,
+  { requestId, spec }: StoredRun,
+  { document }: Folded,
+  prepared: readonly Prepared[],
+): void {
+  callEnded(prepared, callNotice);
+  if (spec.on_end !== undefined && isOver(document)) callNotice?.(requestId, RUN_ENTRY);
 }
 
 /** The core knows the ids of its tenant; what it sends is journalled under the request's own. */

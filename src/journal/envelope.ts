@@ -14,6 +14,8 @@ export interface Envelope extends Tickets {
   traceparent: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender;
+  /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
+  noticed?: true;
 }
 
 /** Without the ids of its directive: the key and the job that hold the text name them. */

@@ -84,6 +84,8 @@ export interface KeySpace {
   schedulesOf(tenant: string): string;
   /** [hash of a schedule, list of what became of its instants]. */
   schedule(scheduleId: string): [record: string, history: string];
+  /** String: nothing is sent to this address of a caller. */
+  gone(digest: string): string;
   /** Channel on which changes of the API keys are announced. */
   readonly accessChanges: string;
   /** Channel on which changes of the published tools and agents are announced. */
@@ -148,6 +150,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     },
     budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
+    gone: (digest) => `${prefix}:{webhooks}:gone:${digest}`,
     ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),
     ...changesKeys(prefix),

@@ -65,9 +65,9 @@ export function refOf(member: string): DirectiveRef {
   return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
 }
 
-/** What a list of requests shows: not the reads of hosts, nor notes of spans. */
+/** What a list of requests shows: not the reads of hosts, nor notes of spans and of notices. */
 function isShown({ requestId, id }: DirectiveRef): boolean {
-  return !isPassing(requestId) && !id.startsWith('@spans');
+  return !isPassing(requestId) && !id.startsWith('@spans') && !id.startsWith('@notice');
 }
 
 function crowdWords({ mostSeen, mostGiven, shortestLookMs, longestLookMs }: CrowdRule): number[] {

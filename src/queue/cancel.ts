@@ -13,6 +13,7 @@ import type { RedisConnection } from '../redis/connection.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import type { Lanes } from './lanes.ts';
+import type { CallNotice } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { reportEndedByOthers } from './settle-span.ts';
@@ -28,6 +29,8 @@ export interface CancellerOptions {
   spans?: Spans;
   /** Default: nothing is reported. */
   reports?: Reports;
+  /** Default: the sweeper notifies of the end. */
+  callNotice?: CallNotice;
 }
 
 export type Canceller = ReturnType<typeof createCanceller>;
@@ -96,7 +99,9 @@ export function createCanceller(options: CancellerOptions) {
       return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
     if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
-    reportEndedByOthers(spans, record, decodeEnvelope(json), 'cancelled');
+    const envelope = decodeEnvelope(json);
+    if (envelope.noticed) options.callNotice?.(requestId, id);
+    reportEndedByOthers(spans, record, envelope, 'cancelled');
     reportCancelled(reports, json, record, reason);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);

@@ -1,12 +1,16 @@
-// The refusal of what callers submit under the ids of firings: they are known ahead of time, and a firing must find its own free.
-// Must never refuse a schedule its own firing.
+// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be free.
+// Must never refuse the service its own.
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { FIRING_PREFIX } from '../contract/schedule.ts';
+import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
 
 type Senders = Pick<DirectiveClient, 'submit' | 'execute'> & { readonly runs: DirectiveClient['runs'] };
 
-const MESSAGE = `ids that begin with "${FIRING_PREFIX}" are only for what schedules fire; use another id`;
+const RESERVED: readonly (readonly [prefix: string, what: string])[] = [
+  [FIRING_PREFIX, 'what schedules fire'],
+  [WEBHOOK_REQUEST_PREFIX, 'deliveries of webhooks'],
+];
 
 export function withoutFiringIds<S extends Senders>(senders: S): S {
   const { submit, execute, runs } = senders;
@@ -40,6 +44,8 @@ function refuseAll(submitted: unknown): void {
 /** What is no text is refused by whoever reads it. */
 function refuse(submitted: unknown, where: string): void {
   const { request_id: id } = Object(submitted) as { request_id?: unknown };
-  if (typeof id !== 'string' || !id.startsWith(FIRING_PREFIX)) return;
-  throw refusedAt('invalid_body', [{ path: `${where}request_id`, message: MESSAGE }]);
+  const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;
+  if (taken === undefined) return;
+  const message = `ids that begin with "${taken[0]}" are only for ${taken[1]}; use another id`;
+  throw refusedAt('invalid_body', [{ path: `${where}request_id`, message }]);
 }

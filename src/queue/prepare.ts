@@ -4,6 +4,7 @@ import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
 import type { Spender } from '../contract/budget.ts';
 import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
+import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { ticketsOf } from '../flow/ticket.ts';
@@ -17,6 +18,7 @@ import { NO_MODELS } from '../catalog/known-models.ts';
 import { type Known, type KnownServers, routeOf, type Route } from '../catalog/route.ts';
 import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { type CallNotice, isNoticed, noticeAnnouncement } from './notice.ts';
 import { type DraftedSpan, refusedSpan, sendPlace, sendSpan } from './send-span.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
@@ -30,6 +32,8 @@ export interface Prepared {
   span: DraftedSpan | null;
   /** With what it enters the gate of its lane; null: it is enqueued at once. */
   ticket: Ticket | null;
+  /** Somebody may have to be notified of its end. */
+  noticed: boolean;
 }
 
 export interface PreparerOptions {
@@ -38,6 +42,8 @@ export interface PreparerOptions {
   caller?: () => Spender | undefined;
   /** Default: only what callers ask for. */
   flow?: FlowSettings;
+  /** Default: nobody is notified by a rule. */
+  endNotices?: Pick<EndNotices, 'concerns'>;
 }
 
 export interface Preparer {
@@ -53,7 +59,12 @@ const NOWHERE = { lane: null, models: undefined };
 export function createPreparer(
   catalog: Pick<Catalog, 'servers' | 'models'>,
   executeImmediately: ExecuteImmediately,
-  { spans = NO_SPANS, caller = () => undefined, flow = NO_FLOW }: PreparerOptions = {},
+  {
+    spans = NO_SPANS,
+    caller = () => undefined,
+    flow = NO_FLOW,
+    endNotices = UNKNOWN_END_NOTICES,
+  }: PreparerOptions = {},
 ): Preparer {
   async function prepareAll(
     directives: readonly Directive[],
@@ -96,6 +107,7 @@ export function createPreparer(
     const digest = contentDigest(directive);
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
     const tickets = lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
+    const noticed = isNoticed(endNotices, directive);
     const envelope: Envelope = {
       directive,
       lane,
@@ -103,6 +115,7 @@ export function createPreparer(
       ...(models ? { models } : {}),
       ...(spender && lane !== null ? { spender } : {}),
       ...tickets,
+      ...(noticed ? { noticed } : {}),
     };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
@@ -119,7 +132,8 @@ export function createPreparer(
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
         : {}),
     };
-    return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket: tickets.ticket ?? null };
+    const ticket = tickets.ticket ?? null;
+    return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket, noticed };
   }
 
   /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
@@ -194,6 +208,17 @@ const MOST_TOGETHER = 128;
 export function onlyLaneOf(open: readonly Prepared[]): string | undefined {
   const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
   return others.length === 0 && open.length <= MOST_TOGETHER ? (lane ?? undefined) : undefined;
+}
+
+/** With those of directives: what has ended is passed on, though whoever ended it dies. */
+export function noticesOf(prepared: readonly Prepared[]): Announcement[] {
+  return prepared.filter(({ noticed }) => noticed).map(({ acceptance }) => noticeAnnouncement(acceptance.id));
+}
+
+/** Of those that ended as they were accepted. */
+export function callEnded(prepared: readonly Prepared[], call: CallNotice | undefined): void {
+  for (const { noticed, acceptance, job } of prepared)
+    if (noticed && acceptance.end) call?.(job.request_id, acceptance.id);
 }
 
 /** Soon enough that a short deadline is not missed. */

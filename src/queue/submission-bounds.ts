@@ -1,9 +1,13 @@
 // What a submission may not pass: the size of a member, the farthest instant; and what it adds to what waits.
 // Must never count what is open: that is asked of Redis.
+import { UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import { isTooFar, type LaterFields } from '../contract/later.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
 import type { Begins } from '../journal/tenant-room.ts';
+import { onEndErrors, onEndOf } from './notice.ts';
 import { isLaterOn, type Prepared } from './prepare.ts';
 
 export function beginsOf(prepared: readonly Prepared[]): Begins {
@@ -30,6 +34,16 @@ export function requireNear(directives: readonly Directive[]): void {
     return [{ path, message: 'must be within 365 days from now' }];
   });
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+}
+
+/** Whom callers name to be notified. */
+export function requireReceivers(directives: readonly Directive[], endNotices = UNKNOWN_END_NOTICES): void {
+  const errors = directives.flatMap((directive, position) => {
+    const path = directives.length === 1 ? 'on_end' : `directives[${position}].on_end`;
+    const tenant = tenantOf(directive.request_id);
+    return onEndErrors(endNotices, onEndOf(directive), { tenant, path });
+  });
+  if (errors.length > 0) throw refusedAt('invalid_body', errors);
 }
 
 /** The envelope holds these members: where it fits, they do. */

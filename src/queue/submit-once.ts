@@ -15,10 +15,19 @@ import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { instant } from './instant.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
-import { announcementsOf, jobsOf, onlyLaneOf, type Prepared, reportSent, withLane } from './prepare.ts';
+import {
+  announcementsOf,
+  callEnded,
+  jobsOf,
+  noticesOf,
+  onlyLaneOf,
+  type Prepared,
+  reportSent,
+  withLane,
+} from './prepare.ts';
 import { requestFull } from './request-full.ts';
 import { NO_NOTES, type PendingNote } from './span-note.ts';
-import { additionsOf, beginsOf, requireBounded, requireNear } from './submission-bounds.ts';
+import { additionsOf, beginsOf, requireBounded, requireNear, requireReceivers } from './submission-bounds.ts';
 import type { SubmitterOptions } from './submit.ts';
 import { BEHIND_LOOK_MS } from './sweep-decision.ts';
 
@@ -54,6 +63,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const prepared = underKey(routed as Prepared, given, token);
     requireBounded([directive], [prepared], options.argumentsBytes);
     requireNear([directive]);
+    requireReceivers([directive], options.endNotices);
     const room = await roomFor(options, requestId, prepared);
     const note = notes.noteOf(requestId, { under: trace, prepared: [prepared] });
     const entry = {
@@ -76,6 +86,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     if (begins) reportSent(spans, [prepared], startedAt);
     note.release();
     if (begins) reportImmediate(options.reports, [prepared]);
+    if (begins) callEnded([prepared], options.callNotice);
     return submissionOf(options, prepared, verdict);
   }
 
@@ -83,7 +94,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const open = withLane([prepared]);
     return {
       requestId,
-      announcements: [...announcementsOf(open), ...note.announcements],
+      announcements: [...announcementsOf(open), ...noticesOf([prepared]), ...note.announcements],
       accept: (together) => journal.acceptOnce(requestId, entry, { inbox: replyChannel, together }),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict)) : null),
       onlyLane: onlyLaneOf(open),

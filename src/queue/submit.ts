@@ -2,6 +2,7 @@
 // Must never answer before the journal holds every directive of the batch.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
+import type { EndNotices } from '../contract/end-notices.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
@@ -19,10 +20,13 @@ import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
+import type { CallNotice } from './notice.ts';
 import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
+  callEnded,
   jobsOf,
+  noticesOf,
   onlyLaneOf,
   type Prepared,
   type Preparer,
@@ -31,7 +35,7 @@ import {
 } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
-import { additionsOf, beginsOf, requireBounded, requireNear } from './submission-bounds.ts';
+import { additionsOf, beginsOf, requireBounded, requireNear, requireReceivers } from './submission-bounds.ts';
 import { createOnceSubmitter } from './submit-once.ts';
 import { onceIn } from './once-request.ts';
 
@@ -54,6 +58,10 @@ export interface SubmitterOptions {
   /** Ends what a submission replaces. */
   canceller: Pick<Canceller, 'cancelEach'>;
   index: Pick<SweepIndex, 'lookWithin'>;
+  /** Whom callers may have notified. Default: endpoints by any name. */
+  endNotices?: EndNotices;
+  /** Default: the sweeper notifies of ends. */
+  callNotice?: CallNotice;
   newId?: () => string;
 }
 
@@ -84,6 +92,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
     requireNear(directives);
+    requireReceivers(directives, options.endNotices);
     const ids = withLane(prepared).map(({ acceptance }) => acceptance.id);
     const leave = await capacity.reserve(additionsOf(prepared), {
       requestId,
@@ -107,6 +116,7 @@ export function createSubmitter(options: SubmitterOptions) {
     reportSent(spans, accepted, startedAt);
     note.release();
     reportImmediate(options.reports, accepted);
+    callEnded(accepted, options.callNotice);
     return submissionOf(requestId, prepared, verdict.verdicts);
   }
 
@@ -120,7 +130,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const acceptances = prepared.map(({ acceptance }) => acceptance);
     return {
       requestId,
-      announcements: [...announcementsOf(open), ...note.announcements],
+      announcements: [...announcementsOf(open), ...noticesOf(prepared), ...note.announcements],
       accept: (together) => journal.accept(requestId, acceptances, { inbox: replyChannel, together }),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
       only: prepared.length === 1 ? jobsOf(open)[0] : undefined,

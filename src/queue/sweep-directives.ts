@@ -17,6 +17,7 @@ import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/repo
 import { jobDataFor } from './job.ts';
 import type { LaneWaits } from './lane-waits.ts';
 import type { Lanes } from './lanes.ts';
+import type { CallNotice } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { reportEndedByOthers } from './settle-span.ts';
 import { successorId } from './successor-id.ts';
@@ -42,6 +43,8 @@ export interface DirectiveSweepParts {
   waits?: Pick<LaneWaits, 'of'> | undefined;
   /** Default: nothing is reported. */
   reports?: Reports;
+  /** Default: the notice waits for its own look. */
+  callNotice?: CallNotice | undefined;
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
@@ -117,7 +120,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   async function expire(entry: DueEntry, record: DirectiveRecord, now: number, isTooLate = false) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
-    const { directive, traceparent } = decodeEnvelope(json);
+    const { directive, traceparent, noticed } = decodeEnvelope(json);
     const error = await expiryError(parts, record, directive, isTooLate);
     const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
     const signal = failureSignal(directive, error, origin, {
@@ -129,6 +132,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     });
     // A worker has it after all.
     if (kind === 'stale') return index.lookAgain(entry, now + SHORTEST_LOOK_MS);
+    if (noticed) parts.callNotice?.(entry.requestId, entry.id);
     if (kind === 'ended') reportExpired(parts, { ...entry, record, directive, traceparent, error, now });
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await removeJob(entry, record);

@@ -8,12 +8,19 @@ import { createLaterRelease, type LaterReleaseOptions } from './later-release.ts
 import { RUN_ENTRY } from './run-wake.ts';
 import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { createDirectiveSweep, type DirectiveSweepParts } from './sweep-directives.ts';
+import { NOTICE_ENTRY } from './notice.ts';
 import { SPAN_ENTRY } from './span-note.ts';
+import { createNoticeSweep, type NoticeSweepParts } from './sweep-notices.ts';
 import { createSpanSweep, type SpanSweepParts } from './sweep-spans.ts';
 import { createRunSweep, type RunSweepParts } from './sweep-runs.ts';
 import { MOST_SAID } from './sweep-waits.ts';
 
-export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts, Pick<SpanSweepParts, 'workers'> {
+export interface SweeperOptions
+  extends
+    DirectiveSweepParts,
+    RunSweepParts,
+    Pick<SpanSweepParts, 'workers'>,
+    Pick<NoticeSweepParts, 'notify'> {
   index: SweepIndex;
   later: DirectiveSweepParts['later'] & LaterReleaseOptions['later'];
   dead: DeadLetterIndex;
@@ -45,6 +52,7 @@ export function createSweeper(options: SweeperOptions) {
   const sweepRun = createRunSweep(options);
   const sweepDirective = createDirectiveSweep(options);
   const sweepSpans = createSpanSweep(options);
+  const sweepNotices = createNoticeSweep(options);
   let deadLetterLookAt = 0;
 
   /** Takes the due entries that no other sweeper has taken, and handles them; returns whether more may be due. */
@@ -59,6 +67,7 @@ export function createSweeper(options: SweeperOptions) {
   async function lookAt(entry: DueEntry, now: number, begins = false): Promise<void> {
     if (entry.id === RUN_ENTRY) await sweepRun(entry, now);
     else if (entry.id.startsWith(SPAN_ENTRY)) await sweepSpans(entry, now);
+    else if (entry.id.startsWith(NOTICE_ENTRY)) await sweepNotices(entry, now);
     else await sweepDirective(entry, now, begins);
   }
 

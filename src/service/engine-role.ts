@@ -66,7 +66,7 @@ function turnOf(
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, later, payloads } = records;
-  const { entrance, canceller, waker, wakeRun, notes } = queue;
+  const { entrance, canceller, waker, wakeRun, notes, callNotice } = queue;
   const { agents, toolsOf } = catalog;
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
   const interrupt = async (requestId: string, reason: string): Promise<void> =>
@@ -93,6 +93,7 @@ function turnOf(
     waker,
     spans,
     notes,
+    callNotice,
     hearsOn,
   };
 }

@@ -18,6 +18,7 @@ import type { Announced } from './announcer.ts';
 import { configuredModels, createModelRole } from './model-role.ts';
 import { servedLanes } from './served-lanes.ts';
 import type { Store } from './store.ts';
+import { webhookDefinitions } from './webhooks.ts';
 import { createToolRole, readable, type ToolRole } from './tool-role.ts';
 
 export interface ExecutionSettings {
@@ -53,6 +54,7 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
       ),
       ...models.definitions,
       ...queuedDefinitions(modules),
+      ...webhookDefinitions(store, settings.config),
     ],
     lanes,
     announced: [

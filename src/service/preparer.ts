@@ -7,11 +7,16 @@ import { createPreparer, type Preparer, type PreparerOptions } from '../queue/pr
 import type { Store } from './store.ts';
 
 export function preparerOn(
-  { catalog, spans }: Store,
+  { catalog, spans, endNotices }: Store,
   { executeImmediately }: Registry,
   config: Config,
   caller?: PreparerOptions['caller'],
 ): Preparer {
   const flow = flowSettings(config.flow);
-  return createPreparer(catalog, executeImmediately, { spans, flow, ...(caller ? { caller } : {}) });
+  return createPreparer(catalog, executeImmediately, {
+    spans,
+    flow,
+    endNotices,
+    ...(caller ? { caller } : {}),
+  });
 }

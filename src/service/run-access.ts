@@ -15,7 +15,10 @@ export interface RunAccessOptions {
   caller?: (() => Spender | undefined) | undefined;
 }
 
-export function runAccess({ records, queue, catalog, limitsOf }: Store, options: RunAccessOptions) {
+export function runAccess(
+  { records, queue, catalog, limitsOf, endNotices }: Store,
+  options: RunAccessOptions,
+) {
   const { runs } = records;
   const { agents } = catalog;
   return {
@@ -25,6 +28,7 @@ export function runAccess({ records, queue, catalog, limitsOf }: Store, options:
       entrance: queue.entrance,
       notes: queue.notes,
       limitsOf,
+      endNotices,
       ...options,
     }),
     notifier: createRunNotifier(runs, queue.wakeRun),

@@ -4,14 +4,15 @@ import { customLane, toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { type Modules, queuedDefinitions } from '../extend/modules.ts';
+import { webhookLanes } from './webhooks.ts';
 import type { ServedLane } from '../worker/worker.ts';
 
 /** Directives of one custom type at once in one worker. */
 const CUSTOM_CONCURRENCY = 50;
 
-/** One lane for each server, provider and custom directive type. */
+/** One lane for each server, provider, custom directive type and receiver of webhooks. */
 export function servedLanes({ config, modules }: { config: Config; modules: Modules }): ServedLane[] {
-  return [...toolLanes(config), ...modelLanes(config), ...customLanes(modules)];
+  return [...toolLanes(config), ...modelLanes(config), ...customLanes(modules), ...webhookLanes(config)];
 }
 
 function toolLanes({ mcpServers }: Config): ServedLane[] {

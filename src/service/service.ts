@@ -1,7 +1,7 @@
 // The composition of a process: its connections, one store on each, and the roles that work on them.
 // Must never hold behaviour of its own.
+import { endNotices } from '../config/webhooks.ts';
 import { tenantLimits } from '../config/tenants.ts';
-import { requestField } from '../contract/tenant.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -15,9 +15,6 @@ import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
 import { createLocalRoles } from '../queue/local-roles.ts';
-import { createLaneWaits } from '../queue/lane-waits.ts';
-import { createSweeper } from '../queue/sweep.ts';
-import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
@@ -39,7 +36,9 @@ import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
 import { listKeepers } from './search.ts';
+import { sweeperOn } from './sweeper.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
+import { notifierOn } from './webhooks.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
 
 export interface Service {
@@ -176,6 +175,7 @@ function storeOn(
     onEnd,
     archiveAfterMs: config.archive?.after_ms,
     isListed: config.search.enabled,
+    endNotices: endNotices(config.webhooks),
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,
@@ -232,42 +232,6 @@ function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced
   };
 }
 
-const TASK_GIVEN_UP =
-  'the task of an ended directive was not cancelled in 10 minutes, and its server is not asked any more: it may still run there; stop it at the server of this lane';
-
-function sweeperOn(
-  store: Store,
-  config: Config,
-  { logger, onError }: Pick<Shared, 'logger' | 'onError'>,
-): Startable {
-  const { journal, runs, index, later, dead, ends, activity } = store.records;
-  const { lanes, waker } = store.queue;
-  const retentionMs = config.retention.closed_ms;
-  const { spans, reports } = store;
-  const waits = createLaneWaits({ catalog: store.catalog, lanes });
-  const sayWait = createWaitSayer({ journal, waits });
-  const sayRunWait = createRunWaitSayer({ journal, runs, waits });
-  const records = { journal, runs, index, later, dead, ends, activity };
-  const { workers } = store.catalog;
-  return createSweeper({
-    ...records,
-    workers,
-    lanes,
-    waker,
-    spans,
-    reports,
-    sayWait,
-    waits,
-    sayRunWait,
-    retentionMs,
-    limitsOf: store.limitsOf,
-    onError,
-    changed: store.records.changes.note,
-    onTaskGivenUp: ({ requestId, id, lane }) =>
-      logger.warn({ ...requestField(requestId), id, lane }, TASK_GIVEN_UP),
-  });
-}
-
 /** One sweeper, and one entry among those who are there, whatever number of connections. */
 function storeParts(
   stores: readonly Store[],
@@ -276,7 +240,10 @@ function storeParts(
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
-  const sweeping = first ? [sweeperOn(first, config, shared), ...listKeepers(first, shared)] : [];
+  const notify = notifierOn(stores, registry, config);
+  const sweeping = first
+    ? [sweeperOn(first, config, { ...shared, notify }), ...listKeepers(first, shared)]
+    : [];
   const archiver = first ? archiverOn(first, config, shared) : null;
   const archiving = archiver ? [archiver] : [];
   const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];

@@ -1,5 +1,6 @@
 // What a process keeps in Redis on one connection: records, lanes, and who serves what. Roles on the connection share it.
 // Must never open a connection, nor know which roles use it.
+import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
 import { type Configured, createCatalog } from '../catalog/catalog.ts';
 import { createChangedRequests } from '../journal/changed-requests.ts';
@@ -18,10 +19,11 @@ import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
 import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
-import { createLaneFreedom } from '../queue/lane-freedom.ts';
-import { createLanes } from '../queue/lanes.ts';
+import { createLaneFreedom, type LaneFreedom } from '../queue/lane-freedom.ts';
+import { createLanes, type Lanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
+import { createNoticeCalls } from '../queue/notice.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -50,6 +52,8 @@ export interface StoreOptions {
   onEnd?: ((requestId: string) => void) | undefined;
   /** How long after its end a request is to be archived, milliseconds. Default: nothing is archived. */
   archiveAfterMs?: number | undefined;
+  /** As in `SubmitterOptions`. */
+  endNotices?: EndNotices;
   /** Whether the list of requests is kept. Default: true. */
   isListed?: boolean | undefined;
 }
@@ -63,40 +67,59 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const isFree = createLaneFreedom(lanes.isFree);
   const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
   const records = recordsOn(connection, keys, options, wakeRun);
-  const { index, later } = records;
-  const shared = { index, later, lanes };
-  const { reports = NO_REPORTS } = options;
-  const confirm = confirmations(connection, options.durability);
-  const ordered = !connection.isCluster;
-  const { journal, changes } = records;
-  const { note: changed } = changes;
-  const { spans = NO_SPANS } = options;
-  const notes = createSpanNotes(spans, index);
+  const { reports = NO_REPORTS, spans = NO_SPANS, endNotices = UNKNOWN_END_NOTICES } = options;
   return {
     connection,
     keys,
     spans,
     records,
     reports,
+    endNotices,
     limitsOf: options.limitsOf ?? NO_TENANT_LIMITS,
     retentionMs: options.retentionMs,
     queue: {
       lanes,
       waker,
       wakeRun,
-      notes,
-      confirm,
       isFree,
-      entrance: createEntrance({ ...shared, local: options.takes, isFree, confirm, ordered, changed }),
-      canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports }),
+      ...waysOn(connection, keys, options, { records, lanes, isFree }),
     },
     catalog: createCatalog(connection, keys, options.configured),
     /** Leaves the connection open. */
     async close(): Promise<void> {
-      index.flush();
-      void changes.flush().catch(() => {});
+      records.index.flush();
+      void records.changes.flush().catch(() => {});
       await lanes.close();
     },
+  };
+}
+
+interface Shared {
+  records: ReturnType<typeof recordsOn>;
+  lanes: Lanes;
+  isFree: LaneFreedom;
+}
+
+/** The ways in and out: acceptance, cancellation, and the notes that go with them. */
+function waysOn(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { durability, takes: local, spans = NO_SPANS, reports = NO_REPORTS }: StoreOptions,
+  { records: { index, later, journal, changes }, lanes, isFree }: Shared,
+) {
+  const shared = { index, later, lanes };
+  const confirm = confirmations(connection, durability);
+  const ordered = !connection.isCluster;
+  const { note: changed } = changes;
+  const notices = createNoticeCalls();
+  const { call: callNotice } = notices;
+  return {
+    confirm,
+    notices,
+    callNotice,
+    notes: createSpanNotes(spans, index),
+    entrance: createEntrance({ ...shared, local, isFree, confirm, ordered, changed }),
+    canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports, callNotice }),
   };
 }
 

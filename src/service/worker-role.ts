@@ -41,7 +41,6 @@ export function createWorkerRole(
   settings: WorkerSettings,
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
-  const { journal, serial, ends, payloads } = records;
   const running = createRunningAttempts();
   const rates = createLaneRates();
   const reach = createReachLog(settings.logger);
@@ -59,12 +58,13 @@ export function createWorkerRole(
     connection,
     keys,
     attempt: {
-      records: { journal, serial, ends, payloads },
+      records,
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
       lanes: queue.lanes,
       spans: store.spans,
       confirm: queue.confirm,
+      callNotice: queue.callNotice,
       running,
       breaker,
       limits: attemptLimits(settings),

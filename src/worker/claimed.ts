@@ -13,6 +13,7 @@ import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
+import type { CallNotice } from '../queue/notice.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
@@ -52,6 +53,8 @@ export interface AttemptParts extends DurableWriting {
   logger: Logger;
   spans: Spans;
   reports: Reports;
+  /** Default: the sweeper notifies of ends. */
+  callNotice?: CallNotice;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
@@ -95,6 +98,7 @@ export function noteEnd(
   const end = { requestId, id, lane: ended.lane, errorType };
   if (isOver) parts.records.ends.record(end);
   else parts.records.ends.recordUnfinished(end);
+  if (ended.envelope.noticed) parts.callNotice?.(requestId, id);
   if (isNew) reportEnded(parts, ended, error);
   return { kind: 'done', errorType };
 }

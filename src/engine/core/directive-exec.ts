@@ -6,6 +6,7 @@ import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
 import { CUSTOM_TYPE_PATTERN } from '../../contract/custom-directive.ts';
 import type { CustomTypes } from '../../contract/custom-directive.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
+import { WEBHOOK_TYPE } from '../../contract/webhook.ts';
 import type { RepeatPolicy } from '../../contract/work-directive.ts';
 import type { Execution, ExecutionContext } from '../../executors/definition.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
@@ -88,6 +89,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...DIRECTIVE_TYPES,
   ...AGENT_DIRECTIVE_TYPES,
   ...CONTROL_DIRECTIVE_TYPES,
+  WEBHOOK_TYPE,
 ]);
 
 /** What is wrong with the name of a type; null = nothing. */

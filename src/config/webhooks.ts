@@ -1,0 +1,221 @@
+// Who may be notified of ends: endpoints of the operator, rules, and whether callers may give addresses of their own.
+// Must never accept a secret that is too short to sign with, nor a header that belongs to the signature.
+import * as z from 'zod';
+import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
+import { TENANT_FORM } from '../contract/tenant.ts';
+import { END_STATUSES, endpointNameSchema, type WebhookTarget } from '../contract/webhook.ts';
+import { httpUrl } from './http-url.ts';
+import { durationMs } from './lane.ts';
+import { byName, recordByName } from './names.ts';
+import { notes } from './notes.ts';
+
+const SHORTEST_KEY = 24;
+const LONGEST_KEY = 64;
+const MOST_SECRETS = 4;
+const MOST_NAMES = 64;
+
+const secretSchema = z
+  .string()
+  .refine(isSecret, `must be "whsec_" and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`);
+
+const secretsSchema = z.array(secretSchema).min(1).max(MOST_SECRETS);
+
+const OWN_HEADERS =
+  /^(?:webhook-.*|host|content-length|content-type|transfer-encoding|connection|traceparent)$/i;
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'is not the name of a header')
+  .refine((name) => !OWN_HEADERS.test(name), 'is set by the service');
+
+const tenantName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, `must be ${TENANT_FORM}`);
+const words = (schema: z.ZodType<string>) => z.array(schema).min(1).max(MOST_NAMES).optional();
+
+const matchSchema = z.strictObject({
+  types: words(z.string().min(1).max(64)).register(notes, {
+    description: 'Types of directives, as `tool_exec`; `run` is that of runs.',
+    fallback: 'all',
+  }),
+  statuses: words(z.enum(END_STATUSES)).register(notes, {
+    description: 'How it has ended.',
+    fallback: 'however it has ended',
+  }),
+  agents: words(z.string().min(1).max(128)).register(notes, {
+    description: 'Agents whose runs are meant. Directives have none, and do not match.',
+    fallback: 'with and without an agent',
+  }),
+  lanes: words(z.string().min(1).max(128)).register(notes, {
+    description: 'Lanes of directives, as `tool.mail`. Runs have none, and do not match.',
+    fallback: 'with and without a lane',
+  }),
+});
+
+const sendingFields = {
+  timeout_ms: durationMs.max(120_000).default(15_000).register(notes, {
+    description: 'How long the receiver may take to answer.',
+    unit: 'ms',
+  }),
+  max_retries: z.int().min(0).max(100).default(DEFAULT_SENDING.max_retries).register(notes, {
+    description: 'Deliveries after the first one failed. Then it is a dead letter, which can be redriven.',
+    unit: 'attempts',
+  }),
+  retry_backoff_ms: durationMs.default(DEFAULT_SENDING.retry_backoff_ms).register(notes, {
+    description:
+      'The wait before the first retry; it doubles each time, up to an hour. A longer Retry-After wins.',
+    unit: 'ms',
+  }),
+  deadline_ms: durationMs.default(DEFAULT_SENDING.deadline_ms).register(notes, {
+    description: 'When a delivery is given up, counted from the end that it reports.',
+    unit: 'ms',
+  }),
+  payload_bytes: z.int().min(0).max(262_144).default(DEFAULT_SENDING.payloadBytes).register(notes, {
+    description: 'The largest result that an event holds; of a larger one it says where to read it.',
+    unit: 'bytes',
+  }),
+  concurrency: z.int().min(1).max(1_000).default(10).register(notes, {
+    description: 'Deliveries at once in one worker.',
+    unit: 'calls',
+  }),
+};
+
+const secretsNote = {
+  description:
+    'Keys that sign, as `${WEBHOOK_SECRET}` of the environment: `whsec_` and 24 to 64 bytes in base64. Each signs, so that a receiver may change to the next one at any time.',
+};
+
+const privateNote = {
+  description: 'Whether receivers may have addresses that are not on the public internet.',
+  special: 'true = also loopback, private and link-local addresses',
+};
+
+const endpointSchema = z.strictObject({
+  url: httpUrl()
+    .refine((url) => !URL.canParse(url) || new URL(url).username === '', 'must not name a user: use a header')
+    .register(notes, { description: 'Where events are posted. Redirects are not followed.' }),
+  secrets: secretsSchema.register(notes, secretsNote),
+  headers: recordByName(
+    headerName,
+    z
+      .string()
+      .max(4_096)
+      .regex(/^[\x20-\x7E]*$/, 'has a character no header may have'),
+  )
+    .prefault({})
+    .register(notes, { description: 'Headers of each delivery, as an Authorization.', fallback: 'none' }),
+  tenants: words(tenantName).register(notes, {
+    description: 'Whose ends go there: others may not name it, and its rule is not for them.',
+    fallback: 'all tenants',
+  }),
+  match: matchSchema.optional().register(notes, {
+    description: 'A rule: ends that fit all of it go there without being asked for.',
+    special: '`{}` = every end',
+    fallback: 'only ends of what names it in `on_end`',
+  }),
+  private_addresses: z.boolean().default(false).register(notes, privateNote),
+  ...sendingFields,
+});
+
+const callersSchema = z.strictObject({
+  secrets: secretsSchema.register(notes, secretsNote),
+  tenants: words(tenantName).register(notes, {
+    description: 'Whose callers may give addresses.',
+    fallback: 'all tenants',
+  }),
+  private_addresses: z
+    .boolean()
+    .default(false)
+    .register(notes, {
+      ...privateNote,
+      special: 'true = also loopback, private and link-local addresses, and http',
+    }),
+  ...sendingFields,
+});
+
+export const webhookSections = {
+  webhooks: z
+    .strictObject({
+      endpoints: byName(endpointNameSchema, endpointSchema)
+        .prefault({})
+        .register(notes, { description: 'Receivers by name, for `on_end` and for rules.' }),
+      callers_may_give_urls: callersSchema.optional().register(notes, {
+        description:
+          'Callers may write `{"url": …}` in `on_end`; deliveries to them are signed with these keys.',
+        fallback: 'they may only name endpoints',
+      }),
+    })
+    .prefault({})
+    .register(notes, { description: '[Who is notified of ends](webhooks.md).', fallback: 'nobody' }),
+};
+
+export type Webhooks = z.output<typeof webhookSections.webhooks>;
+export type WebhookEndpoint = z.output<typeof endpointSchema>;
+type Match = z.output<typeof matchSchema>;
+
+function isSecret(secret: string): boolean {
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return false;
+  const { length } = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return length >= SHORTEST_KEY && length <= LONGEST_KEY;
+}
+
+/** What the service's own parts ask of the section. */
+export function endNotices({ endpoints, callers_may_give_urls: callers }: Webhooks): EndNotices {
+  const rules = [...endpoints].flatMap(([name, { match, tenants }]) =>
+    match === undefined ? [] : [{ name, match, tenants }],
+  );
+  return {
+    fault: (target, tenant) =>
+      typeof target === 'string'
+        ? nameFault(target, endpoints.get(target), tenant)
+        : urlFault(target.url, callers, tenant),
+    concerns: (facts) => rules.some(({ match, tenants }) => mayMatch(match, tenants, facts)),
+    matching: (facts) =>
+      rules.flatMap(({ name, match, tenants }) =>
+        mayMatch(match, tenants, facts) && fitsEnd(match, facts) ? [name] : [],
+      ),
+    sendingTo: (target) => sendingOf(settingsOf({ endpoints, callers }, target)),
+  };
+}
+
+function settingsOf(
+  { endpoints, callers }: { endpoints: Webhooks['endpoints']; callers: Webhooks['callers_may_give_urls'] },
+  target: WebhookTarget,
+) {
+  return typeof target === 'string' ? endpoints.get(target) : callers;
+}
+
+function sendingOf(settings: z.output<typeof callersSchema> | WebhookEndpoint | undefined): Sending {
+  if (settings === undefined) return DEFAULT_SENDING;
+  const { max_retries, retry_backoff_ms, deadline_ms, payload_bytes: payloadBytes } = settings;
+  const { max_backoff_ms } = DEFAULT_SENDING;
+  return { max_retries, retry_backoff_ms, max_backoff_ms, deadline_ms, payloadBytes };
+}
+
+function fits(list: readonly string[] | undefined, value: string | null): boolean {
+  return list === undefined || (value !== null && list.includes(value));
+}
+
+/** What is known before the end. */
+function mayMatch(
+  { types, agents }: Match,
+  tenants: readonly string[] | undefined,
+  { tenant, type, agent }: Pick<EndFacts, 'tenant' | 'type' | 'agent'>,
+): boolean {
+  return fits(tenants, tenant) && fits(types, type) && fits(agents, agent);
+}
+
+function fitsEnd({ statuses, lanes }: Match, { status, lane }: EndFacts): boolean {
+  return fits(statuses, status) && fits(lanes, lane);
+}
+
+function nameFault(name: string, endpoint: WebhookEndpoint | undefined, tenant: string): string | null {
+  if (endpoint !== undefined && fits(endpoint.tenants, tenant)) return null;
+  return `there is no endpoint "${name}": the operator names them in webhooks.endpoints`;
+}
+
+function urlFault(url: string, callers: Webhooks['callers_may_give_urls'], tenant: string): string | null {
+  if (callers === undefined || !fits(callers.tenants, tenant))
+    return 'addresses are not allowed here: name an endpoint, or ask the operator for webhooks.callers_may_give_urls';
+  const { protocol, username, password } = new URL(url);
+  if (username !== '' || password !== '') return 'must not name a user';
+  return protocol === 'https:' || callers.private_addresses ? null : 'must be an https URL';
+}

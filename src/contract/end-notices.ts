@@ -1,0 +1,55 @@
+// What an installation says about notices of ends: which endpoints there are, and whom its rules notify.
+// Must never hold an address or a secret of the operator.
+import type { EndStatusWord, WebhookTarget } from './webhook.ts';
+
+/** What runs are called among the types of directives. */
+export const RUN_TYPE = 'run';
+
+/** What a rule looks at. */
+export interface EndFacts {
+  tenant: string;
+  /** The type of the directive; of a run `RUN_TYPE`. */
+  type: string;
+  status: EndStatusWord;
+  /** Of a run; null: it is a directive. */
+  agent: string | null;
+  lane: string | null;
+}
+
+/** How one receiver gets its deliveries. */
+export interface Sending {
+  max_retries: number;
+  retry_backoff_ms: number;
+  max_backoff_ms: number;
+  /** The whole time from the end to the last attempt. */
+  deadline_ms: number;
+  /** The most bytes of a result in an event. */
+  payloadBytes: number;
+}
+
+export interface EndNotices {
+  /** What is wrong with a target that a caller of the tenant names; null: nothing. */
+  fault(target: WebhookTarget, tenant: string): string | null;
+  /** Whether some rule may notify of such an end, whatever its status. */
+  concerns(facts: Pick<EndFacts, 'tenant' | 'type' | 'agent'>): boolean;
+  /** The endpoints that the rules name. */
+  matching(facts: EndFacts): readonly string[];
+  sendingTo(target: WebhookTarget): Sending;
+}
+
+export const DEFAULT_SENDING: Sending = {
+  max_retries: 12,
+  retry_backoff_ms: 5_000,
+  max_backoff_ms: 3_600_000,
+  deadline_ms: 86_400_000,
+  payloadBytes: 32_768,
+};
+
+/** Of a program that has no configuration: endpoints are known to the service, and addresses are for it to allow. */
+export const UNKNOWN_END_NOTICES: EndNotices = {
+  fault: (target) =>
+    typeof target === 'string' ? null : 'addresses are not accepted here: name an endpoint',
+  concerns: () => false,
+  matching: () => [],
+  sendingTo: () => DEFAULT_SENDING,
+};

@@ -1,0 +1,149 @@
+// Delivers one event to one receiver: signed, in one POST, with an outcome that says whether to try again.
+// Must never show a secret, the answer of a receiver, or the address of the operator in a result.
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { jsonObjectSchema } from '../contract/identifiers.ts';
+import { errorResult, okResult } from '../contract/result.ts';
+import { WEBHOOK_TYPE, type WebhookEvent } from '../contract/webhook.ts';
+import type { Directive } from '../contract/directive.ts';
+import { post, type Reply } from '../webhooks/post.ts';
+import { PrivateAddress } from '../webhooks/public-address.ts';
+import { retryAfterMs } from '../webhooks/retry-after.ts';
+import { signedHeaders } from '../webhooks/signature.ts';
+import {
+  defineDirective,
+  type DirectiveDefinition,
+  type Execution,
+  type ExecutionContext,
+} from './definition.ts';
+
+/** Where it goes and how, as the configuration of this process has it. */
+export interface Receiver {
+  url: string;
+  secrets: readonly string[];
+  headers: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  privateAddresses: boolean;
+}
+
+/** A delivery as it is journalled. `endpoint` or `url` names the receiver. */
+export interface WebhookSend {
+  endpoint?: string;
+  url?: string;
+  webhook_id: string;
+  event: WebhookEvent;
+}
+
+export interface WebhookSendOptions {
+  /** null: this process does not know it, or does not allow it. */
+  receiverOf(directive: WebhookSend): Receiver | null;
+  /** Addresses of callers whose receiver has said that it is gone, of a tenant. */
+  gone: {
+    has(url: string, tenant: string): Promise<boolean>;
+    add(url: string, tenant: string): Promise<void>;
+  };
+  userAgent: string;
+  now?: () => Date;
+}
+
+const GONE = 410;
+
+export function webhookSend(options: WebhookSendOptions): DirectiveDefinition {
+  return defineDirective({
+    mode: 'queued',
+    type: WEBHOOK_TYPE as Directive['type'],
+    schema: jsonObjectSchema,
+    // Its receiver recognises a repeat by the id.
+    repeatPolicy: async () => 'idempotent',
+    started: () => null,
+    execute: async (directive, context) => deliver(options, directive as unknown as WebhookSend, context),
+  });
+}
+
+async function deliver(
+  options: WebhookSendOptions,
+  directive: WebhookSend,
+  context: ExecutionContext,
+): Promise<Execution> {
+  const receiver = options.receiverOf(directive);
+  if (receiver === null) return failed(NOT_ALLOWED);
+  const { url } = directive;
+  if (url !== undefined && (await options.gone.has(url, context.tenant))) return failed(DISABLED);
+  const { now = () => new Date() } = options;
+  try {
+    const reply = await post(
+      messageTo(receiver, directive, { ...context, at: now(), agent: options.userAgent }),
+    );
+    if (reply.status === GONE && url !== undefined) await options.gone.add(url, context.tenant);
+    return outcomeOf(reply, now().getTime());
+  } catch (error) {
+    return failed(unanswered(error, receiver));
+  }
+}
+
+type About = Pick<ExecutionContext, 'signal' | 'traceparent'> & { at: Date; agent: string };
+
+function messageTo(receiver: Receiver, { webhook_id: id, event }: WebhookSend, about: About) {
+  const body = JSON.stringify(event);
+  const { url, secrets, headers, timeoutMs, privateAddresses } = receiver;
+  return {
+    url,
+    body,
+    timeoutMs,
+    privateAddresses,
+    signal: about.signal,
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'user-agent': about.agent,
+      traceparent: about.traceparent,
+      ...signedHeaders(secrets, { id, body, at: about.at }),
+    },
+  };
+}
+
+function outcomeOf({ status, retryAfter }: Reply, now: number): Execution {
+  if (status >= 200 && status < 300) return { result: okResult({ status }) };
+  if (status === GONE) return failed({ ...DISABLED, details: { ...DISABLED.details, status } });
+  if (status >= 300 && status < 400)
+    return failed(refusal(`answered with status ${status}`, REDIRECT, { status }));
+  const waitMs = retryAfterMs(retryAfter, now);
+  const details = { status, ...(waitMs === null ? {} : { retry_after_ms: waitMs }) };
+  return failed({ ...refusal(`answered with status ${status}`, ANSWER, details), retryable: true });
+}
+
+const REDIRECT = 'redirects are not followed: name the final address';
+const ANSWER = 'answer with a status from 200 to 299 once the event is stored';
+
+function refusal(what: string, fix: string, details: Record<string, unknown> = {}): ErrorEnvelope {
+  return { ...errorEnvelope('webhook_failed', `the receiver ${what}; ${fix}`, details), retryable: false };
+}
+
+const DISABLED = refusal(
+  'is gone',
+  'it answered with status 410, so nothing is sent to a caller’s address for a day',
+  {
+    reason: 'gone',
+  },
+);
+
+const NOT_ALLOWED = refusal(
+  'is not in the configuration of this worker',
+  'name it in `webhooks.endpoints`, or allow `webhooks.callers_may_give_urls`',
+  { reason: 'unknown_endpoint' },
+);
+
+function unanswered(error: unknown, { timeoutMs }: Receiver): ErrorEnvelope {
+  if (error instanceof PrivateAddress) {
+    const fix = 'only public addresses are allowed, unless the operator sets `private_addresses`';
+    return refusal('has a private address', fix, { reason: 'private_address' });
+  }
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  if (name === 'TimeoutError' || code === 'ABORT_ERR')
+    return errorEnvelope('timeout', `the receiver did not answer in ${timeoutMs} ms`, {});
+  const reason = typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no connection';
+  return errorEnvelope('network', `the receiver was not reached: ${reason}`, { reason });
+}
+
+function failed(error: ErrorEnvelope): Execution {
+  return { result: errorResult(error) };
+}

@@ -1,0 +1,35 @@
+// The sweeper's look at a notice: notifies of what has ended, and looks again at what has not.
+// Must never forget a notice before its deliveries are accepted.
+import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { NOTICE_ENTRY } from './notice.ts';
+import type { Notify } from './notify.ts';
+import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
+
+export interface NoticeSweepParts {
+  index: Pick<SweepIndex, 'forget' | 'lookAgain'>;
+  /** Default: this process leaves notices to others. */
+  notify?: Notify | undefined;
+}
+
+/** The index is written before the journal: an entry without what it names is kept this long. */
+const MISSING_GRACE_MS = 60_000;
+/** Of what begins later: somebody may cancel it before, and die before that is passed on. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+export function createNoticeSweep({ index, notify }: NoticeSweepParts) {
+  return async (entry: DueEntry, now: number): Promise<void> => {
+    if (notify === undefined) return index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
+    const seen = await notify(entry.requestId, entry.id.slice(NOTICE_ENTRY.length));
+    if (seen.kind === 'notified') return index.forget(entry);
+    if (seen.kind === 'open') return index.lookAgain(entry, nextLook(seen, now));
+    if (entry.missedBefore) return index.forget(entry);
+    return index.lookAgain(entry, now + MISSING_GRACE_MS, true);
+  };
+}
+
+/** At growing intervals; of what begins later not before that, unless it is far away. */
+function nextLook({ since, beginsAt }: { since: number; beginsAt: number | null }, now: number): number {
+  if (beginsAt !== null && beginsAt > now)
+    return Math.min(beginsAt + SHORTEST_LOOK_MS, now + LONGEST_WAIT_MS);
+  return now + Math.min(Math.max(now - since, SHORTEST_LOOK_MS), LONGEST_LOOK_MS);
+}

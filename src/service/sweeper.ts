@@ -1,0 +1,52 @@
+// The sweeper of a process, joined from its store.
+// Must never be one for each store: a process looks once at what is due.
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { requestField } from '../contract/tenant.ts';
+import type { Startable } from '../lifecycle.ts';
+import { createLaneWaits } from '../queue/lane-waits.ts';
+import { createSweeper, type SweeperOptions } from '../queue/sweep.ts';
+import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
+import type { Store } from './store.ts';
+
+interface SweeperSettings extends Pick<SweeperOptions, 'onError' | 'notify'> {
+  logger: Logger;
+}
+
+const TASK_GIVEN_UP =
+  'the task of an ended directive was not cancelled in 10 minutes, and its server is not asked any more: it may still run there; stop it at the server of this lane';
+
+export function sweeperOn(
+  store: Store,
+  config: Config,
+  { logger, onError, notify }: SweeperSettings,
+): Startable {
+  const { journal, runs, index, later, dead, ends, activity } = store.records;
+  const { lanes, waker } = store.queue;
+  const retentionMs = config.retention.closed_ms;
+  const { spans, reports } = store;
+  const waits = createLaneWaits({ catalog: store.catalog, lanes });
+  const sayWait = createWaitSayer({ journal, waits });
+  const sayRunWait = createRunWaitSayer({ journal, runs, waits });
+  const records = { journal, runs, index, later, dead, ends, activity };
+  const { workers } = store.catalog;
+  return createSweeper({
+    ...records,
+    workers,
+    lanes,
+    waker,
+    spans,
+    reports,
+    sayWait,
+    waits,
+    sayRunWait,
+    notify,
+    callNotice: store.queue.callNotice,
+    retentionMs,
+    limitsOf: store.limitsOf,
+    onError,
+    changed: store.records.changes.note,
+    onTaskGivenUp: ({ requestId, id, lane }) =>
+      logger.warn({ ...requestField(requestId), id, lane }, TASK_GIVEN_UP),
+  });
+}

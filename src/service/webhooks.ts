@@ -1,0 +1,91 @@
+// Joins notices of ends with the stores of a process, and deliveries with its configuration.
+// Must never let a full lane or a full installation refuse a delivery: its notice was accepted with what has ended.
+import type { Config } from '../config/config.ts';
+import type { WebhookEndpoint } from '../config/webhooks.ts';
+import { webhookLane } from '../catalog/route.ts';
+import { runView } from '../engine/core/run-view.ts';
+import { createRunEnds } from '../engine/run-end.ts';
+import { createRunStore } from '../engine/run-store.ts';
+import type { DirectiveDefinition } from '../executors/definition.ts';
+import type { Registry } from '../executors/registry.ts';
+import { type Receiver, webhookSend, type WebhookSend } from '../executors/webhook-send.ts';
+import { createGoneReceivers } from '../journal/gone-receivers.ts';
+import { NOTICE_ENTRY } from '../queue/notice.ts';
+import { createNotifier, type Notify } from '../queue/notify.ts';
+import { createSubmitter } from '../queue/submit.ts';
+import { version } from '../version.ts';
+import type { ServedLane } from '../worker/worker.ts';
+import { preparerOn } from './preparer.ts';
+import type { Store } from './store.ts';
+
+/** Notifies on the first store of the process, for the ends that each of them records. */
+export function notifierOn(stores: readonly Store[], registry: Registry, config: Config): Notify | undefined {
+  const [first] = stores;
+  if (first === undefined) return undefined;
+  const notify = notifyOn(first, registry, config);
+  for (const { queue } of stores)
+    queue.notices.answerWith(async (requestId, id) => {
+      const { kind } = await notify(requestId, id);
+      if (kind === 'notified') first.records.index.forget({ requestId, id: `${NOTICE_ENTRY}${id}` });
+    });
+  return notify;
+}
+
+function notifyOn(store: Store, registry: Registry, config: Config): Notify {
+  const { records, queue, endNotices } = store;
+  const { journal, runs, index } = records;
+  const submitter = createSubmitter({
+    ...store,
+    ...queue,
+    journal,
+    index,
+    preparer: preparerOn(store, registry, config),
+    capacity: { reserve: async () => async () => {}, requireMemory: async () => {} },
+    argumentsBytes: Infinity,
+    requestBytes: config.limits.request_bytes,
+  });
+  return createNotifier({
+    journal,
+    submitter,
+    endNotices,
+    runEnd: createRunEnds(createRunStore(runs), runView),
+  });
+}
+
+/** The lanes of the endpoints, and that of callers' addresses. */
+export function webhookLanes({ webhooks, deliversTo }: Config): ServedLane[] {
+  const { endpoints, callers_may_give_urls: callers } = webhooks;
+  const all = [
+    ...[...endpoints].map(([name, { concurrency }]) => ({ name: webhookLane(name), concurrency })),
+    ...(callers === undefined ? [] : [{ name: webhookLane(null), concurrency: callers.concurrency }]),
+  ];
+  return all
+    .filter(({ name }) => deliversTo === undefined || deliversTo.has(name))
+    .map((lane) => ({ ...lane, globalConcurrency: null, rate: null }));
+}
+
+/** [] where nobody is notified. */
+export function webhookDefinitions({ connection, keys }: Store, config: Config): DirectiveDefinition[] {
+  if (webhookLanes(config).length === 0) return [];
+  return [
+    webhookSend({
+      receiverOf: (directive) => receiverOf(config, directive),
+      gone: createGoneReceivers(connection, keys),
+      userAgent: `adjutant/${version}`,
+    }),
+  ];
+}
+
+function receiverOf({ webhooks }: Config, { endpoint, url }: WebhookSend): Receiver | null {
+  const { endpoints, callers_may_give_urls: callers } = webhooks;
+  if (endpoint !== undefined) return fromEndpoint(endpoints.get(endpoint));
+  if (url === undefined || callers === undefined) return null;
+  const { secrets, timeout_ms: timeoutMs, private_addresses: privateAddresses } = callers;
+  return { url, secrets, headers: {}, timeoutMs, privateAddresses };
+}
+
+function fromEndpoint(endpoint: WebhookEndpoint | undefined): Receiver | null {
+  if (endpoint === undefined) return null;
+  const { url, secrets, headers, timeout_ms: timeoutMs, private_addresses: privateAddresses } = endpoint;
+  return { url, secrets, headers, timeoutMs, privateAddresses };
+}

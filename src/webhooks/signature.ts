@@ -1,0 +1,23 @@
+// The headers of Standard Webhooks: the id of the message, the time of this attempt, and a signature by every current key.
+// Must never put a key anywhere else than into a signature.
+import { Webhook } from 'standardwebhooks';
+
+export interface Message {
+  id: string;
+  body: string;
+  /** Of this attempt. */
+  at: Date;
+}
+
+/** `secrets`: `whsec_` and base64. During a rotation there are two, and a receiver that knows one of them accepts the message. */
+export function signedHeaders(
+  secrets: readonly string[],
+  { id, body, at }: Message,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(id, at, body));
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': signatures.join(' '),
+  };
+}

@@ -1,0 +1,252 @@
+/** Notices of ends through the whole service: who is notified of what, how often, and what becomes of a delivery that fails.
+ *  It must never look into the service: a receiver over HTTP verifies and counts. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHttpClient } from '../../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { webhookEventSchema } from '../../../src/contract/webhook.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
+import { eventually, untilListed } from '../../support/eventually.ts';
+import { ownServerEntry } from '../../support/mcp-servers.ts';
+import { post } from '../../support/public-api.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
+import { startReceiver } from '../../support/webhook-receiver.ts';
+
+const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+const [OLD, NEW] = [newSecret(), newSecret()];
+const receiver = shared(async () => startReceiver(OLD));
+const redis = useRedis();
+const QUICK = { retry_backoff_ms: 1, timeout_ms: 1_000 };
+let service: RunningService;
+let client: DirectiveClient;
+
+beforeAll(async () => {
+  const endpoint = (path: string, more: object = {}) => ({
+    url: `${receiver.url}${path}`,
+    secrets: [NEW, OLD],
+    private_addresses: true,
+    ...QUICK,
+    ...more,
+  });
+  service = await startService({
+    redisUrl: redis.url,
+    config: {
+      mcpServers: { peer: ownServerEntry('legacy-peer.ts'), ruled: ownServerEntry('legacy-peer.ts') },
+      agents: { poor: { model: 'nobody:nothing' } },
+      webhooks: {
+        endpoints: {
+          named: endpoint('/ok', { headers: { authorization: 'Bearer mine' } }),
+          second: endpoint('/fails-once'),
+          busy: endpoint('/busy-once'),
+          never: endpoint('/fails', { max_retries: 1 }),
+          redirect: endpoint('/redirect'),
+          endless: endpoint('/endless'),
+          headers: endpoint('/many-headers', { max_retries: 0 }),
+          silent: endpoint('/silent', { max_retries: 0, timeout_ms: 100 }),
+          small: endpoint('/ok', { payload_bytes: 64 }),
+          inside: endpoint('/ok', { private_addresses: false }),
+          others: endpoint('/ok', { tenants: ['other'] }),
+          ruled: endpoint('/ok', {
+            match: { types: ['tool_exec'], statuses: ['cancelled'], lanes: ['tool.ruled'] },
+          }),
+        },
+        callers_may_give_urls: { secrets: [OLD], private_addresses: true, ...QUICK },
+      },
+    },
+  });
+  client = createHttpClient({ baseUrl: service.url });
+  await untilListed(service.url, 'peer.echo', 'ruled.echo');
+  const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
+  await direct.submit(call('direct', { delay_ms: 3_600_000, on_end: 'named' }));
+  await direct.cancel('direct', 'd');
+  await direct.close();
+});
+afterAll(async () => service.stop());
+
+const call = (request_id: string, more: object = {}) => ({
+  type: 'tool_exec' as const,
+  tool_name: 'peer.echo',
+  arguments: { a: 1 },
+  request_id,
+  id: 'd',
+  ...more,
+});
+const one = (requestId: string) => eventually(() => receiver.about(requestId).length).toBe(1);
+const deliveryOf = async (requestId: string) => {
+  const { requests } = await client.requests({ limit: 200 });
+  const views = requests.filter(({ request_id }) => request_id.startsWith('webhook.'));
+  for (const { request_id } of views) {
+    const view = await client.request(request_id);
+    for (const { id } of view?.directives ?? []) {
+      const directive = await client.directive(request_id, id);
+      const { ended } = (directive?.directive.metadata ?? {}) as { ended?: { request_id: string } };
+      if (ended?.request_id === requestId) return directive;
+    }
+  }
+  return null;
+};
+const failureOf = (requestId: string) =>
+  eventually(async () => {
+    const { result } = { result: (await deliveryOf(requestId))?.result ?? null };
+    return (result?.data as { result?: { error?: unknown } } | undefined)?.result?.error;
+  });
+
+describe('an end that is to be passed on', () => {
+  test('is delivered once, signed, with what was returned', async () => {
+    await client.submit(call('plain', { on_end: 'named' }));
+    await one('plain');
+    const [received] = receiver.about('plain');
+    const { event, id, headers = {} } = received ?? {};
+    expect(webhookEventSchema.parse(event)).toMatchObject({
+      type: 'directive.ended',
+      data: {
+        id: 'd',
+        status: 'succeeded',
+        name: 'peer.echo',
+        lane: 'tool.peer',
+        tenant: 'default',
+        error: null,
+      },
+    });
+    expect(JSON.stringify(event?.data.result)).toContain('a');
+    expect(headers).toMatchObject({ authorization: 'Bearer mine', 'content-type': 'application/json' });
+    expect(String(received?.headers['webhook-signature']).split(' ')).toHaveLength(2);
+    expect(id).toMatch(/^msg_[0-9a-f]{32}$/);
+  });
+
+  test('has one id, whoever gets it and however often it is submitted', async () => {
+    const both = call('both', { on_end: ['named', 'second', { url: `${receiver.url}/ok` }, 'named'] });
+    await client.submit(both);
+    await client.submit(both);
+    await eventually(() =>
+      receiver
+        .about('both')
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(['/fails-once', '/fails-once', '/ok', '/ok']);
+    expect(new Set(receiver.about('both').map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('may be that of an unknown tool, a cancellation, or a missed begin', async () => {
+    await client.submit(call('unknown', { tool_name: 'nobody.nothing', on_end: 'named' }));
+    await client.submit(call('later', { delay_ms: 3_600_000, on_end: 'named' }));
+    await client.cancel('later', 'd');
+    await client.submit(call('passed', { tool_name: 'peer.wait', on_end: 'named', deadline_ms: 50 }));
+    await Promise.all([one('unknown'), one('later'), one('passed')]);
+    const told = (id: string) => receiver.about(id).map(({ event }) => [event.data.status, event.data.error]);
+    expect(told('unknown')).toMatchObject([['failed', { type: 'unknown_tool' }]]);
+    expect(told('passed')).toMatchObject([['failed', { type: 'deadline_exceeded' }]]);
+    expect(told('later')).toMatchObject([['cancelled', { type: 'cancelled' }]]);
+  });
+
+  test('may be that of a run', async () => {
+    await client.runs.start({ agent: 'poor', query: 'x', request_id: 'run', on_end: 'named' });
+    await one('run');
+    expect(webhookEventSchema.parse(receiver.about('run')[0]?.event)).toMatchObject({
+      type: 'run.ended',
+      data: { agent: 'poor', status: 'failed', url: '/v1/requests/run' },
+    });
+  });
+
+  test('is passed on by the service when whoever ended it does not', async () => {
+    // It was cancelled before all other tests, by a program that notifies nobody.
+    await one('direct');
+    expect(receiver.about('direct')[0]?.event.data.status).toBe('cancelled');
+  });
+
+  test('says where to read a result that is too large', async () => {
+    await client.submit(call('large', { on_end: 'small', arguments: { text: 'x'.repeat(1_000) } }));
+    await one('large');
+    const { data } = receiver.about('large')[0]?.event ?? {};
+    expect(data).toMatchObject({ result: null, url: '/v1/requests/large/directives/d', status: 'succeeded' });
+    expect(data?.omitted_bytes).toBeGreaterThan(1_000);
+  });
+});
+
+describe('a receiver', () => {
+  test.each([
+    ['redirect', { type: 'webhook_failed', details: { status: 302 }, retryable: false }],
+    ['never', { type: 'webhook_failed', details: { status: 500 } }],
+    ['headers', { type: 'network' }],
+    ['silent', { type: 'timeout' }],
+    ['inside', { type: 'webhook_failed', details: { reason: 'private_address' } }],
+  ])('that is %s gets no more than its attempts', async (name, error) => {
+    await client.submit(call(name, { on_end: name }));
+    await failureOf(name).toMatchObject(error);
+    const most = { redirect: 1, never: 2, headers: 1, silent: 1, inside: 0 }[name];
+    expect(receiver.about(name)).toHaveLength(most ?? 0);
+  });
+
+  test('that never ends its answer has the event, and one that is busy gets it later', async () => {
+    await client.submit(call('endless', { on_end: 'endless' }));
+    await client.submit(call('busy', { on_end: 'busy' }));
+    await eventually(async () => (await deliveryOf('endless'))?.status).toBe('succeeded');
+    await eventually(() => receiver.about('busy').length).toBe(2);
+  });
+
+  test('that is gone gets nothing more, at an address of a caller', async () => {
+    const on_end = { url: `${receiver.url}/gone` };
+    await client.submit(call('gone-1', { on_end }));
+    await failureOf('gone-1').toMatchObject({ details: { reason: 'gone' } });
+    await client.submit(call('gone-2', { on_end }));
+    await failureOf('gone-2').toMatchObject({ details: { reason: 'gone' } });
+    expect(receiver.about('gone-2')).toEqual([]);
+  });
+
+  test('that failed has a dead letter, and a redrive delivers under the same id', async () => {
+    await eventually(async () => {
+      const { dead_letters: letters } = await client.deadLetters({ lane: 'webhook.never' });
+      return letters.length;
+    }).toBe(1);
+    const before = receiver.about('never').length;
+    await client.redrive({ lane: 'webhook.never' });
+    await eventually(() => receiver.about('never').length).toBe(before + 2);
+    expect(new Set(receiver.about('never').map(({ id }) => id)).size).toBe(1);
+  });
+});
+
+describe('what a caller may not do', () => {
+  const refusalOf = async (body: object) => post<{ errors: unknown }>(`${service.url}/v1/directives`, body);
+
+  test.each([
+    ['name an endpoint that there is not', { on_end: 'nobody' }, 'on_end'],
+    ['name an endpoint of others', { on_end: ['named', 'others'] }, 'on_end[1]'],
+    ['give an address with a user', { on_end: { url: 'https://a:b@c.example/' } }, 'on_end'],
+    [
+      'loosen what the operator fixed',
+      { on_end: { url: 'https://c.example/', private_addresses: true } },
+      'on_end.private_addresses',
+    ],
+    ['submit a delivery', { type: 'webhook_send' }, 'type'],
+    ['take the id of a delivery', { request_id: 'webhook.abc' }, 'request_id'],
+  ])('%s', async (_what, fields, path) => {
+    const { status, body } = await refusalOf(call('refused', fields));
+    expect([status, body]).toMatchObject([400, { errors: [{ path }] }]);
+  });
+
+  test('name one for a run that there is not', async () => {
+    const start = client.runs.start({ agent: 'poor', query: 'x', on_end: 'nobody' });
+    await expect(start).rejects.toMatchObject({ problem: { errors: [{ path: 'on_end' }] } });
+  });
+
+  test('learn a secret or an address of the operator', async () => {
+    const seen = JSON.stringify([
+      await deliveryOf('never'),
+      await deliveryOf('inside'),
+      await client.lanes(),
+    ]);
+    for (const hidden of [OLD, NEW, receiver.url, 'secret of the receiver'])
+      expect(seen).not.toContain(hidden);
+  });
+});
+
+test('a rule notifies of ends that ask for nothing, and of no delivery', async () => {
+  const ofRule = { tool_name: 'ruled.echo', delay_ms: 3_600_000 };
+  await client.submit(call('ruled', ofRule));
+  await client.submit(call('unruled', { tool_name: 'ruled.echo' }));
+  await client.cancel('ruled', 'd');
+  await one('ruled');
+  expect(receiver.about('unruled')).toEqual([]);
+  expect(receiver.received.filter(({ event }) => event.data.request_id.startsWith('webhook.'))).toEqual([]);
+});
