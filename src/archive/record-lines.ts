@@ -76,7 +76,7 @@ async function directiveLine(
 ): Promise<ArchiveLine> {
   const json = await journal.envelope(requestId, record.id);
   if (json === null) throw new RecordChanged();
-  const nothing = { pageOf: null, rounds: new Map(), present: new Map(), now: closedAt };
+  const nothing = { pageOf: null, rounds: new Map(), present: new Map(), gated: new Map(), now: closedAt };
   const { result: _, ...view } = directiveView(requestId, record, decodeEnvelope(json), null, nothing);
   return { kind: 'directive', directive: hidden(view) };
 }

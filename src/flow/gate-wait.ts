@@ -54,7 +54,7 @@ function rateText({ max, per_ms: perMs }: NonNullable<TicketLimit['rate']>): str
 }
 
 function beforeText(before: number): string {
-  return before === 0 ? '' : `, ${before} before it`;
+  return before === 0 ? '' : `, ${before} before it in its line`;
 }
 
 function runningText({ running, limit }: { running: number; limit: number }, isHidden: boolean): string {

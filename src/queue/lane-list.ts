@@ -5,6 +5,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { waitOf } from '../contract/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
+import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { BEAT_MS, type PresentWorker } from '../catalog/workers.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
@@ -16,6 +17,8 @@ export interface LaneListParts {
   lanes: Lanes;
   /** What begins later in each lane. Default: nothing. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
+  /** Default: nothing waits in a gate. */
+  gates?: Pick<GateLooks, 'counts'> | undefined;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
 }
@@ -36,7 +39,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   ];
   const waits = createLaneWaits(parts);
   const look = (name: string): Promise<ListedLane> =>
-    listed(parts.lanes, waits, {
+    listed(parts, waits, {
       name,
       until: blocked.get(name)?.untilAt ?? 0,
       workers: workersOf(name, workers),
@@ -83,15 +86,16 @@ interface LookedAt {
 }
 
 async function listed(
-  lanes: Lanes,
+  { lanes, gates }: Pick<LaneListParts, 'lanes' | 'gates'>,
   waits: LaneWaits,
   { name, until, workers, later }: LookedAt,
 ): Promise<ListedLane> {
-  const [{ globalConcurrency, ...counts }, wait, oldestAt, cools] = await Promise.all([
+  const [{ globalConcurrency, ...counts }, wait, oldestAt, cools, inGate] = await Promise.all([
     lanes.counts(name),
     waits.of(name),
     lanes.oldestAt(name),
     coolsUntil(lanes, name),
+    gates?.counts(name),
   ]);
   // What an engine gives to the worker of its own process has no job.
   const running = workers.reduce((sum, lane) => sum + lane.running, 0);
@@ -101,6 +105,7 @@ async function listed(
   const why = wait === null ? {} : { waits: waitOf(name, wait) };
   const oldest_at = oldestAt === null ? null : new Date(oldestAt).toISOString();
   const begins = later === 0 ? {} : { later };
-  const more = { ...why, ...begins, oldest_at, ...(recent && { recent }), ...cools };
+  const gated = inGate === undefined || inGate.waiting === 0 ? {} : { gated: inGate.waiting };
+  const more = { ...why, ...begins, ...gated, oldest_at, ...(recent && { recent }), ...cools };
   return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...more };
 }

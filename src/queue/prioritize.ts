@@ -8,11 +8,6 @@ import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownDirective } from './not-found.ts';
 
-export interface PrioritizeParts {
-  journal: Pick<Journal, 'directive' | 'envelope' | 'prioritize'>;
-  gates: ChangeInGate;
-}
-
 export interface ChangeInGate {
   /** `out`: it was let out, and keeps its place. `unknown`: it is not there; whoever lets it in reads its record. */
   change(
@@ -21,9 +16,6 @@ export interface ChangeInGate {
     priority: number,
   ): Promise<'changed' | 'out' | 'unknown'>;
 }
-
-/** Until the process has gates. */
-export const NO_GATES: ChangeInGate = { change: async () => 'unknown' };
 
 const WHY: Readonly<Record<'ended' | 'running' | 'out' | 'plain', string>> = {
   ended: 'it has ended',
@@ -34,7 +26,10 @@ const WHY: Readonly<Record<'ended' | 'running' | 'out' | 'plain', string>> = {
 };
 
 /** Throws `DirectiveRefused` (`not_found`, `not_waiting`). The same again is the same. */
-export function createPrioritize({ journal, gates }: PrioritizeParts) {
+export function createPrioritize(
+  journal: Pick<Journal, 'directive' | 'envelope' | 'prioritize'>,
+  gates: ChangeInGate | undefined,
+) {
   return async (requestId: string, id: string, priority: number): Promise<Prioritized> => {
     const [record, json] = await Promise.all([
       journal.directive(requestId, id),
@@ -54,7 +49,7 @@ export function createPrioritize({ journal, gates }: PrioritizeParts) {
     const kept = await journal.prioritize(requestId, id, priority);
     if (kept === 'unknown') throw unknownDirective(requestId, id);
     if (kept !== 'kept') throw notWaiting(requestId, id, WHY[kept]);
-    const changed = await gates.change(lane, { requestId, id }, priority);
+    const changed = await gates?.change(lane, { requestId, id }, priority);
     if (changed === 'out') throw notWaiting(requestId, id, WHY.out);
     return { request_id: ownId(requestId), id, priority };
   };

@@ -30,6 +30,7 @@ import type { LaterIndex } from '../journal/later-index.ts';
 import type { Lanes } from './lanes.ts';
 import { listLanes } from './lane-list.ts';
 import { unknownDirective, unknownRequest } from './not-found.ts';
+import type { GateLooks } from './gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
@@ -67,8 +68,8 @@ export type SchedulesOf = (
 
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
-  /** Where directives wait for their turn. */
-  gates: ChangeInGate;
+  /** Where directives wait for their turn. Default: none does. */
+  gates?: (GateLooks & ChangeInGate) | undefined;
   deadLetters: DeadLetters;
   catalog: Catalog;
   lanes: Lanes;
@@ -94,7 +95,7 @@ export function createQueueClient(parts: QueueClientParts, tenant: string = DEFA
 function singleRequests(parts: QueueClientParts, tenant: string): Omit<DirectiveClient, keyof Bulk> {
   const { journal, canceller, catalog } = parts;
   const whole = wholeResults(parts.payloads);
-  const prioritize = createPrioritize(parts);
+  const prioritize = createPrioritize(parts.journal, parts.gates);
   const scoped = (requestId: string): string => scopedId(tenant, requestId);
 
   async function cancel(

@@ -11,6 +11,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
+import { type GateLooks, gateWaits } from './gate-waits.ts';
 import type { LaneWaits } from './lane-waits.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
@@ -38,6 +39,8 @@ export interface RequestReaderParts {
   tracePage?: TracePage | undefined;
   /** Default: of a wait no more is known than the journal has. */
   waits?: Pick<LaneWaits, 'of'> | undefined;
+  /** Default: nothing waits in a gate. */
+  gates?: GateLooks | undefined;
 }
 
 const DEFAULT_PAGE = 100;
@@ -45,12 +48,14 @@ const LARGEST_PAGE = 1_000;
 /** Larger ones would hold up the process as they are read and written. A signal above it is a page of its own. */
 const PAGE_BYTES = 2_097_152;
 
+const NONE: SeenNow['gated'] = new Map();
+
 /** Directives of a request whose questions are shown; `get` of one directive shows those of the others. */
 const MOST_ASKING = 20;
 
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
-  { journal, follower, payloads, runs, tracePage = null, waits }: RequestReaderParts,
+  { journal, follower, payloads, runs, tracePage = null, waits, gates }: RequestReaderParts,
   whole: WholeResult,
 ) {
   async function* signals(
@@ -92,7 +97,7 @@ export function createRequestReader(
       const { record, directives } = found;
       const [trace, seen] = await Promise.all([
         pageOf(requestId, directives),
-        seenNow({ journal, waits }, { requestId, directives, now }),
+        seenNow({ journal, waits, gates }, { requestId, directives, now }),
       ]);
       return requestView(requestId, record, { directives, ...seen }, run, trace);
     });
@@ -113,7 +118,7 @@ export function createRequestReader(
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
       const read = { requestId, directives: [record], now };
-      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits }, read)) };
+      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates }, read)) };
       return directiveView(requestId, record, decodeEnvelope(json), result, seen);
     });
   }
@@ -148,14 +153,15 @@ async function traceOf(
 
 /** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
 async function seenNow(
-  { journal, waits }: Pick<RequestReaderParts, 'journal' | 'waits'>,
+  { journal, waits, gates }: Pick<RequestReaderParts, 'journal' | 'waits' | 'gates'>,
   { requestId, directives, now }: { requestId: string; directives: readonly DirectiveRecord[]; now: number },
 ): Promise<SeenNow> {
+  const gated = gates === undefined ? NONE : await gateWaits({ journal, gates }, requestId, directives);
   const [rounds, present] = await Promise.all([
     openRounds(journal, requestId, directives),
-    presentWaits(waits, directives, now),
+    presentWaits(waits, { directives, gated, now }),
   ]);
-  return { rounds, present, now };
+  return { rounds, present, gated, now };
 }
 
 /** What tools ask, of as many directives as one answer can hold. */
@@ -167,11 +173,11 @@ function openRounds({ questions }: Journal, requestId: string, directives: reado
 /** Of the lanes in which one of them waits. */
 async function presentWaits(
   waits: RequestReaderParts['waits'],
-  records: readonly DirectiveRecord[],
-  now: number,
+  { directives, gated, now }: { directives: readonly DirectiveRecord[] } & Pick<SeenNow, 'gated' | 'now'>,
 ): Promise<PresentWaits> {
-  const stuck = records.filter(
-    ({ waits: known, leaseUntil }) => known !== null || (leaseUntil !== null && leaseUntil <= now),
+  const stuck = directives.filter(
+    ({ id, waits: known, leaseUntil }) =>
+      known !== null || gated.has(id) || (leaseUntil !== null && leaseUntil <= now),
   );
   const lanes = new Set(stuck.flatMap(({ lane }) => (lane === null ? [] : [lane])));
   if (waits === undefined) return new Map();

@@ -6,7 +6,7 @@ import { ticketNow } from '../flow/ticket.ts';
 import { ownId, withOwnId } from '../contract/tenant.ts';
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
-import { lostWait, waitOf } from '../contract/waiting.ts';
+import { lostWait, type WaitFacts, waitOf } from '../contract/waiting.ts';
 import { inputIdOf, type OpenInput } from '../contract/tool-question.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { QuestionRound } from '../journal/questions.ts';
@@ -26,15 +26,13 @@ export type PresentWaits = ReadonlyMap<string, LaneWait>;
 export interface SeenNow {
   rounds: OpenRounds;
   present: PresentWaits;
+  /** Directive → what it waits for in the gate of its lane. */
+  gated: ReadonlyMap<string, WaitFacts>;
   /** By the clock of Redis, milliseconds since the epoch, not after the records were read. */
   now: number;
 }
 
-function directiveSummary(
-  requestId: string,
-  record: DirectiveRecord,
-  { rounds, present, now }: SeenNow,
-): DirectiveSummary {
+function directiveSummary(requestId: string, record: DirectiveRecord, seen: SeenNow): DirectiveSummary {
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],
@@ -51,8 +49,8 @@ function directiveSummary(
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     ...beginOf(record),
     digest: record.digest,
-    ...waitingOf(record, present, now),
-    ...inputsOf(record, rounds),
+    ...waitingOf(record, seen),
+    ...inputsOf(record, seen.rounds),
   };
 }
 
@@ -92,8 +90,7 @@ export function traceView(
 /** The journal has the reason; what is known beside it is what is known now. */
 function waitingOf(
   record: DirectiveRecord,
-  present: PresentWaits,
-  now: number,
+  { present, gated, now }: SeenNow,
 ): Pick<DirectiveSummary, 'waiting'> {
   const { lane, waits, leaseUntil, behind } = record;
   if (lane === null) return {};
@@ -102,6 +99,10 @@ function waitingOf(
   const untilAt = beginsLater(record, now);
   if (untilAt !== null) return { waiting: waitOf(lane, { reason: 'later', untilAt }) };
   const known = present.get(lane);
+  const inGate = gated.get(record.id);
+  // Where nobody serves the lane, or its server is away, nobody's turn comes.
+  if (inGate !== undefined && (known === undefined || known.reason === 'concurrency'))
+    return { waiting: waitOf(lane, inGate) };
   if (leaseUntil !== null && leaseUntil <= now)
     return { waiting: waitOf(lane, lostWait(lane, leaseUntil, known ?? null)) };
   return waits === null ? {} : { waiting: waitOf(lane, known?.reason === waits.reason ? known : waits) };

@@ -19,7 +19,6 @@ import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { createDeadLetters } from '../queue/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createMemoryRoom } from '../queue/memory-room.ts';
-import { NO_GATES } from '../queue/prioritize.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { type ClientRuns, createQueueClient, type QueueClientParts } from '../queue/queue-client.ts';
@@ -97,7 +96,6 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     recheckMs,
     submitter,
     canceller,
-    gates: NO_GATES,
     payloads,
     lists: requestListsOf(store),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),

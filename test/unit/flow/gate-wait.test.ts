@@ -21,10 +21,10 @@ const full = (name: string, before = 0): WaitInGate => ({
 });
 
 test.each([
-  [{ kind: 'turn', before: 12 }, 'its turn, 12 before it'],
+  [{ kind: 'turn', before: 12 }, 'its turn, 12 before it in its line'],
   [{ kind: 'turn', before: 0 }, 'its turn'],
   [full('own'), 'account, 2 of 2 are running'],
-  [full('own', 3), 'account, 2 of 2 are running, 3 before it'],
+  [full('own', 3), 'account, 2 of 2 are running, 3 before it in its line'],
   [{ kind: 'rate', name: 'rate', untilAt: 1, before: 0 }, 'mail, 10 in 60 s have begun'],
   [{ kind: 'passed' }, undefined],
   [{ kind: 'none' }, undefined],

@@ -25,6 +25,7 @@ function columnsAt(now: number): readonly Column<ListedLane>[] {
       isNumber: true,
     },
     { name: 'Retries', cell: ({ delayed }) => countText(delayed), isNumber: true, isMinor: true },
+    { name: 'In turn', cell: ({ gated = 0 }) => countText(gated), isNumber: true, isMinor: true },
     { name: 'Later', cell: ({ later = 0 }) => countText(later), isNumber: true, isMinor: true },
     { name: 'Per minute', cell: (lane) => rateText(lane), isNumber: true, isMinor: true },
     { name: 'Failed', cell: (lane) => <Failed lane={lane} />, isNumber: true, isMinor: true },
