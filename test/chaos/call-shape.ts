@@ -13,6 +13,7 @@ export const CALL_KINDS = {
   timing_out: 6,
   short_deadline: 4,
   orphan: 2,
+  expiring: 3,
   unknown_tool: 3,
   large: 2,
   serial: 4,
@@ -103,6 +104,8 @@ export function shapeOf(chance: Chance, kind: CallKind): CallShape {
         toolName: 'orphan.read',
         expect: 'deadline',
       };
+    case 'expiring':
+      return { args: {}, toolName: 'orphan.read', expect: 'expired' };
     case 'hostile':
       return {
         args: {},

@@ -11,6 +11,7 @@ import {
   TOOL_FAULTS,
 } from './directive-case.ts';
 import type { Evidence } from './evidence.ts';
+import { checkLater, deadlineAt } from './later-rules.ts';
 import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
 import { checkQuestions, checkTask, roundsOf } from './question-rules.ts';
 import { TERMINAL_TYPES, type WireDirective, type WireSignal } from './wire.ts';
@@ -56,6 +57,7 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
     checkResult,
     checkTrace,
     checkLateness,
+    checkLater,
     checkOwnView,
     checkCancels,
     checkVerdicts,
@@ -236,7 +238,7 @@ function checkTakeover({ planned, view, result, executions, evidence }: Case): s
   const { status, attempts } = result.error.details;
   const last = executions.at(-1);
   if (last === undefined || status !== 'running' || attempts !== executions.length) return [];
-  const aloneMs = servedMs(evidence.faults, last.at, Date.parse(view.accepted_at) + planned.deadlineMs);
+  const aloneMs = servedMs(evidence.faults, last.at, deadlineAt(view, planned));
   if (planned.expect !== 'answer' || aloneMs < LONGEST_ALONE_MS) return [];
   return [`its worker was gone, and nobody took it over in ${aloneMs} ms with workers until its deadline`];
 }
@@ -255,8 +257,8 @@ function checkError(all: Case, type: string): string[] {
     }
     case 'deadline_exceeded': {
       const endedAt = Date.parse(terminal.time);
-      const deadlineAt = Date.parse(view.accepted_at) + planned.deadlineMs;
-      return unless(endedAt >= deadlineAt - ROUNDING_MS, `${deadlineAt - endedAt} ms before its deadline`);
+      const earlyMs = deadlineAt(view, planned) - endedAt;
+      return unless(earlyMs <= ROUNDING_MS, `${earlyMs} ms before its deadline`);
     }
     case 'outcome_unknown':
       return [
@@ -276,6 +278,8 @@ function checkError(all: Case, type: string): string[] {
       return unless(planned.timeoutMs !== null, 'and had none of its own');
     case 'execution_error':
       return unless(planned.toolFailures > 0 && executions.length > 0, 'and the tool had not failed');
+    case 'expired':
+      return unless((planned.wait?.startByMs ?? null) !== null, 'and might begin whenever');
     case 'unknown_tool':
       return unless(planned.expect === 'unknown_tool', 'and the tool is there');
     default:
@@ -296,7 +300,7 @@ function checkTrace({ evidence, view, signals }: Case): string[] {
 
 /** Nothing waits for ever. */
 function checkLateness({ planned, view, terminal }: Case): string[] {
-  const lateMs = Date.parse(terminal.time) - Date.parse(view.accepted_at) - planned.deadlineMs;
+  const lateMs = Date.parse(terminal.time) - deadlineAt(view, planned);
   return lateMs > LATE_MS ? [`ended ${lateMs} ms after its deadline`] : [];
 }
 

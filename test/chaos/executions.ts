@@ -13,6 +13,8 @@ export interface ToolExecution {
   readonly label: string;
   /** What the model does wrong this time. */
   readonly fault?: string | null;
+  /** What the model says, or would say, that the call has taken. */
+  readonly tokens?: number;
   /** Of the server. */
   readonly pid: number;
   /** Milliseconds since the epoch; all processes here share the clock. */
@@ -35,20 +37,29 @@ function linesOf(file: string): ToolExecution[] {
 }
 
 /** The counted execution; `faultOf` gets its number. */
-export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label'> {
+export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label' | 'tokens'> {
   readonly faultOf?: (execution: number) => string | null;
 }
 
 /** Appends in one piece; the file is opened with O_APPEND, so that several servers can write to it. */
-export function countExecution(folder: string, { tool, key, label, faultOf }: Counted): ToolExecution {
+export function countExecution(
+  folder: string,
+  { tool, key, label, tokens, faultOf }: Counted,
+): ToolExecution {
   const before = executionsOf(folder, label).filter((line) => line.key === key && line.tool === tool);
   const execution = before.length + 1;
   const fault = faultOf === undefined ? {} : { fault: faultOf(execution) };
-  const line = { tool, key, label, execution, ...fault, pid: process.pid, at: Date.now() };
+  const taken = tokens === undefined ? {} : { tokens };
+  const line = { tool, key, label, execution, ...taken, ...fault, pid: process.pid, at: Date.now() };
   appendFileSync(shardOf(folder, label), `${JSON.stringify(line)}\n`);
   return line;
 }
 
 export function executionsOf(folder: string, label: string): ToolExecution[] {
   return linesOf(shardOf(folder, label)).filter((line) => line.label === label);
+}
+
+/** All that was counted, by whomever. */
+export function allExecutions(folder: string): ToolExecution[] {
+  return Array.from({ length: SHARDS }, (_, shard) => linesOf(join(folder, `counter-${shard}.jsonl`))).flat();
 }

@@ -4,6 +4,7 @@ import {
   answerTo,
   callsOf,
   digestOf,
+  promptTokens,
   type ModelFaults,
   type ModelScript,
   type Said,
@@ -35,6 +36,9 @@ export const CHAINS: Readonly<Record<string, readonly string[]>> = {
   'behind-dead': ['dead:m0', 'main:m1'],
   ...Object.fromEntries(HOSTILE_MODELS.map((name) => [`hostile-${name}`, [`hostile:${name}`]])),
 };
+
+/** Tokens: more than any answer has, and little more, so that a call whose worker died counts as little more than it took. */
+export const LONGEST_ANSWER = 256;
 
 export const MODEL_KINDS = {
   llm_stream: 10,
@@ -129,7 +133,7 @@ function planEmbedding(chance: Chance, label: string): Planned {
     digest: digestOf(said),
     turn: { text: '', calls: [] },
     vectors: texts.map((text) => vectorOf(text, dimensions)),
-    usage: { input_tokens: texts.join('').length, output_tokens: 0 },
+    usage: { input_tokens: promptTokens(texts), output_tokens: 0 },
     streams: false,
   };
   const format = encoded ? { encoding_format: 'base64' } : {};
@@ -181,7 +185,7 @@ function planConversation(chance: Chance, label: string, shape: Shape): Planned 
     context: chance.percent(50) ? messages : { messages },
     ...(prompted ? { system_prompt: SYSTEM_PROMPT } : {}),
     ...(script.rounds > 0 ? { tools: MODEL_TOOLS } : {}),
-    max_tokens: 4_096,
+    max_tokens: LONGEST_ANSWER,
     ...fields,
   };
   return { body, model, expect };
@@ -189,8 +193,10 @@ function planConversation(chance: Chance, label: string, shape: Shape): Planned 
 
 /** What the model server reports. */
 export function usageOf(shown: readonly Said[], turn: ScriptedTurn): PlannedModel['usage'] {
-  const input_tokens = shown.reduce((sum, { text }) => sum + text.length, 0);
-  return { input_tokens, output_tokens: turn.text.split(' ').length + turn.calls.length };
+  return {
+    input_tokens: promptTokens(shown.map(({ text }) => text)),
+    output_tokens: turn.text.split(' ').length + turn.calls.length,
+  };
 }
 
 function saidOf(role: string, text: string): Said {

@@ -93,6 +93,11 @@ export function placeIn(conversation: readonly Said[]): { script: ModelScript; r
   return { script, round };
 }
 
+/** Fewer than a call reserves, a token for each three bytes. */
+export function promptTokens(texts: readonly string[]): number {
+  return Math.ceil(texts.join('').length / 4);
+}
+
 /** The answer to a conversation: tool calls as long as there are rounds, then words and a digest of all that was said. */
 export function answerTo(conversation: readonly Said[]): ScriptedTurn {
   const { script, round } = placeIn(conversation);

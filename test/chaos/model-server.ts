@@ -11,6 +11,7 @@ import {
   type ModelFault,
   type ModelScript,
   placeIn,
+  promptTokens,
   readScript,
   type Said,
   type ScriptedTurn,
@@ -94,11 +95,12 @@ async function chat(body: ChatBody, response: ServerResponse): Promise<void> {
   const { model } = body;
   const drawn = (nth: number): string | null =>
     calls === null ? 'unoffered' : faultOf(script, { model, digest: key, nth });
-  const { fault } = countExecution(FOLDER, { tool: model, key, label, faultOf: drawn });
+  const prompt = promptTokens(said.map(({ text }) => text));
+  const completion = turn.text.split(' ').length + (calls?.length ?? 0);
+  const tokens = prompt + completion;
+  const { fault } = countExecution(FOLDER, { tool: model, key, label, tokens, faultOf: drawn });
   if (calls === null) return refuse(response, 400, `one of ${script.tools.join(', ')} is not offered`);
-  const prompt = said.reduce((sum, { text }) => sum + text.length, 0);
-  const completion = turn.text.split(' ').length + calls.length;
-  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: tokens };
   const answering: Answering = {
     body,
     script,
@@ -189,7 +191,14 @@ async function embed(
   const drawn = (nth: number): string | null =>
     script === null ? null : faultOf(script, { model, digest: key, nth });
   const label = `${script?.label ?? 'nobody'}/model`;
-  const { fault } = countExecution(FOLDER, { tool: model, key, label, faultOf: drawn });
+  const prompt_tokens = promptTokens(texts);
+  const { fault } = countExecution(FOLDER, {
+    tool: model,
+    key,
+    label,
+    tokens: prompt_tokens,
+    faultOf: drawn,
+  });
   if (fault === 'error') return refuse(response, 500, 'chaos');
   if (fault === 'limit') return refuse(response, 429, 'too many');
   if (fault === 'cut') return void response.destroy();
@@ -200,7 +209,6 @@ async function embed(
     index,
     embedding: vectorOf(text, dimensions),
   }));
-  const prompt_tokens = texts.join('').length;
   const usage = { prompt_tokens, total_tokens: prompt_tokens };
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ object: 'list', model, data, usage }));

@@ -153,7 +153,48 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'seal-if-empty': [
     patch(`${SCRIPTS}/run-commit.lua`, "if final and inbox and rest ~= '' then", 'if false then'),
   ],
+  'later-begins': [
+    patch(
+      `${SCRIPTS}/include-later.lua`,
+      "return math.max(now, (kind == 'd') and now + tonumber(ms) or tonumber(ms))",
+      'return now',
+    ),
+  ],
+  'later-expires': [
+    patch(`${SCRIPTS}/include-claim.lua`, 'return by and by <= now', 'return false'),
+    patch(
+      'src/queue/sweep-decision.ts',
+      'return startedAt === null ? (begin?.by ?? null) : null;',
+      'return startedAt === null ? null : (begin?.by ?? null);',
+    ),
+  ],
+  'schedule-decided-over': [
+    patch(
+      `${SCRIPTS}/schedule-change.lua`,
+      "if (redis.call('HGET', SCHEDULE, field) or '') ~= value then",
+      'if false then',
+    ),
+    // Usually one process looks at a time.
+    patch('src/schedules/firing-loop.ts', 'const HOLD_MS = 5_000;', 'const HOLD_MS = 0;'),
+  ],
+  'schedule-overlap': [
+    patch(
+      'src/schedules/decision.ts',
+      "if (open.length === 0 || overlap === 'allow' || overlap === 'cancel_running')",
+      "if (open.length === 0 || overlap !== 'queue_one')",
+    ),
+  ],
+  'budget-settled': [
+    patch('src/executors/llm-budget.ts', 'tokens: Math.max(total, input + output)', 'tokens: output'),
+  ],
 };
+
+/** Judged when all is over, not request by request: a shorter run shows them. */
+export const JUDGED_LAST: ReadonlySet<string> = new Set([
+  'schedule-decided-over',
+  'schedule-overlap',
+  'budget-settled',
+]);
 
 /** Protections of which chaos meets the occasion too rarely: the tests that notice. */
 export const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {

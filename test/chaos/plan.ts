@@ -1,6 +1,7 @@
 /** What the driver will do with one request, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same requests. */
 import { CALL_KINDS, type CallKind, shapeOf } from './call-shape.ts';
+import type { PlannedWait } from './later-rules.ts';
 import { isModelKind, MODEL_KINDS, planModelCall, type PlannedModel } from './model-plan.ts';
 import { chanceOf, type Chance } from './random.ts';
 
@@ -16,6 +17,7 @@ export type Expectation =
   | 'tool_failure'
   | 'timeout'
   | 'deadline'
+  | 'expired'
   | 'unknown_tool'
   | 'immediate'
   | 'turn'
@@ -40,6 +42,8 @@ export interface PlannedDirective {
   readonly maxRetries: number;
   readonly timeoutMs: number | null;
   readonly deadlineMs: number;
+  /** Absent: it may begin at once. */
+  readonly wait?: PlannedWait;
   /** null: it calls no model. */
   readonly model: PlannedModel | null;
 }
@@ -90,7 +94,9 @@ const KINDS = {
   request_error: 2,
   ...MODEL_KINDS,
 } as const;
-export const LONGEST_DEADLINE_MS = 60_000;
+/** From the acceptance on. */
+export const LONGEST_DEADLINE_MS = 65_000;
+const LONGEST_WORK_MS = 60_000;
 const SHORTEST_DEADLINE_MS = 45_000;
 
 export function planRequest(seed: string, number: number): Plan {
@@ -164,7 +170,7 @@ function planDirective(chance: Chance, requestId: string, ids: Ids): PlannedDire
   const kind = chance.weighted(KINDS);
   const id = `${kind}-${ids.last}`;
   if (kind === 'tool_error' || kind === 'request_error') return planImmediate(requestId, id, kind);
-  const deadlineMs = chance.between(SHORTEST_DEADLINE_MS, LONGEST_DEADLINE_MS);
+  const deadlineMs = chance.between(SHORTEST_DEADLINE_MS, LONGEST_WORK_MS);
   if (isModelKind(kind)) return planModelCall(chance, { requestId, id, kind, deadlineMs });
   return planCall(chance, { requestId, id, kind, deadlineMs });
 }
@@ -204,6 +210,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
   const [a, b] = [chance.between(0, 1_000_000), chance.between(0, 1_000_000)];
   const { args, fields, toolName, server = chance.pick(SERVERS), expect } = shapeOf(chance, kind);
   const label = `${requestId}/${id}`;
+  const wait = planWait(chance, kind);
   const policy = {
     ...retryPolicy(chance),
     deadline_ms: deadlineMs,
@@ -217,6 +224,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     arguments: { label, a, b, ...args },
     ...policy,
     ...(said === undefined ? {} : { effect: said }),
+    ...waitFields(wait),
   };
   return {
     id,
@@ -232,7 +240,25 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     maxRetries: policy.max_retries,
     timeoutMs: 'timeout_ms' in body ? Number(body['timeout_ms']) : null,
     deadlineMs: Number(body.deadline_ms),
+    ...(wait === undefined ? {} : { wait }),
     model: null,
+  };
+}
+
+/** Some begin later, some of those must begin in time; what nobody serves never does. */
+function planWait(chance: Chance, kind: CallKind): PlannedWait | undefined {
+  const delayMs = chance.between(200, 5_000);
+  const startByMs = chance.between(100, 2_000);
+  if (kind === 'expiring') return { delayMs: chance.percent(50) ? delayMs : 0, startByMs };
+  if (kind === 'short_deadline' || kind === 'orphan' || !chance.percent(15)) return undefined;
+  return { delayMs, startByMs: chance.percent(50) ? startByMs : null };
+}
+
+function waitFields(wait: PlannedWait | undefined): Record<string, number> {
+  if (wait === undefined) return {};
+  return {
+    ...(wait.delayMs > 0 ? { delay_ms: wait.delayMs } : {}),
+    ...(wait.startByMs === null ? {} : { start_by_ms: wait.startByMs }),
   };
 }
 

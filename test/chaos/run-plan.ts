@@ -1,6 +1,6 @@
 /** What the driver will do with one run of an agent, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same runs. */
-import { MODEL_TOOLS } from './model-plan.ts';
+import { LONGEST_ANSWER, MODEL_TOOLS } from './model-plan.ts';
 import { callsOf, type ModelFaults, type ModelScript, type ScriptedCall } from './model-script.ts';
 import { chanceOf, type Chance } from './random.ts';
 
@@ -90,6 +90,7 @@ const COMMON = {
   system_prompt: SYSTEM_PROMPT,
   tools: ['alpha.*', 'beta.*', 'gamma.*'],
   limits: { deadline_ms: DEADLINE_MS },
+  max_tokens: LONGEST_ANSWER,
   model_call: { ...PATIENT, timeout_ms: 20_000 },
   tool_call: { ...PATIENT, timeout_ms: 10_000 },
 };

@@ -2,6 +2,8 @@
  *  It must never stop at the first fault of its own: everything accepted is checked. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { archiveFiles } from './archive-files.ts';
+import { budgetViolationsOf } from './budget-rules.ts';
+import { allExecutions } from './executions.ts';
 import { archiveViolationsOf, type ClosedRequest } from './archive-rules.ts';
 import { startKiller, type Killer } from './killer.ts';
 import { leftovers } from './leftovers.ts';
@@ -11,11 +13,12 @@ import { chanceOf } from './random.ts';
 import { type Roller, startRoller } from './roller.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
+import { type ScheduleWatch, watchSchedules } from './schedule-watch.ts';
 import { overlapsOf, serialCalls } from './serial-calls.ts';
-import { archiveFolder, startSystem, type System } from './system.ts';
+import { archiveFolder, BUDGET, startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
-import type { WireLanes } from './wire.ts';
+import type { WireBudgets, WireLanes } from './wire.ts';
 
 export interface RunOptions {
   readonly minutes: number;
@@ -73,6 +76,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     open: new Set(),
     judged: new Map(),
     closed: new Map(),
+    schedules: watchSchedules(seed, system, options.minutes),
     violations: 0,
   };
   say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
@@ -82,13 +86,14 @@ export async function run(options: RunOptions): Promise<RunResult> {
     if (roller !== null) reportRoller(state, roller);
     say(`the killer has stopped, ${state.open.size} requests are being looked at`);
     await Promise.all(audits);
+    if (!stopsEarly(state)) await checkSchedules(state);
     if (!stopsEarly(state)) await checkRest(state);
     if (state.violations > 0) sayOutput(state);
   } finally {
     await killer.stop();
     await system.stop();
   }
-  for (const line of state.tally.lines()) say(line);
+  for (const line of [...state.tally.lines(), state.schedules.line()]) say(line);
   return { violations: state.violations, tally: state.tally };
 }
 
@@ -103,6 +108,7 @@ interface State {
   readonly judged: Map<string, Verdict>;
   /** What the archive has to hold. */
   readonly closed: Map<string, ClosedRequest>;
+  readonly schedules: ScheduleWatch;
   violations: number;
 }
 
@@ -201,11 +207,28 @@ function reportRoller(state: State, roller: Roller): void {
   if (complaints.length > 0) report(state, complaints, null);
 }
 
+async function checkSchedules(state: State): Promise<void> {
+  const wrong = await state.schedules.judge();
+  if (wrong.length > 0) report(state, wrong, null);
+}
+
+/** When nothing is under way any more. */
+async function checkBudget(state: State): Promise<void> {
+  const { apiUrls, folder } = state.system;
+  const answer = await read<WireBudgets>(apiUrls, '/v1/budgets');
+  const wrong =
+    answer === null
+      ? ['the service does not answer about budgets']
+      : budgetViolationsOf(answer.body, BUDGET, allExecutions(folder));
+  if (wrong.length > 0) report(state, wrong, null);
+}
+
 /** The list is complete, nothing waits in a lane, nothing is left after the retention, and all that closed is archived. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
   const overlaps = overlapsOf(serialCalls(system.folder), state.killer.faults);
   if (overlaps.length > 0) report(state, overlaps, null);
+  await checkBudget(state);
   const unlisted = await listDiffers(system);
   if (unlisted.length > 0) report(state, unlisted, null);
   const waiting = await untilLanesAreEmpty(system);

@@ -102,6 +102,29 @@ export interface WireLanes {
   }[];
 }
 
+export interface WireBudgets {
+  readonly budgets: readonly { readonly name: string; readonly tokens: { readonly used: number } }[];
+}
+
+export interface WireFiring {
+  readonly scheduled_at: string;
+  readonly at: string;
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly request_id: string | null;
+  /** Of `missed`: how many, and the last one. */
+  readonly instants: number;
+  readonly until: string | null;
+}
+
+export interface WireSchedule {
+  readonly id: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly history: readonly WireFiring[];
+}
+
 /** The signals that finally answer a directive. */
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
   'ai.tool.result',
