@@ -72,6 +72,7 @@ export type ScriptName =
   | 'schedule-change'
   | 'schedule-put'
   | 'schedule-remove'
+  | 'schedule-take'
   | 'search-drop'
   | 'search-mend'
   | 'search-mend-bytes'

@@ -16,8 +16,8 @@ const LOOK_EVERY_MS = 250;
 const TAKEN_AT_ONCE = 32;
 /** What a process took and did not finish, because it died, is due again after this time. */
 const HOLD_MS = 5_000;
-/** Of one schedule, before it is due again: those that follow each other at once, after an outage. */
-const MOST_STEPS = 50;
+/** Of one schedule, before others have their turn: those that follow each other at once, after an outage. */
+const MOST_STEPS = 8;
 const LONGEST_STOP_MS = 1_000;
 
 export type FiringLoop = Startable & { fireDue(): Promise<number> };
@@ -27,10 +27,14 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   const settle = createSettle(parts);
   const fire = createFire(parts, settle);
 
+  /** Whose turn it is, among the tenants that have something due. */
+  let turn = 0;
+
   /** Returns how many were due. */
   async function fireDue(): Promise<number> {
     const takenAt = performance.now();
-    const { now, ids } = await store.take(TAKEN_AT_ONCE, HOLD_MS);
+    const { now, ids } = await store.take(TAKEN_AT_ONCE, HOLD_MS, turn);
+    turn += TAKEN_AT_ONCE;
     const sinceMs = (): number => Math.round(performance.now() - takenAt);
     const taken: Taken = { clock: () => now + sinceMs(), isOver: () => sinceMs() > HOLD_MS };
     await Promise.all(

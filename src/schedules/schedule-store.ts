@@ -17,6 +17,8 @@ import {
 
 export const MOST_SCHEDULES = 1_000;
 export const MOST_HISTORY = 100;
+/** Of those that are due, at once: all of several tenants that have as many as they may. */
+const MOST_SEEN = 5 * MOST_SCHEDULES;
 
 /** A change of a schedule as it was decided over. */
 export interface ScheduleChange {
@@ -54,10 +56,13 @@ export function createScheduleStore(connection: RedisConnection, keys: KeySpace,
   }
 
   return {
-    /** Of those, the ones that nobody looks at now; `holdMs`: how long nobody else does. `now`: by the clock of Redis. */
-    async take(limit: number, holdMs: number): Promise<{ now: number; ids: string[] }> {
-      const [now, , ...reply] = await run('index-take', [due], [limit, holdMs, '']);
-      return { now: Number(now), ids: reply.filter((_, at) => at % 3 === 0).map(String) };
+    /**
+     * What is due and nobody looks at, of each tenant in turn. `holdMs`: how long nobody else looks at it. `turn`: with which tenant
+     * it begins, another one at each call. `now`: by the clock of Redis.
+     */
+    async take(limit: number, holdMs: number, turn: number): Promise<{ now: number; ids: string[] }> {
+      const [now, ...ids] = await run('schedule-take', [due], [limit, holdMs, MOST_SEEN, turn]);
+      return { now: Number(now), ids: ids.map(String) };
     },
     async read(id: string): Promise<Schedule | null> {
       const [record] = keys.schedule(id);

@@ -175,7 +175,11 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'if false then',
     ),
     // Usually one process looks at a time.
-    patch('src/schedules/firing-loop.ts', 'const HOLD_MS = 5_000;', 'const HOLD_MS = 0;'),
+    patch(
+      'src/schedules/firing-loop.ts',
+      'store.take(TAKEN_AT_ONCE, HOLD_MS, turn)',
+      'store.take(TAKEN_AT_ONCE, 0, turn)',
+    ),
   ],
   'schedule-overlap': [
     patch(
