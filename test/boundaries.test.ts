@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   llm: ['contract', 'bounds'],
   webhooks: [],
   executors: ['contract', 'telemetry', 'json-schema', 'mcp', 'llm', 'webhooks'],
-  worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
+  worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'flow', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
   archive: ['contract', 'bounds', 'journal', 'queue'],

@@ -37,6 +37,10 @@ export interface KeySpace {
   serial(lane: string): string;
   /** Hash: which claim has the place in a serial lane. */
   place(lane: string): string;
+  /** The beginning of every key of a lane's gate, in the slot of the lane. */
+  gate(lane: string): string;
+  /** Sorted set of lanes, score = when the gate of each was noted last, milliseconds since the epoch, by the clock of Redis. */
+  readonly gates: string;
   /** Hash of worker → what it allows of each of its lanes over all workers. */
   readonly laneLimits: string;
   /** Sorted set of lanes, score = when each was last used, milliseconds since the epoch, by the clock of Redis. */
@@ -135,8 +139,6 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     settled: (provider, reservation) => `${prefix}:{limits:${provider}}:settled:${reservation}`,
     serial: (lane) => `${prefix}:{lane:${lane}}:serial`,
     place: (lane) => `${prefix}:{lane:${lane}}:place`,
-    laneLimits: `${prefix}:lane-limits`,
-    lanes: `${prefix}:lanes`,
     runs: `${prefix}:runs`,
     agents: `${prefix}:agents`,
     workers: `${prefix}:workers`,
@@ -154,6 +156,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),
     ...changesKeys(prefix),
+    ...laneKeys(prefix),
     searchTenants: `${prefix}:search-tenants`,
     listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
@@ -183,6 +186,15 @@ function accessKeys(
       const tag = `${prefix}:{access}`;
       return { changes: `${tag}:changes${own}`, submissions: `${tag}:submissions${own}` };
     },
+  };
+}
+
+function laneKeys(prefix: string): Pick<KeySpace, 'gate' | 'gates' | 'laneLimits' | 'lanes'> {
+  return {
+    gate: (lane) => `{${prefix}:${lane}}:gate:`,
+    gates: `${prefix}:gates`,
+    laneLimits: `${prefix}:lane-limits`,
+    lanes: `${prefix}:lanes`,
   };
 }
 

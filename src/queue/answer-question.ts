@@ -17,6 +17,7 @@ import {
   withDefaults,
 } from '../contract/tool-question.ts';
 import { contentDigest } from '../journal/content-digest.ts';
+import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { AnswerVerdict } from '../journal/questions.ts';
@@ -29,6 +30,7 @@ import { whileAvailable } from '../redis/unavailable.ts';
 import { reportAnswer } from './answer-span.ts';
 import { instant } from './instant.ts';
 import { jobDataFor } from './job.ts';
+import type { GatedLanes } from './gated-lanes.ts';
 import type { Lanes } from './lanes.ts';
 import { requestFull } from './request-full.ts';
 
@@ -42,6 +44,7 @@ export interface AnswererParts {
   journal: Journal;
   index: Pick<SweepIndex, 'announce'>;
   lanes: Pick<Lanes, 'requeue'>;
+  gated: Pick<GatedLanes, 'enter'>;
   /** As in `JournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
@@ -62,7 +65,7 @@ interface Place {
 }
 
 export function createAnswerer(parts: AnswererParts) {
-  const { journal, index, lanes, checkContent, spans = NO_SPANS, limitsOf = NO_TENANT_LIMITS } = parts;
+  const { journal, index, lanes, gated, checkContent, spans = NO_SPANS, limitsOf = NO_TENANT_LIMITS } = parts;
 
   async function answer(requestId: string, inputId: string, body: unknown): Promise<RecordedAnswer> {
     const given = readBody(body);
@@ -125,7 +128,9 @@ export function createAnswerer(parts: AnswererParts) {
   /** A worker that holds the call finds the answer by itself. Where this fails, the sweeper does it. */
   async function wake({ lane, digest, asked }: DirectiveRecord, envelope: Envelope, json: string) {
     if (lane === null || asked?.held === true) return;
-    await lanes.requeue(lane, jobDataFor(envelope, digest, json.length)).catch(() => {});
+    const job = jobDataFor(envelope, digest, json.length);
+    const ticket = ticketIn(envelope, lane);
+    await (ticket === null ? lanes.requeue(lane, job) : gated.enter(lane, job, { ticket })).catch(() => {});
   }
 
   return answer;

@@ -2,7 +2,9 @@
 // Must never report a directive as cancelled that may still be carried out.
 import { ownId } from '../contract/tenant.ts';
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
+import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
+import type { GateRef } from '../journal/gate.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -12,6 +14,7 @@ import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
+import type { GatedLanes } from './gated-lanes.ts';
 import type { Lanes } from './lanes.ts';
 import type { CallNotice } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
@@ -25,6 +28,7 @@ export interface CancellerOptions {
   index: SweepIndex;
   later: Pick<LaterIndex, 'drop'>;
   lanes: Lanes;
+  gated: Pick<GatedLanes, 'remove'>;
   /** Default: nothing is traced. */
   spans?: Spans;
   /** Default: nothing is reported. */
@@ -105,6 +109,7 @@ export function createCanceller(options: CancellerOptions) {
     reportCancelled(reports, json, record, reason);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
+    await leaveGate(options, json, (ended ?? record).lane, { requestId, id });
     await removeJob(ended ?? record, { requestId, id });
     return { ...(await endedAs(journal, requestId, ended, id)), status: 'cancelled' };
   }
@@ -126,6 +131,15 @@ export function createCanceller(options: CancellerOptions) {
   }
 
   return { cancel, cancelEach, withdraw };
+}
+
+async function leaveGate(
+  { gated }: Pick<CancellerOptions, 'gated'>,
+  json: string,
+  lane: string | null,
+  ref: GateRef,
+): Promise<void> {
+  if (lane !== null && ticketIn(decodeEnvelope(json), lane) !== null) await gated.remove(lane, ref);
 }
 
 /** null: there is no such request or directive. */

@@ -5,11 +5,11 @@ import { tenantOf } from '../contract/tenant.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Begins, type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
 import type { TenantBytes } from '../journal/tenant-bytes.ts';
-import type { Lanes } from './lanes.ts';
 import type { MemoryRoom } from './memory-room.ts';
 
 export interface CapacityOptions {
-  lanes: Lanes;
+  /** Directives of a lane that wait to be taken, with those that wait in its gate. */
+  queued: (lane: string) => Promise<number>;
   /** All that is open. */
   index: Pick<SweepIndex, 'size'>;
   /** The most directives waiting in a lane; null = no limit. */
@@ -63,7 +63,7 @@ interface Bound {
 }
 
 export function createCapacity(options: CapacityOptions): Capacity {
-  const { lanes, index, maxQueuedIn, maxOpen, memory, now = Date.now } = options;
+  const { queued, index, maxQueuedIn, maxOpen, memory, now = Date.now } = options;
   const counts = new Map<string, Count>();
   const reading = new Map<string, Promise<Count>>();
 
@@ -87,7 +87,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
     const total = [...additions.values()].reduce((sum, added) => sum + added, 0);
     const ofLanes = [...additions].map(([lane, added]): Bound => {
       const limit = lane === '' ? null : maxQueuedIn(lane);
-      return { name: lane, what: `lane ${lane}`, limit, added, read: () => lanes.queued(lane) };
+      return { name: lane, what: `lane ${lane}`, limit, added, read: () => queued(lane) };
     });
     const limit = total > 0 ? maxOpen : null;
     return [

@@ -3,7 +3,9 @@
 import type { Announcement, WithAcceptance } from '../journal/journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
+import type { Ticket } from '../contract/flow.ts';
 import type { Confirm } from './durability.ts';
+import type { GatedLanes } from './gated-lanes.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';
 import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
@@ -12,6 +14,8 @@ import type { LocalLanes } from './local-roles.ts';
 export interface LaneJob {
   lane: string;
   data: JobData;
+  /** With what it enters the gate of the lane, which enqueues it when it may go. Default: it goes at once. */
+  ticket?: Ticket;
 }
 
 export interface Entry<V> {
@@ -38,6 +42,7 @@ export interface EntranceOptions {
   index: SweepIndex;
   later: Pick<LaterIndex, 'add' | 'announced'>;
   lanes: Lanes;
+  gated: Pick<GatedLanes, 'enter'>;
   /** What this process takes itself is not enqueued. */
   local: LocalLanes;
   /** Whether nobody has paused or limited a lane; else what this process would take goes through it all the same. */
@@ -62,7 +67,7 @@ const MOST_ANNOUNCED = 1_001;
 const SLOW_ACCEPT_MS = 2_500;
 
 export function createEntrance(options: EntranceOptions) {
-  const { lanes, local, isFree, ordered, now = () => performance.now() } = options;
+  const { lanes, gated, local, isFree, ordered, now = () => performance.now() } = options;
 
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
@@ -125,7 +130,8 @@ export function createEntrance(options: EntranceOptions) {
 
   /** One job on one connection: Redis takes the three commands in this order, in one round trip. */
   function enqueueAhead<V>({ only }: Entry<V>): Promise<void> | undefined {
-    if (only === undefined || !ordered || local.canTake(only.lane)) return undefined;
+    if (only === undefined || only.ticket !== undefined || !ordered || local.canTake(only.lane))
+      return undefined;
     const enqueued = lanes.enqueue(only.lane, only.data);
     enqueued.catch(() => {});
     return enqueued;
@@ -133,8 +139,11 @@ export function createEntrance(options: EntranceOptions) {
 
   async function dispatch(jobs: readonly LaneJob[]): Promise<void> {
     const left: LaneJob[] = [];
-    for (const job of jobs) if (!(await mayTake(job.lane)) || !local.take(job.lane, job.data)) left.push(job);
-    await enqueueAll(lanes, left);
+    const entering: Promise<unknown>[] = [];
+    for (const { lane, data, ticket } of jobs)
+      if (ticket !== undefined) entering.push(gated.enter(lane, data, { ticket }));
+      else if (!(await mayTake(lane)) || !local.take(lane, data)) left.push({ lane, data });
+    await Promise.all([enqueueAll(lanes, left), ...entering]);
   }
 
   /** Where nobody serves the lane the job would stay for ever. */

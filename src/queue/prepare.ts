@@ -198,16 +198,24 @@ export function withLane(prepared: readonly Prepared[]): Prepared[] {
 export function jobsOf(open: readonly Prepared[]): LaneJob[] {
   return open
     .filter((each) => !isLaterOn(each))
-    .map(({ acceptance, job }) => ({ lane: acceptance.lane ?? '', data: job }));
+    .map(({ acceptance, job, ticket }) => laneJob(acceptance.lane ?? '', job, ticket));
+}
+
+/** What waits in a gate brings no body: it is claimed only with a pass, and not with its job. */
+function laneJob(lane: string, job: JobData, ticket: Ticket | null): LaneJob {
+  if (ticket === null) return { lane, data: job };
+  const { request_id, id, digest } = job;
+  return { lane, data: { request_id, id, digest }, ticket };
 }
 
 /** Redis does nothing else while it accepts and enqueues them. */
 const MOST_TOGETHER = 128;
 
-/** The lane of all of them; undefined: there is none, or several, or more than one script shall take. */
+/** The lane of all of them; undefined: there is none, or several, or one has a gate before it, or more than one script shall take. */
 export function onlyLaneOf(open: readonly Prepared[]): string | undefined {
   const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
-  return others.length === 0 && open.length <= MOST_TOGETHER ? (lane ?? undefined) : undefined;
+  const isAlone = others.length === 0 && open.length <= MOST_TOGETHER;
+  return isAlone && open.every(({ ticket }) => ticket === null) ? (lane ?? undefined) : undefined;
 }
 
 /** With those of directives: what has ended is passed on, though whoever ended it dies. */

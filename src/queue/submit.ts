@@ -149,14 +149,14 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other. */
+/** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
-  return prepared
-    .map((each, position) => {
-      const { request_id, id, digest } = each.job;
-      return verdicts[position] === 'existing' ? { ...each, job: { request_id, id, digest } } : each;
-    })
-    .filter(({ acceptance }) => acceptance.lane !== null);
+  return prepared.flatMap((each, position) => {
+    const isNew = verdicts[position] !== 'existing';
+    if (each.acceptance.lane === null || (each.ticket !== null && !isNew)) return [];
+    const { request_id, id, digest } = each.job;
+    return [isNew ? each : { ...each, job: { request_id, id, digest } }];
+  });
 }
 
 /** The ids of all that this submission does not open. */

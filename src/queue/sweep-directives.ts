@@ -5,7 +5,7 @@ import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { deadlineExceededError, expiredError } from '../contract/cancellation.ts';
 import { waitOf } from '../contract/waiting.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
+import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
@@ -14,6 +14,8 @@ import type { DirectiveRef, DueEntry, SweepIndex } from '../journal/sweep-index.
 import { failureSignal } from '../journal/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/reports.ts';
+import { ticketNow } from '../flow/ticket.ts';
+import type { GatedLanes } from './gated-lanes.ts';
 import { jobDataFor } from './job.ts';
 import type { LaneWaits } from './lane-waits.ts';
 import type { Lanes } from './lanes.ts';
@@ -29,6 +31,7 @@ export interface DirectiveSweepParts {
   index: SweepIndex;
   later: Pick<LaterIndex, 'park'>;
   lanes: Lanes;
+  gated: Pick<GatedLanes, 'enter' | 'removeEnded'>;
   ends: EndRecorder;
   /** Default: nothing is traced. */
   spans?: Spans;
@@ -48,7 +51,7 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
 
   /** `begins`: it was not due before, so that nobody could have taken it. */
   async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {
@@ -77,7 +80,8 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
 
   /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */
   async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
-    if (lane) await lanes.removeJob(lane, requestId, id);
+    if (lane)
+      await Promise.all([lanes.removeJob(lane, requestId, id), gated.removeEnded(lane, { requestId, id })]);
   }
 
   /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
@@ -95,9 +99,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
       const envelope = decodeEnvelope(json);
-      const job = jobDataFor(envelope, record.digest, json.length);
-      // Where somebody had it, its job may still lie where a worker died.
-      await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
+      await enqueueIn(parts, record.lane, record, { envelope, bytes: json.length });
       if (!begins) reports.meters.swept('enqueued');
       await afterEnqueuing(entry, at);
       return begins ? undefined : sayWait?.(record, envelope);
@@ -143,6 +145,19 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   return examine;
+}
+
+async function enqueueIn(
+  { lanes, gated }: Pick<DirectiveSweepParts, 'lanes' | 'gated'>,
+  lane: string,
+  record: DirectiveRecord,
+  { envelope, bytes }: { envelope: Envelope; bytes: number },
+): Promise<void> {
+  const job = jobDataFor(envelope, record.digest, bytes);
+  const ticket = ticketNow(envelope, lane, record.priority);
+  if (ticket !== null) await gated.enter(lane, job, { ticket, arrivedAt: dueFrom(record) });
+  // Where somebody had it, its job may still lie where a worker died.
+  else await (record.fence > 0 ? lanes.requeue(lane, job) : lanes.enqueue(lane, job));
 }
 
 async function expiryError(

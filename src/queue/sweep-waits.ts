@@ -3,12 +3,16 @@
 import type { Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
-import { lostWait } from '../contract/waiting.ts';
+import { tenantOf } from '../contract/tenant.ts';
+import { lostWait, type WaitFacts } from '../contract/waiting.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { runWaitSignal, waitSignal } from '../journal/wait-note.ts';
 import { newTraceparent } from '../telemetry/trace-context.ts';
 import { RUN_ENTRY, RUN_LANE } from './run-wake.ts';
-import type { LaneWait, LaneWaits } from './lane-waits.ts';
+import { gateWait } from '../flow/gate-wait.ts';
+import { ticketIn } from '../flow/ticket.ts';
+import type { GatedLanes } from './gated-lanes.ts';
+import type { LaneWaits } from './lane-waits.ts';
 
 /** Never rejects: it is said at a later look instead. */
 export type SayWait = (record: DirectiveRecord, envelope: Envelope) => Promise<void>;
@@ -20,17 +24,37 @@ const PERIOD_MS = 500;
 export interface WaitSayerParts {
   journal: Pick<Journal, 'noteWait'>;
   waits: Pick<LaneWaits, 'of'>;
+  /** Default: what waits in the gate of its lane is not told from what waits in the lane. */
+  gated?: Pick<GatedLanes, 'look'>;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
 }
 
-export function createWaitSayer({ journal, waits, now = () => performance.now() }: WaitSayerParts): SayWait {
+export function createWaitSayer({
+  journal,
+  waits,
+  gated,
+  now = () => performance.now(),
+}: WaitSayerParts): SayWait {
   const mayBeSaid = createBudget(now);
 
-  async function say(record: DirectiveRecord, { directive, traceparent }: Envelope): Promise<void> {
+  /** What waits for its turn or for a limit has no job, so that its lane is not what it waits for. */
+  async function waitOfOne(
+    { id, lane }: DirectiveRecord & { lane: string },
+    envelope: Envelope,
+  ): Promise<WaitFacts | null> {
+    const wait = await waits.of(lane);
+    const ticket = ticketIn(envelope, lane);
+    if (ticket === null || gated === undefined || (wait !== null && !FROM_LOAD.has(wait.reason))) return wait;
+    const { request_id: requestId } = envelope.directive;
+    return gateWait(ticket, await gated.look(lane, { requestId, id }), tenantOf(requestId)) ?? wait;
+  }
+
+  async function say(record: DirectiveRecord, envelope: Envelope): Promise<void> {
+    const { directive, traceparent } = envelope;
     const { id, lane } = record;
     if (lane === null) return;
-    const wait = presentWait(record, lane, await waits.of(lane));
+    const wait = presentWait(record, lane, await waitOfOne({ ...record, lane }, envelope));
     if (wait === null || isKnown(record, wait) || !mayBeSaid(lane)) return;
     const requestId = directive.request_id;
     const signal = waitSignal(directive, lane, wait, { requestId, causationId: id, traceparent });
@@ -39,6 +63,9 @@ export function createWaitSayer({ journal, waits, now = () => performance.now() 
 
   return (record, envelope) => say(record, envelope).catch(() => {});
 }
+
+/** What a lane does because of those that run. */
+const FROM_LOAD: ReadonlySet<string> = new Set(['concurrency', 'limit_reached']);
 
 /** Of a run that has something to read, or has not begun, and was not taken. Never rejects, as `SayWait`. */
 export type SayRunWait = (requestId: string, status: string) => Promise<void>;
@@ -61,7 +88,11 @@ export function createRunWaitSayer({ journal, runs, waits }: RunWaitSayerParts):
 }
 
 /** One that runs was lost with its worker: where another serves the lane, its next claim says so. */
-function presentWait({ status, leaseUntil }: DirectiveRecord, lane: string, wait: LaneWait | null) {
+function presentWait(
+  { status, leaseUntil }: DirectiveRecord,
+  lane: string,
+  wait: WaitFacts | null,
+): WaitFacts | null {
   if (status === 'accepted' || status === 'waiting') return wait;
   return leaseUntil === null || wait?.reason !== 'no_worker' ? null : lostWait(lane, leaseUntil, wait);
 }
@@ -69,7 +100,7 @@ function presentWait({ status, leaseUntil }: DirectiveRecord, lane: string, wait
 /** An instant that has passed is replaced by the next one. */
 function isKnown(
   { waits }: DirectiveRecord,
-  { reason, untilAt }: Pick<LaneWait, 'reason' | 'untilAt'>,
+  { reason, untilAt }: Pick<WaitFacts, 'reason' | 'untilAt'>,
 ): boolean {
   if (waits?.reason !== reason) return false;
   return untilAt === null || (waits.untilAt ?? 0) >= Date.now();

@@ -126,18 +126,27 @@ function clientsOf(parts: QueueClientParts): Pick<OpenClient, 'client' | 'client
 }
 
 function capacityOf({ connection, keys, records, queue, limitsOf }: Store, options: ClientOptions): Capacity {
-  const { lanes } = queue;
+  const { lanes, gated } = queue;
   const enterTenant = createTenantRoom(connection, keys, limitsOf);
   const memory = createMemoryRoom(connection, options.totalBytes);
   const { require: requireBytes } = createTenantBytes(connection, keys, limitsOf);
-  return createCapacity({ ...options, lanes, index: openThings(records), memory, enterTenant, requireBytes });
+  const queued = async (lane: string) => (await lanes.queued(lane)) + (await gated.waiting(lane));
+  return createCapacity({
+    ...options,
+    queued,
+    index: openThings(records),
+    memory,
+    enterTenant,
+    requireBytes,
+  });
 }
 
 function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaChecks, requestBytes: number) {
-  const { lanes } = queue;
+  const { lanes, gated } = queue;
   return createAnswerer({
     ...records,
     lanes,
+    gated,
     requestBytes,
     limitsOf,
     spans,

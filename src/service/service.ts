@@ -15,6 +15,7 @@ import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
 import { createLocalRoles } from '../queue/local-roles.ts';
+import { createGateNews } from '../queue/gate-news.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
@@ -29,6 +30,7 @@ import { clientOptions, type ClientSettings } from './client-options.ts';
 import { createEngineRole, type EngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { firingLoopOf } from './firing.ts';
+import { gatesOn } from './gates.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
@@ -114,7 +116,8 @@ function sharedBy(config: Config, { modules = NO_MODULES, onEnd }: ServiceOption
     if (!outage.explains(error))
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
-  return { config, modules, redisUrl, processId, local, outage, logger, observation, onError, onEnd };
+  const news = createGateNews();
+  return { config, modules, redisUrl, processId, local, news, outage, logger, observation, onError, onEnd };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
@@ -155,7 +158,7 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, local, observation, onEnd }: Shared,
+  { config, modules, local, news, observation, onEnd }: Shared,
   uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
@@ -170,6 +173,7 @@ function storeOn(
       agents: modules.agents,
     },
     local,
+    news,
     takes: local.runs,
     reports: observation.reports,
     onEnd,
@@ -247,11 +251,13 @@ function storeParts(
   const archiver = first ? archiverOn(first, config, shared) : null;
   const archiving = archiver ? [archiver] : [];
   const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];
+  const gates = first ? [gatesOn(first, shared)] : [];
   return [
     ...stores.map(closing),
     ...(leaving ? [leaving] : []),
     traces,
     ...sweeping,
+    ...gates,
     ...archiving,
     ...firing,
   ];

@@ -3,10 +3,12 @@
 import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
 import { type Configured, createCatalog } from '../catalog/catalog.ts';
+import type { Workers } from '../catalog/workers.ts';
 import { createChangedRequests } from '../journal/changed-requests.ts';
 import { createArchiveQueue } from '../journal/archive-queue.ts';
 import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
+import { createGate } from '../journal/gate.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
 import { createJournal } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
@@ -19,6 +21,9 @@ import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
 import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
+import { createGatedLanes, type GatedLanes } from '../queue/gated-lanes.ts';
+import { createGateNews, type GateNews } from '../queue/gate-news.ts';
+import { createLaneRoom } from '../queue/lane-room.ts';
 import { createLaneFreedom, type LaneFreedom } from '../queue/lane-freedom.ts';
 import { createLanes, type Lanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
@@ -44,6 +49,8 @@ export interface StoreOptions {
   takes: LocalLanes;
   /** Whether the end of a run's directive waits for the turns that follow here, as in `wakeRuns`. */
   waitsForTurns: boolean;
+  /** Of the process. Default: of this store. */
+  news?: GateNews;
   /** Default: nothing is traced. */
   spans?: Spans;
   /** Default: nothing is reported. */
@@ -67,6 +74,8 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const isFree = createLaneFreedom(lanes.isFree);
   const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
   const records = recordsOn(connection, keys, options, wakeRun);
+  const catalog = createCatalog(connection, keys, options.configured);
+  const gated = gatedOn(connection, keys, { lanes, workers: catalog.workers, news: options.news });
   const { reports = NO_REPORTS, spans = NO_SPANS, endNotices = UNKNOWN_END_NOTICES } = options;
   return {
     connection,
@@ -79,12 +88,13 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     retentionMs: options.retentionMs,
     queue: {
       lanes,
+      gated,
       waker,
       wakeRun,
       isFree,
-      ...waysOn(connection, keys, options, { records, lanes, isFree }),
+      ...waysOn(connection, keys, options, { records, lanes, gated, isFree }),
     },
-    catalog: createCatalog(connection, keys, options.configured),
+    catalog,
     /** Leaves the connection open. */
     async close(): Promise<void> {
       records.index.flush();
@@ -97,6 +107,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
 interface Shared {
   records: ReturnType<typeof recordsOn>;
   lanes: Lanes;
+  gated: GatedLanes;
   isFree: LaneFreedom;
 }
 
@@ -105,9 +116,9 @@ function waysOn(
   connection: RedisConnection,
   keys: KeySpace,
   { durability, takes: local, spans = NO_SPANS, reports = NO_REPORTS }: StoreOptions,
-  { records: { index, later, journal, changes }, lanes, isFree }: Shared,
+  { records: { index, later, journal, changes }, lanes, gated, isFree }: Shared,
 ) {
-  const shared = { index, later, lanes };
+  const shared = { index, later, lanes, gated };
   const confirm = confirmations(connection, durability);
   const ordered = !connection.isCluster;
   const { note: changed } = changes;
@@ -121,6 +132,15 @@ function waysOn(
     entrance: createEntrance({ ...shared, local, isFree, confirm, ordered, changed }),
     canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports, callNotice }),
   };
+}
+
+function gatedOn(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { lanes, workers, news = createGateNews() }: { lanes: Lanes; workers: Workers; news: GateNews | undefined },
+): GatedLanes {
+  const roomIn = createLaneRoom(workers, lanes);
+  return createGatedLanes({ gate: createGate(connection, keys), lanes, roomIn, news });
 }
 
 /** The truth: requests, directives, runs, conversations, and the indexes over them. */

@@ -22,11 +22,11 @@ export function sweeperOn(
   { logger, onError, notify }: SweeperSettings,
 ): Startable {
   const { journal, runs, index, later, dead, ends, activity } = store.records;
-  const { lanes, waker } = store.queue;
+  const { lanes, gated, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
   const waits = createLaneWaits({ catalog: store.catalog, lanes });
-  const sayWait = createWaitSayer({ journal, waits });
+  const sayWait = createWaitSayer({ journal, waits, gated });
   const sayRunWait = createRunWaitSayer({ journal, runs, waits });
   const records = { journal, runs, index, later, dead, ends, activity };
   const { workers } = store.catalog;
@@ -34,6 +34,7 @@ export function sweeperOn(
     ...records,
     workers,
     lanes,
+    gated,
     waker,
     spans,
     reports,

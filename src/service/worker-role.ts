@@ -41,6 +41,7 @@ export function createWorkerRole(
   settings: WorkerSettings,
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
+  const delivery = { lanes: queue.lanes, gated: queue.gated, confirm: queue.confirm };
   const running = createRunningAttempts();
   const rates = createLaneRates();
   const reach = createReachLog(settings.logger);
@@ -61,9 +62,8 @@ export function createWorkerRole(
       records,
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
-      lanes: queue.lanes,
+      ...delivery,
       spans: store.spans,
-      confirm: queue.confirm,
       callNotice: queue.callNotice,
       running,
       breaker,

@@ -2,6 +2,7 @@
 // Must never execute without a claim, nor write anything after the claim was lost.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import { isLater, LEFT_ALONE_MS } from '../journal/format.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -20,9 +21,10 @@ import {
 import { reportAttempt } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
 import { logIds } from './log-ids.ts';
+import { mayBegin, throughGate } from './gate-pass.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
-import { type Made, record } from './record.ts';
+import { type Made, record, recordRelease } from './record.ts';
 import { modelsOf } from './model-candidate.ts';
 import { unrecordable } from './recordable.ts';
 import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
@@ -54,16 +56,29 @@ export async function attemptDirective(
   const lane = enqueuedIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
-  const taken: ToClaim = { envelope, lane, definition, digest: job.digest, held };
   const downForMs = parts.breaker.downForMs(lane);
   // Nobody can call its server: it is not said to have started, and waits with the others of its lane.
   if (downForMs !== null) return notBefore(Date.now() + downForMs);
+  const taken: ToClaim = { envelope, lane, definition, digest: job.digest, held, pass: null };
+  const ticket = ticketIn(envelope, lane);
+  if (ticket === null) return attemptTaken(parts, job, taken, enqueuedIn);
+  return throughGate(parts, { job, lane, ticket }, (pass) =>
+    attemptTaken(parts, job, { ...taken, pass }, enqueuedIn),
+  );
+}
+
+async function attemptTaken(
+  parts: AttemptParts,
+  job: JobData,
+  taken: ToClaim,
+  enqueuedIn: string | undefined,
+): Promise<JobOutcome> {
   const { verdict, serial, claimedAt } = await claim(parts, taken);
   switch (verdict.kind) {
     case 'granted':
       return makeAttempt(parts, { ...claimedOf(parts, taken, verdict, claimedAt), serial });
     case 'moved':
-      return enqueueElsewhere(parts, job, verdict.lane);
+      return enqueueElsewhere(parts, job, taken.envelope, verdict.lane);
     case 'held':
     case 'wait':
       return { kind: 'later', at: verdict.until };
@@ -105,11 +120,12 @@ async function retakeFromJournal(
 
 /** It went on to another lane, and whoever moved it may have died before it enqueued it there. */
 async function enqueueElsewhere(
-  { lanes, running }: AttemptParts,
+  { gated, running }: AttemptParts,
   job: JobData,
+  envelope: Envelope,
   lane: string,
 ): Promise<JobOutcome> {
-  await persistently(() => lanes.enqueue(lane, job), running.givenUp);
+  await persistently(() => gated.enqueue(lane, job, envelope), running.givenUp);
   return DONE;
 }
 
@@ -128,6 +144,8 @@ async function makeAttempt(parts: AttemptParts, granted: Claimed): Promise<JobOu
 }
 
 async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
+  if (!(await mayBegin(parts, claimed)))
+    return recordRelease(parts, claimed, 0, { metadata: {}, seen: false });
   const { directive } = claimed.envelope;
   const [startedAt, begunAt] = [performance.now(), parts.spans.now()];
   const stopped = stoppedLane(parts, claimed);

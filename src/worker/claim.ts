@@ -18,7 +18,7 @@ import { candidateOf } from './model-candidate.ts';
 const FRESH_PER_LEASE = 1 / 3;
 
 /** What is known of a directive before it is claimed. */
-export type ToClaim = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest' | 'held'>;
+export type ToClaim = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest' | 'held' | 'pass'>;
 
 /** `claimedAt`: when it was asked for, by the process' monotonic clock, milliseconds. */
 interface Asked {

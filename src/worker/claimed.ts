@@ -12,6 +12,7 @@ import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
+import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import type { Lanes } from '../queue/lanes.ts';
@@ -19,6 +20,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
 import { reportEnded } from './attempt-measures.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { HeldPass } from './gate-pass.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
@@ -48,6 +50,7 @@ export interface AttemptParts extends DurableWriting {
   registry: Registry;
   heartbeat: Heartbeat;
   lanes: Lanes;
+  gated: Pick<GatedLanes, 'enter' | 'enqueue' | 'hold' | 'extend' | 'leave'>;
   breaker: CircuitBreaker;
   limits: AttemptLimits;
   logger: Logger;
@@ -73,6 +76,8 @@ export interface Claimed {
   claimedAt: number;
   /** The claim came with its job; null: it was asked for. */
   held: HeldJob | null;
+  /** Of the gate of its lane; null: it does not pass one. */
+  pass: HeldPass | null;
   /** One attempt of the lane at a time over all workers. */
   serial: boolean;
   origin: SignalOrigin;

@@ -46,7 +46,7 @@ function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Exec
 export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
   const { envelope, definition, claim: ref } = claimed;
   const handle = parts.running.begin(ref);
-  const unwatch = parts.heartbeat.watch(ref, handle.stop);
+  const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
   const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
   const reporter = reporterFor(parts, claimed, handle);
   try {

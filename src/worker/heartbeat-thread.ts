@@ -1,6 +1,7 @@
 // The thread that beats for a worker: leases are extended even while executors keep the main thread busy, for a bounded time.
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
+import { createGate } from '../journal/gate.ts';
 import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
 import { connectRedis } from '../redis/connection.ts';
@@ -40,6 +41,7 @@ function run({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadDa
   const connection = connectRedis(redisUrl, 'commands');
   // An extension needs no retention: it never closes a request.
   const journal = createJournal({ connection, keys: keySpace(prefix), retentionMs: 0 });
+  const gate = createGate(connection, keySpace(prefix));
   const periodMs = Math.max(20, Math.floor(leaseMs / BEATS_PER_LEASE));
   const silenceMs = silenceOf(memory);
   let isBlocked = false;
@@ -47,10 +49,20 @@ function run({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadDa
   /** When a use of a slot is due again; one beat of it is under way while this is Infinity. */
   const dueAt = new Map<string, number>();
 
-  async function beat(key: string, { slot, generation, claim }: TableEntry): Promise<void> {
+  /** The pass ends with its claim, and a claim without its pass is of no use. */
+  async function extend({ claim, pass }: TableEntry): Promise<'extended' | 'cancelled' | 'lost'> {
+    const [verdict, holds] = await Promise.all([
+      journal.extend(claim, leaseMs),
+      pass === null || gate.extend(pass.lane, claim, { token: pass.token, leaseMs }),
+    ]);
+    return holds ? verdict : 'lost';
+  }
+
+  async function beat(key: string, entry: TableEntry): Promise<void> {
+    const { slot, generation } = entry;
     dueAt.set(key, Infinity);
     try {
-      const verdict = await journal.extend(claim, leaseMs);
+      const verdict = await extend(entry);
       if (verdict !== 'extended') tell({ kind: 'stop', slot, generation, reason: verdict });
     } catch (error) {
       tell({ kind: 'error', message: error instanceof Error ? error.message : String(error) });

@@ -1,12 +1,13 @@
 // What keeps the leases of running attempts alive, and tells an attempt that it should stop.
 // Must never extend a lease for an attempt that has ended.
 import type { ClaimRef } from '../journal/journal.ts';
+import type { Pass } from '../queue/gated-lanes.ts';
 
 /** Tells the attempt why it should stop. */
 export type StopAttempt = (reason: 'cancelled' | 'lost') => void;
 
 export interface Heartbeat {
-  /** Watches an attempt from a third of its lease on; the returned function ends it. */
-  watch(claim: ClaimRef, stop: StopAttempt): () => void;
+  /** Watches an attempt, and its pass, from a third of its lease on; the returned function ends it. */
+  watch(claim: ClaimRef, stop: StopAttempt, pass?: Pass | null): () => void;
   close(): void;
 }

@@ -56,5 +56,5 @@ function knownOf(
   if (!envelope || isLater(envelope)) return null;
   const definition = registry.queued(envelope.directive.type);
   if (!definition) return null;
-  return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held };
+  return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held, pass: null };
 }

@@ -299,8 +299,8 @@ async function recordFallback(
   if (verdict.kind !== 'waiting') return DONE;
   if (lane === claimed.lane) return { kind: 'later', at: Date.now(), errorType: error.type };
   // If it cannot be enqueued now, the sweeper does it.
-  await parts.lanes
-    .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length))
+  await parts.gated
+    .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length), envelope)
     .catch(() => {});
   return { kind: 'done', errorType: error.type };
 }

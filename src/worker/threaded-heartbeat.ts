@@ -67,8 +67,8 @@ export function createThreadedHeartbeat({
   }
 
   return {
-    watch(claim, stop) {
-      const place = claims.put(claim, Date.now());
+    watch(claim, stop, pass = null) {
+      const place = claims.put(claim, Date.now(), pass);
       if (!place) throw new Error(`more than ${slots} attempts at once`);
       const { slot, generation } = place;
       watched.set(slot, { generation, stop });

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 /** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, who works, the list of lanes with
  *  their limits and places, and what BullMQ keeps once for each lane. */
 const PERMANENT = [
-  /^chaos:(catalog|models|agents|workers|lanes|lane-limits)$/,
+  /^chaos:(catalog|models|agents|workers|lanes|lane-limits|gates)$/,
   /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
   /^chaos:\{budgets\}:/,
   /^\{chaos:changed-requests\}:taken$/,

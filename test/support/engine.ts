@@ -117,6 +117,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       index,
       later,
       lanes,
+      gated: queue.gated,
       local: woken,
       isFree: async () => true,
       confirm: async () => null,

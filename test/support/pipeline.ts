@@ -101,6 +101,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       running: createRunningAttempts(),
       confirm: queue.confirm,
       lanes: queue.lanes,
+      gated: queue.gated,
       spans,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: outageMs, onChange: () => {} }),
       limits: {
@@ -157,6 +158,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const made = createSweeper({
       ...records,
       lanes: queue.lanes,
+      gated: queue.gated,
       waker: queue.waker,
       sayWait: createWaitSayer({ journal: records.journal, waits }),
       sayRunWait: createRunWaitSayer({ ...records, waits }),

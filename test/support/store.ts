@@ -52,6 +52,7 @@ export async function openStore(redisUrl: string, options: TestStoreOptions = {}
     connection,
     keys,
     lanes,
+    gated: store.queue.gated,
     ...records,
 
     /** Announced to the sweeper for the instant `dueAt`, and accepted, without a job: the state after a turn. */

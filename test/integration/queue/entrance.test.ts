@@ -53,6 +53,7 @@ function submitWith(
       index,
       later: open.store.records.later,
       lanes,
+      gated: store.queue.gated,
       local,
       isFree,
       confirm,

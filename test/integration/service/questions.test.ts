@@ -300,6 +300,7 @@ test('a process that dies right after it recorded the answer leaves the rest to 
     journal,
     index,
     lanes: { requeue: async () => Promise.reject(new Error('dead')) },
+    gated: store.gated,
     requestBytes: 1_048_576,
     checkContent: async () => [],
   });

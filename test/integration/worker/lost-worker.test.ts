@@ -204,6 +204,7 @@ test('a slow cancellation reports that a worker had the call meanwhile, and died
     index: open.index,
     later: open.store.records.later,
     lanes: open.lanes,
+    gated: open.gated,
     journal: { ...open.journal, cancel: cancelLate },
   });
   const cancelled = await canceller.cancel(call.request_id, call.id, undefined);

@@ -137,7 +137,7 @@ describe('moving a directive to another lane', () => {
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
     const parts = modelParts(open, lastAnswers(away('provider_error')));
-    const dying = { ...parts, lanes: { ...parts.lanes, enqueue: () => new Promise<void>(() => {}) } };
+    const dying = { ...parts, gated: { ...parts.gated, enqueue: () => new Promise<void>(() => {}) } };
     void attemptDirective(dying, await jobOf(directive));
     await untilWaitingIn(directive, 'llm.b');
     return directive;

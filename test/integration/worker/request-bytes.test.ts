@@ -269,7 +269,7 @@ describe('an installation', () => {
     await using small = await startRedis({ args: ['--maxmemory', '32mb'] });
     await using pipeline = await openPipeline(small.url);
     const memory = createMemoryRoom(pipeline.connection, undefined);
-    const parts = { lanes: pipeline.lanes, index: pipeline.index, maxQueuedIn: () => null, maxOpen: null };
+    const parts = { queued: async () => 0, index: pipeline.index, maxQueuedIn: () => null, maxOpen: null };
     await createCapacity({ ...parts, memory }).requireMemory();
     const limit = Math.floor(33_554_432 * 0.8);
     const used = async (): Promise<number> => memoryFacts(await pipeline.connection.info('memory')).used;

@@ -19,7 +19,7 @@ interface Found {
 function laneOf({ limit, waiting, maxOpen = null, left = [] }: Found) {
   let reads = 0;
   const capacity = createCapacity({
-    lanes: { queued: () => ((reads += 1), waiting()) } as never,
+    queued: () => ((reads += 1), waiting()),
     index: { size: async () => 0 } as never,
     memory: { require: async () => {} },
     maxQueuedIn: () => limit,

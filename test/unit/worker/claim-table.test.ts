@@ -12,7 +12,16 @@ test('a claim is found as it was put, once it is old enough', () => {
   const memory = new SharedArrayBuffer(claimTableBytes(4));
   const place = writeClaims(memory).put(claimOf('a'), 1_000);
   expect(readClaims(memory, 999)).toEqual([]);
-  expect(readClaims(memory, 1_000)).toEqual([{ ...place, startedAt: 1_000, claim: claimOf('a') }]);
+  expect(readClaims(memory, 1_000)).toEqual([
+    { ...place, startedAt: 1_000, claim: claimOf('a'), pass: null },
+  ]);
+});
+
+test('a pass is found with its claim', () => {
+  const memory = new SharedArrayBuffer(claimTableBytes(1));
+  const pass = { lane: `tool.${'l'.repeat(128)}`, token: '0199aaaa-0000-7000-8000-000000000000' };
+  writeClaims(memory).put({ ...claimOf('a'), requestId: 'r'.repeat(161) }, 1, pass);
+  expect(readClaims(memory, 1).map((entry) => entry.pass)).toEqual([pass]);
 });
 
 test('a removed claim is gone, and its slot serves the next one under another generation', () => {

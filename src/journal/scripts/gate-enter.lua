@@ -1,0 +1,59 @@
+-- A directive enters the gate of its lane: it waits in its line, and what may go now is let out.
+-- Must never let one in twice, nor move what is out.
+-- @include include-gate.lua
+--
+-- KEYS[1] gate   ARGV[1] member   ARGV[2] digest   ARGV[3] tenant   ARGV[4] turn, both hashed   ARGV[5] weight   ARGV[6] priority
+-- ARGV[7] arrived_at, milliseconds since the epoch (0 = now)   ARGV[8] not_before, likewise   ARGV[9] how many may be out
+-- then of each limit: name, concurrency, max, per_ms ('' = none)
+-- Returns { entered | there, then as `with_released` }.
+local member, not_before = ARGV[1], tonumber(ARGV[8])
+
+local function enter()
+  local turn, names = ARGV[3] .. '.' .. ARGV[4], {}
+  local known = redis.call('HEXISTS', key('load'), turn) == 1 or redis.call('ZSCORE', key('tags'), turn)
+  if not known and tonumber(redis.call('HGET', key('keys'), ARGV[3]) or '0') >= MOST_TURNS then
+    turn = ARGV[3] .. '.'
+    known = redis.call('HEXISTS', key('load'), turn) == 1 or redis.call('ZSCORE', key('tags'), turn)
+  end
+  if not known then
+    redis.call('HINCRBY', key('keys'), ARGV[3], 1)
+  end
+  if redis.call('HINCRBY', key('load'), turn, 1) == 1 then
+    -- A newcomer is before those who are there.
+    redis.call('HSET', key('finish'), turn, redis.call('ZSCORE', key('tags'), turn) or real(virtual() - BEFORE))
+    redis.call('ZREM', key('tags'), turn)
+  end
+  for at = 10, #ARGV, 4 do
+    names[#names + 1] = ARGV[at]
+    redis.call('HINCRBY', key('uses'), ARGV[at], 1)
+    redis.call('HSET', key('limits'), ARGV[at], ARGV[at + 1] .. '|' .. ARGV[at + 2] .. '|' .. ARGV[at + 3])
+  end
+  -- In the order in which they came, also within a millisecond.
+  local arrived = math.max(NOW, tonumber(redis.call('GET', key('last')) or '0') + 0.001)
+  redis.call('SET', key('last'), string.format('%.3f', arrived))
+  if tonumber(ARGV[7]) > 0 then
+    arrived = math.min(arrived, tonumber(ARGV[7]))
+  end
+  write_item({ member = member, turn = turn, arrived = arrived, priority = tonumber(ARGV[6]), weight = tonumber(ARGV[5]), owner = '',
+    digest = ARGV[2], named = table.concat(names, ',') })
+  return item_of(member)
+end
+
+local verdict = 'there'
+if redis.call('HEXISTS', key('items'), member) == 0 then
+  local item = enter()
+  verdict = 'entered'
+  if not_before > NOW then
+    sleep_until('i' .. member, not_before)
+  else
+    line_up(item)
+  end
+  -- A limit may have been raised.
+  wake_all(item.limits)
+elseif not_before <= NOW and redis.call('ZREM', key('asleep'), 'i' .. member) == 1 then
+  -- It is due sooner than was thought.
+  line_up(item_of(member))
+end
+lapse()
+release(tonumber(ARGV[9]))
+return with_released({ verdict })

@@ -1,0 +1,13 @@
+-- The lanes whose gate was used of late; a lane may be added.
+-- Must never list a lane for ever.
+--
+-- KEYS[1] sorted set of lanes, score = when each was noted last   ARGV[1] lane to note ('' = none)   ARGV[2] for how long one is listed, ms
+-- Returns { lane... }, at most 10,000.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if ARGV[1] ~= '' then
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - tonumber(ARGV[2])))
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZRANGE', KEYS[1], 0, 9999)

@@ -1,0 +1,50 @@
+// One look at the gate of a lane: what was let out gets its job, also where whoever let it out died; what has ended goes.
+// Must never enqueue what still waits, nor leave in the gate what has ended.
+import type { LetOut, Pumped } from '../journal/gate.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type GatedLanes, isSame, jobOf } from './gated-lanes.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface GateTendingParts {
+  gated: Pick<GatedLanes, 'gate' | 'roomIn' | 'note' | 'follow' | 'remove'>;
+  lanes: Pick<Lanes, 'requeue'>;
+  journal: Pick<Journal, 'directive'>;
+}
+
+/** Looks at the gate of a lane. */
+export type TendGate = (lane: string) => Promise<Pick<Pumped, 'size' | 'dueMs'>>;
+
+/** Of one gate, one after the other, before others have their turn. */
+const MOST_ROUNDS = 20;
+
+export function createGateTending({ gated, lanes, journal }: GateTendingParts): TendGate {
+  /** Those whose job may lie where a worker died, or that have ended meanwhile. */
+  async function lookAfter(lane: string, ref: LetOut, isOut: boolean): Promise<void> {
+    const record = await journal.directive(ref.requestId, ref.id);
+    if (record === null || record.terminal !== null) return gated.remove(lane, ref);
+    if (isOut) await lanes.requeue(lane, jobOf(ref));
+  }
+
+  async function tend(lane: string, { lapsed, unbegun, released, dueMs }: Pumped): Promise<void> {
+    const isLapsed = (each: LetOut): boolean => lapsed.some((other) => isSame(each, other));
+    const anew = released.filter((each) => !isLapsed(each));
+    await gated.follow(lane, { released: anew, dueMs });
+    const isOut = (each: LetOut): boolean => released.some((other) => isSame(each, other));
+    await Promise.all([
+      ...lapsed.map((each) => lookAfter(lane, each, isOut(each))),
+      ...unbegun.map((each) => lookAfter(lane, each, true)),
+    ]);
+  }
+
+  /** Resolves to how many are in the gate, and when something is due there. */
+  async function pump(lane: string): Promise<Pick<Pumped, 'size' | 'dueMs'>> {
+    for (let round = 1; ; round += 1) {
+      const pumped = await gated.gate.pump(lane, await gated.roomIn(lane));
+      await tend(lane, pumped);
+      if (pumped.size > 0) gated.note(lane);
+      if (!pumped.more || round === MOST_ROUNDS) return pumped;
+    }
+  }
+
+  return pump;
+}

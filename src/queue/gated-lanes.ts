@@ -1,0 +1,132 @@
+// The way through the gates of lanes: what waits there gets its job when it is let out, by whichever process finds it.
+// Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
+import type { Ticket, Tickets } from '../contract/flow.ts';
+import { ticketIn } from '../flow/ticket.ts';
+import type { Gate, GateRef, LetOut, WithReleased } from '../journal/gate.ts';
+import { createGateNotes, type GateNews } from './gate-news.ts';
+import type { JobData } from './job.ts';
+import type { LaneRoom } from './lane-room.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface GatedLanesParts {
+  gate: Gate;
+  lanes: Pick<Lanes, 'enqueue' | 'enqueueAll'>;
+  roomIn: LaneRoom;
+  /** Of the process. */
+  news: GateNews;
+}
+
+/** What holds a lane's gate for an attempt. */
+export interface Pass {
+  readonly lane: string;
+  readonly token: string;
+}
+
+export type GatedLanes = ReturnType<typeof createGatedLanes>;
+
+export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts) {
+  const note = createGateNotes(gate, news);
+
+  /** Enqueues what was let out. What fails of it is listed as unbegun a second later. */
+  async function follow(
+    lane: string,
+    { released, dueMs }: Pick<WithReleased<string>, 'released' | 'dueMs'>,
+  ): Promise<void> {
+    if (dueMs !== null) news.due(lane, dueMs);
+    const jobs = released.map(jobOf);
+    const [first, ...others] = jobs;
+    if (first === undefined) return;
+    await (others.length === 0 ? lanes.enqueue(lane, first) : lanes.enqueueAll(lane, jobs)).catch(() => {});
+  }
+
+  /** Whether it is let out itself. */
+  async function enter(
+    lane: string,
+    data: JobData,
+    { ticket, arrivedAt }: { ticket: Ticket; arrivedAt?: number | undefined },
+  ): Promise<boolean> {
+    const { request_id: requestId, id, digest } = data;
+    const room = await roomIn(lane);
+    note(lane);
+    const entered = await gate.enter(lane, { requestId, id, digest, ticket, arrivedAt }, room);
+    await follow(lane, entered);
+    return entered.released.some((each) => isSame(each, { requestId, id }));
+  }
+
+  /** Into the gate where it has a ticket there; else its job into the lane. */
+  async function enqueue(lane: string, data: JobData, tickets: Tickets): Promise<void> {
+    const ticket = ticketIn(tickets, lane);
+    await (ticket === null ? lanes.enqueue(lane, data) : enter(lane, data, { ticket }));
+  }
+
+  async function hold({ lane, token }: Pass, ref: GateRef, leaseMs: number) {
+    const held = await gate.hold(lane, ref, { token, leaseMs, room: await roomIn(lane) });
+    await follow(lane, held);
+    return held.kind;
+  }
+
+  const extend = ({ lane, token }: Pass, ref: GateRef, leaseMs: number): Promise<boolean> =>
+    gate.extend(lane, ref, { token, leaseMs });
+
+  /** `againInMs`: when it is due again; null: it is over. Whether it is let out again at once. */
+  async function leave({ lane, token }: Pass, ref: GateRef, againInMs: number | null): Promise<boolean> {
+    const left = await gate.leave(lane, ref, { token, againInMs, room: await roomIn(lane) });
+    await follow(lane, left);
+    return left.released.some((each) => isSame(each, ref));
+  }
+
+  /** Of an ended directive. Never rejects: one that stays leaves with its next attempt, or at the sweeper's next look. */
+  async function remove(lane: string, ref: GateRef): Promise<void> {
+    try {
+      await follow(lane, await gate.remove(lane, ref, await roomIn(lane)));
+    } catch {
+      // It has ended all the same.
+    }
+  }
+
+  /** As `remove`, wherever this process knows of a gate. */
+  async function removeEnded(lane: string, ref: GateRef): Promise<void> {
+    if (news.isGated(lane)) await remove(lane, ref);
+  }
+
+  /** How many wait there for their job. */
+  async function waiting(lane: string): Promise<number> {
+    return news.isGated(lane) ? (await gate.counts(lane)).waiting : 0;
+  }
+
+  async function change(
+    lane: string,
+    ref: GateRef,
+    priority: number,
+  ): Promise<'changed' | 'out' | 'unknown'> {
+    const changed = await gate.change(lane, ref, { priority, room: await roomIn(lane) });
+    await follow(lane, changed);
+    return changed.kind;
+  }
+
+  return {
+    enter,
+    enqueue,
+    hold,
+    extend,
+    leave,
+    remove,
+    removeEnded,
+    waiting,
+    change,
+    look: gate.look,
+    counts: gate.counts,
+    note,
+    follow,
+    roomIn,
+    gate,
+  };
+}
+
+export function jobOf({ requestId, id, digest }: LetOut): JobData {
+  return { request_id: requestId, id, digest };
+}
+
+export function isSame(one: GateRef, other: GateRef): boolean {
+  return one.id === other.id && one.requestId === other.requestId;
+}

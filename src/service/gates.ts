@@ -1,0 +1,18 @@
+// Looks after the gates of lanes in a process, whatever its roles.
+// Must never decide who goes next.
+import type { Startable } from '../lifecycle.ts';
+import type { GateNews } from '../queue/gate-news.ts';
+import { createGatePump } from '../queue/gate-pump.ts';
+import { createGateTending } from '../queue/gate-tending.ts';
+import type { Store } from './store.ts';
+
+export interface GateSettings {
+  /** Of the process, whose stores share it. */
+  news: GateNews;
+  onError: (error: Error) => void;
+}
+
+export function gatesOn({ queue, records }: Store, { news, onError }: GateSettings): Startable {
+  const tend = createGateTending({ ...queue, ...records });
+  return createGatePump({ gate: queue.gated.gate, tend, news, onError });
+}

@@ -1,0 +1,87 @@
+// An attempt's pass through the gate of its lane: held before the claim, given back when the attempt is recorded.
+// Must never let a call begin on a pass that may have lapsed, nor keep one while nothing runs.
+import type { Ticket } from '../contract/flow.ts';
+import type { GateRef } from '../journal/gate.ts';
+import type { JobOutcome } from '../queue/consume.ts';
+import type { Pass } from '../queue/gated-lanes.ts';
+import type { JobData } from '../queue/job.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { type AttemptParts, type Claimed, DONE } from './claimed.ts';
+import { persistently } from './persistently.ts';
+
+/** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
+const FRESH_PER_LEASE = 1 / 3;
+
+/** A pass, and when it was last asked for: by the process' monotonic clock and by that of the machine, milliseconds. */
+export interface HeldPass extends Pass {
+  readonly heldAt: number;
+  readonly heldAtWall: number;
+}
+
+type GateParts = Pick<AttemptParts, 'gated' | 'limits' | 'running'>;
+
+/** Makes the attempt with a pass; without one the directive waits in the gate, which enqueues it again. */
+export async function throughGate(
+  parts: GateParts,
+  { job, lane, ticket }: { job: JobData; lane: string; ticket: Ticket },
+  attempt: (pass: HeldPass) => Promise<JobOutcome>,
+): Promise<JobOutcome> {
+  const { gated, limits, running } = parts;
+  const ref = { requestId: job.request_id, id: job.id };
+  const pass: Pass = { lane, token: newIdentifier() };
+  const { answer, ...asked } = await askedAt(parts, () => gated.hold(pass, ref, limits.leaseMs));
+  if (answer === 'held') return leaveAfter(parts, pass, ref, await attempt({ ...pass, ...asked }));
+  if (answer !== 'unknown') return DONE;
+  // Whoever accepted it died before it entered.
+  const isOut = await persistently(() => gated.enter(lane, job, { ticket }), running.givenUp);
+  return isOut ? { kind: 'later', at: Date.now() } : DONE;
+}
+
+async function askedAt<T>({ running }: Pick<GateParts, 'running'>, ask: () => Promise<T>) {
+  let [heldAt, heldAtWall] = [0, 0];
+  const answer = await persistently(() => {
+    [heldAt, heldAtWall] = [performance.now(), Date.now()];
+    return ask();
+  }, running.givenUp);
+  return { answer, heldAt, heldAtWall };
+}
+
+/** What is due again waits in the gate, not in the lane. Where the pass cannot be given back, it lapses. */
+async function leaveAfter(
+  { gated }: GateParts,
+  pass: Pass,
+  ref: GateRef,
+  outcome: JobOutcome,
+): Promise<JobOutcome> {
+  const againInMs = outcome.kind === 'later' ? outcome.at - Date.now() : null;
+  const said = outcome.errorType === undefined ? {} : { errorType: outcome.errorType };
+  try {
+    const isOut = await gated.leave(pass, ref, againInMs);
+    return isOut ? { kind: 'later', at: Date.now(), ...said } : { kind: 'done', ...said };
+  } catch {
+    return outcome;
+  }
+}
+
+/** Right before the call: whether the pass still holds, whatever this process slept through. */
+export async function mayBegin(
+  parts: GateParts,
+  { pass, claim }: Pick<Claimed, 'pass' | 'claim'>,
+): Promise<boolean> {
+  for (let held = pass; held !== null;) {
+    if (isFresh(held, parts.limits.leaseMs)) return true;
+    const known: HeldPass = held;
+    const { answer, ...asked } = await askedAt(parts, () =>
+      parts.gated.extend(known, claim, parts.limits.leaseMs),
+    );
+    if (!answer) return false;
+    held = { ...known, ...asked };
+  }
+  return true;
+}
+
+/** The one clock stands still while the machine sleeps, the other may be set. */
+function isFresh({ heldAt, heldAtWall }: HeldPass, leaseMs: number): boolean {
+  const mostMs = leaseMs * FRESH_PER_LEASE;
+  return performance.now() - heldAt <= mostMs && Math.abs(Date.now() - heldAtWall) <= mostMs;
+}

@@ -1,0 +1,91 @@
+/** Limits by key, turns and priorities through a whole service on a real Redis, by what a real MCP server counts itself.
+ *  It must never take the service's word for what ran at once. */
+import { afterEach, expect, test, vi } from 'vitest';
+import { createHttpClient } from '../../../src/client/http-client.ts';
+import { keySpace } from '../../../src/journal/keys.ts';
+import { connectRedis, closeRedis } from '../../../src/redis/connection.ts';
+import { startKeyedServer } from '../../support/keyed-server.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
+
+const redis = useRedis();
+const server = shared(startKeyedServer);
+const service = shared(() => startService({ redisUrl: redis.url, config: configOf() }));
+let count = 0;
+
+function configOf() {
+  return {
+    mcpServers: { keyed: { url: server.url, lane: { concurrency: 4 } } },
+    flow: {
+      rules: {
+        account: {
+          match: { tool: 'keyed.work', tag: 'ruled' },
+          concurrency: { by: 'arguments.key', limit: 1 },
+        },
+      },
+    },
+    worker: { drain_ms: 0 },
+  };
+}
+
+interface Work {
+  readonly ms?: number;
+  readonly fields?: Record<string, unknown>;
+}
+
+const clientOf = ({ url }: RunningService) => createHttpClient({ baseUrl: url });
+
+/** One directive; its label. */
+function work(key: string, { ms = 20, fields = {} }: Work = {}) {
+  const id = `w${(count += 1)}`;
+  return {
+    type: 'tool_exec' as const,
+    tool_name: 'keyed.work',
+    request_id: 'gate',
+    id,
+    arguments: { key, label: id, ms },
+    ...fields,
+  };
+}
+
+type Call = ReturnType<typeof work>;
+
+async function ended(calls: readonly Call[]): Promise<void> {
+  const client = clientOf(service);
+  const view = await client.request('gate');
+  const statuses = new Map(view?.directives.map(({ id, status }) => [id, status]));
+  expect(calls.map(({ id }) => [id, statuses.get(id)])).toEqual(calls.map(({ id }) => [id, 'succeeded']));
+}
+
+const untilEnded = (calls: readonly Call[]): Promise<void> =>
+  vi.waitFor(() => ended(calls), { timeout: 30_000, interval: 50 });
+
+/** What is left of the gate but lists of starts, which end by themselves. */
+async function left(): Promise<string[]> {
+  const connection = connectRedis(redis.url, 'commands');
+  const name = keySpace(service.prefix).gate('tool.keyed');
+  const found = await connection.keys(`${name.replaceAll(/[{}]/g, '?')}*`);
+  await closeRedis(connection);
+  return found.map((key) => key.slice(name.length)).filter((key) => !key.startsWith('starts:'));
+}
+
+afterEach(async () => {
+  await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 10_000, interval: 50 });
+});
+
+test('of a key as many run at once as its limit allows, in the order in which they came', async () => {
+  const calls = Array.from({ length: 12 }, (_, n) =>
+    work(n % 2 === 0 ? 'one' : 'two', {
+      fields: { concurrency: { key: `k${n % 2}`, limit: n % 2 === 0 ? 1 : 2 } },
+    }),
+  );
+  await clientOf(service).submit(calls);
+  await untilEnded(calls);
+  const ofKey = (key: string) => server.calls.filter((call) => call.key === key);
+  expect(ofKey('one').map(({ label }) => label)).toEqual(
+    calls.filter(({ arguments: { key } }) => key === 'one').map(({ id }) => id),
+  );
+  expect(Math.max(...ofKey('one').map(({ underWay }) => underWay))).toBe(1);
+  expect(Math.max(...ofKey('two').map(({ underWay }) => underWay))).toBeLessThanOrEqual(2);
+  expect(server.calls).toHaveLength(12);
+});

@@ -1,0 +1,69 @@
+/** An MCP server over HTTP in the process of the test, whose tool counts by itself how many calls of a key are under way.
+ *  It must never ask the service what it has counted. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+
+const inputSchema = z.object({ key: z.string(), label: z.string(), ms: z.int().min(0).default(0) });
+
+export interface KeyedCall {
+  readonly key: string;
+  readonly label: string;
+  /** Of its key when it began, itself among them. */
+  readonly underWay: number;
+  readonly beganAt: number;
+}
+
+export async function startKeyedServer() {
+  const calls: KeyedCall[] = [];
+  const underWay = new Map<string, number>();
+
+  function tools(): McpServer {
+    const server = new McpServer({ name: 'keyed', version: '1.0.0' });
+    const annotations = { idempotentHint: true };
+    server.registerTool('work', { inputSchema, annotations }, async ({ key, label, ms }) => {
+      const count = (underWay.get(key) ?? 0) + 1;
+      underWay.set(key, count);
+      calls.push({ key, label, underWay: count, beganAt: Date.now() });
+      await delay(ms);
+      underWay.set(key, (underWay.get(key) ?? 0) - 1);
+      return { content: [{ type: 'text', text: label }] };
+    });
+    return server;
+  }
+
+  const handler = createMcpHandler(tools);
+  const server = createServer((incoming, outgoing) => {
+    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
+    const request = new Request(`http://127.0.0.1${incoming.url}`, {
+      method: incoming.method ?? 'GET',
+      headers: incoming.headers as Record<string, string>,
+      ...body,
+    } as RequestInit);
+    void handler.fetch(request).then((response) => {
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      if (response.body === null) outgoing.end();
+      else
+        Readable.fromWeb(response.body as ReadableStream)
+          .on('error', () => {})
+          .pipe(outgoing);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    /** In the order in which they began. */
+    calls,
+    async [Symbol.asyncDispose](): Promise<void> {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
