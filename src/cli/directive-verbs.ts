@@ -199,6 +199,7 @@ function callCommand(program: Command): Command {
     )
     .option('--server <name>', 'the MCP server, when the tool name has none')
     .option('--request <id>', 'the request it belongs to; default: a new one')
-    .option('--id <id>', 'its id; default: a new one');
+    .option('--id <id>', 'its id; default: a new one')
+    .option('--encrypt', 'encrypt the arguments with the first key of ADJUTANT_ENCRYPTION_KEYS');
   return addOnceOptions(addFlowOptions(addLaterOptions(command)));
 }

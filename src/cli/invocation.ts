@@ -1,12 +1,16 @@
 /** What a verb that calls the service gets.
  *  It must never hold a setting of a single verb. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { PayloadCodec } from '../contract/encrypted.ts';
 import type { ExitCode } from './failure.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Invocation {
+  /** Reads what is encrypted with a key of the environment. */
   readonly client: DirectiveClient;
+  /** The keys of the environment; null: there are none. */
+  readonly codec: PayloadCodec | null;
   readonly terminal: Terminal;
   /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;

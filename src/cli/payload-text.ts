@@ -1,5 +1,6 @@
 /** The payload of a result as text: the tool's text, or JSON.
  *  It must never lose a part of it. */
+import { encryptedKeyId, encryptedNote } from '../contract/encrypted.ts';
 import { plainJson, printable } from './terminal.ts';
 
 interface ContentItem {
@@ -10,6 +11,8 @@ interface ContentItem {
 /** Text stays text, cleaned for a terminal by default; everything else becomes indented JSON. */
 export function payloadText(payload: unknown, clean: (text: string) => string = printable): string {
   if (typeof payload === 'string') return clean(payload);
+  const keyId = clean === unchanged ? null : encryptedKeyId(payload);
+  if (keyId !== null) return clean(encryptedNote(keyId));
   const items = contentOf(payload);
   if (items !== null && items.every(isText)) return clean(items.map(({ text }) => text).join('\n'));
   return plainJson(payload, 2);

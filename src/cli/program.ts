@@ -2,6 +2,10 @@
  *  It must never do the work of a verb. */
 import { Argument, Command, CommanderError, Help } from 'commander';
 import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
+import type { PayloadCodec } from '../contract/encrypted.ts';
+import { aesCodec } from '../encryption/aes-codec.ts';
+import { decryptingClient } from '../encryption/encrypted-client.ts';
+import { readKeyText } from '../encryption/key-text.ts';
 import { ADJUTANT } from './command-name.ts';
 import { control, type ControlOptions } from './commands/control.ts';
 import { initDirective } from './commands/directive-folder.ts';
@@ -207,17 +211,28 @@ function clientOf(
 ): WithClient {
   return async (verb) => {
     const { url, json } = await globalOptions(program, environment);
-    const client = createHttpClient({
+    const codec = codecOf(environment);
+    const plain = createHttpClient({
       baseUrl: url,
       ...keyOf(environment),
       ...(json ? {} : { onReach: createReachLines(terminal) }),
     });
+    const client = codec === null ? plain : decryptingClient(plain, codec);
     try {
-      finish(await verb({ client, json, terminal, keyboard, interrupt }));
+      finish(await verb({ client, codec, json, terminal, keyboard, interrupt }));
     } finally {
       await client.close();
     }
   };
+}
+
+/** null: nothing is decrypted. Throws a usage error that does not show the keys. */
+function codecOf({ ADJUTANT_ENCRYPTION_KEYS: text = '' }: Environment): PayloadCodec | null {
+  if (text === '') return null;
+  const read = readKeyText(text);
+  if (!read.ok)
+    throw usage(`ADJUTANT_ENCRYPTION_KEYS ${read.message}.`, 'Correct the variable, or unset it.');
+  return aesCodec(read.keys);
 }
 
 /** The key that verbs send. Throws a usage error that does not show it. */

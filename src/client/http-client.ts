@@ -10,6 +10,7 @@ import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterGroups, DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
+import type { PayloadCodec } from '../contract/encrypted.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
 import { onceOf, type OnceFields } from '../contract/once.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
@@ -22,6 +23,7 @@ import type { Submission } from '../contract/submission.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import type { RecordedAnswer } from '../contract/tool-question.ts';
 import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
+import { encryptingClient } from '../encryption/encrypted-client.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
 import { createHttpSchedules } from './http-schedules.ts';
@@ -33,6 +35,8 @@ export * from '../contract/client-names.ts';
 export { createAccessClient } from './access-client.ts';
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
+export { createAesCodec } from '../encryption/aes-codec.ts';
+export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
 export interface HttpClientOptions {
   /** For example `http://127.0.0.1:7420`. */
@@ -50,6 +54,8 @@ export interface HttpClientOptions {
   readonly idleTimeoutMs?: number;
   /** Called with the error of each failed attempt to reach the service again, and with null after a success. Default: none. */
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
+  /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
+  readonly codec?: PayloadCodec;
 }
 
 /** How long one exchange waits for the end of a directive: less than the idle limit of common proxies. */
@@ -57,6 +63,11 @@ const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
 export function createHttpClient(options: HttpClientOptions): DirectiveClient {
+  const client = plainClient(options);
+  return options.codec === undefined ? client : encryptingClient(client, options.codec);
+}
+
+function plainClient(options: HttpClientOptions): DirectiveClient {
   const { random = Math.random, idleTimeoutMs = 45_000, onReach } = options;
   const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   const closed = new AbortController();

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type * as z from 'zod';
 import { environmentSchema } from './environment.ts';
+import { type EncryptionConfig, encryptionOf } from './encryption.ts';
 import { ConfigError } from './error.ts';
 import { type FilePlace, readConfigFile } from './file.ts';
 import { fileSchema, wholeSchema } from './file-schema.ts';
@@ -19,7 +20,7 @@ import { schemaErrors } from './known-keys.ts';
 
 type PlainSections = Omit<
   z.infer<typeof fileSchema>,
-  'mcpServers' | 'providers' | 'models' | 'telemetry' | '$schema'
+  'mcpServers' | 'providers' | 'models' | 'telemetry' | 'encryption' | '$schema'
 >;
 
 export interface Config extends PlainSections, ModelConfig {
@@ -47,6 +48,8 @@ export interface Config extends PlainSections, ModelConfig {
   telemetry: TelemetryConfig;
   /** Seal the logins at MCP servers; the first seals, each opens. Empty: no login can be stored. */
   tokenKeys: readonly Buffer[];
+  /** The keys of workers for what clients encrypt; null: none. */
+  encryption: EncryptionConfig | null;
 }
 
 type LogFormat = z.output<typeof environmentSchema>['ADJUTANT_LOG_FORMAT'];
@@ -95,7 +98,7 @@ const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME
 /** The pure part of `loadConfig`. */
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const { sections, mcpServers, variables } = parseAll(raw, environment, source);
-  const { mcpServers: _, providers, models, telemetry, $schema: __, ...rest } = sections;
+  const { mcpServers: _, providers, models, telemetry, encryption, $schema: __, ...rest } = sections;
   return {
     ...rest,
     ...parseModelsOrThrow({ providers, models }, environment, source),
@@ -116,6 +119,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     ),
     telemetry: telemetryOf(telemetry, variables),
     tokenKeys: variables.ADJUTANT_TOKEN_KEY,
+    encryption: encryptionOf(encryption, environment),
   };
 }
 

@@ -5,6 +5,7 @@ import { accessSections } from './access.ts';
 import { budgetFaults, budgetSections } from './budgets.ts';
 import { flowFaults, flowSections } from './flow.ts';
 import { archiveSections, lateArchive } from './archive.ts';
+import { encryptionSections } from './encryption.ts';
 import { modelSections } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
@@ -27,6 +28,7 @@ export const fileSchema = z.strictObject({
   ...serviceSections,
   ...accessSections,
   ...archiveSections,
+  ...encryptionSections,
   ...searchSections,
   ...tenantSections,
   ...budgetSections,

@@ -9,6 +9,7 @@ export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody
 export type { TextEvent } from './delta-fold.ts';
 export type { DirectiveClient, RunClient, SubmitOptions } from './directive-client.ts';
 export type { Directive, DirectiveType, SubmittedDirective } from './directive.ts';
+export { type EncodedPayload, type PayloadCodec, type PayloadPlace, PayloadUnreadable } from './encrypted.ts';
 export type { ErrorEnvelope } from './error-envelope.ts';
 export type { Prioritized } from './flow.ts';
 export type { LaneListing, ListedLane } from './lane-listing.ts';

@@ -11,6 +11,7 @@ import {
   ownFields,
   submittedCustomFieldsSchema,
 } from './custom-directive.ts';
+import { encryptedFields } from './encrypted.ts';
 import { boundedErrors, fieldErrors } from './field-error.ts';
 import { fieldPath } from './field-path.ts';
 import {
@@ -162,9 +163,22 @@ function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes)
   if (own) return parseCustom(item, own, prefix);
   if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, customTypes));
   const parsed = submittedSchemas[type].safeParse(item);
-  return parsed.success
-    ? { ok: true, directive: parsed.data }
-    : { ok: false, errors: fieldErrors(parsed.error, prefix) };
+  if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error, prefix) };
+  const errors = misplacedErrors(parsed.data).map(({ path, message }) => {
+    return { path: fieldPath([path], prefix), message };
+  });
+  return errors.length === 0 ? { ok: true, directive: parsed.data } : { ok: false, errors };
+}
+
+/** What is encrypted can be read under its own identity only, so that nobody else chooses that, nor gives it another one. */
+function misplacedErrors(directive: ParsedDirective): FieldError[] {
+  if (encryptedFields(directive).length === 0) return [];
+  const unnamed = (['request_id', 'id'] as const).filter((field) => directive[field] === undefined);
+  const message = 'is required of a directive with an encrypted field: it is encrypted for one place';
+  const errors = unnamed.map((path) => ({ path: path as string, message }));
+  if (!('debounce' in directive) || directive.debounce === undefined) return errors;
+  const own = 'cannot go with an encrypted field: it would take the place of another directive';
+  return [...errors, { path: 'debounce', message: own }];
 }
 
 /** Passed on like the known types; only the workers of its lane know what it means. */

@@ -44,6 +44,8 @@ export const ERROR_TYPES = [
   'approval_expired',
   'budget_exceeded',
   'budget_spent',
+  'decryption_failed',
+  'decryption_key_missing',
   'duplicate_calls',
   'incomplete_response',
   'invalid_options',

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
 import { encodingFormatSchema } from './embedding.ts';
+import { orEncrypted, orEncryptedObject } from './encrypted.ts';
 import { flowFields } from './flow.ts';
 import {
   jsonObjectSchema,
@@ -37,8 +38,8 @@ export function knownRepeatPolicy(effect: unknown): RepeatPolicy {
 const toolExecFields = {
   type: z.literal('tool_exec'),
   tool_name: toolNameSchema,
-  arguments: jsonObjectSchema.default({}),
-  context: jsonObjectSchema.default({}),
+  arguments: orEncryptedObject(jsonObjectSchema).default({}),
+  context: orEncryptedObject(jsonObjectSchema).default({}),
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
   ...laterFields,
@@ -70,8 +71,8 @@ const modelFields = {
 
 const llmFields = {
   ...modelFields,
-  context: contextSchema,
-  system_prompt: z.string().optional(),
+  context: orEncrypted(contextSchema),
+  system_prompt: orEncrypted(z.string()).optional(),
   tools: z.array(z.union([toolNameSchema, offeredToolSchema])).default([]),
   tool_choice: z
     .union([z.enum(['auto', 'none', 'required']), z.strictObject({ required: toolNameSchema })])
@@ -95,7 +96,7 @@ const llmFields = {
 const embedFields = {
   type: z.literal('llm_embed'),
   ...modelFields,
-  texts: z.union([z.string(), z.array(z.string()).min(1)]),
+  texts: orEncrypted(z.union([z.string(), z.array(z.string()).min(1)])),
   dimensions: z.int().min(1).optional(),
   /** Absent = `float`. */
   encoding_format: encodingFormatSchema.optional(),

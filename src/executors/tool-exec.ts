@@ -1,5 +1,6 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
+import { encryptedHead } from '../contract/encrypted.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
@@ -75,7 +76,7 @@ export function toolExec(
     started: (directive) => ({
       call_id: directive.id,
       tool_name: directive.tool_name,
-      arguments: redact(jsonSafe(directive.arguments)),
+      arguments: redact(jsonSafe(encryptedHead(directive.arguments))),
       metadata: {},
     }),
     async execute(directive, context) {

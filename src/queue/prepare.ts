@@ -1,6 +1,7 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
 import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
+import { ENCRYPTED, encryptedFields } from '../contract/encrypted.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
 import type { Spender } from '../contract/budget.ts';
 import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
@@ -104,7 +105,7 @@ export function createPreparer(
     route: Route | Result,
     spender: Spender | undefined,
   ): Omit<Prepared, 'span'> {
-    const digest = contentDigest(directive);
+    const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
     const tickets = lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
     const noticed = isNoticed(endNotices, directive);
@@ -171,6 +172,17 @@ export function reportSent(
   for (const { span } of prepared)
     if (span !== null)
       spans.report({ ...span, startedAt, endedAt, ...(error === undefined ? {} : { error }) });
+}
+
+/** What is encrypted differs each time: its keyed digest stands for it, so that a repeat is known. */
+function withoutNonces(directive: Directive): Directive {
+  const fields = encryptedFields(directive);
+  if (fields.length === 0) return directive;
+  const digests = fields.map(({ field, encoded: { codec, key_id, digest } }) => [
+    field,
+    { [ENCRYPTED]: { codec, key_id, digest } },
+  ]);
+  return { ...directive, ...(Object.fromEntries(digests) as object) };
 }
 
 /** A user's own kind may mean something else by the name. */

@@ -2,6 +2,8 @@
 // Must never keep the process alive after `close`.
 import { DEFAULT_TENANT, TENANT_FORM, tenantSchema } from '../contract/tenant.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { PayloadCodec } from '../contract/encrypted.ts';
+import { encryptingClient } from '../encryption/encrypted-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../engine/core/directive-exec.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
@@ -23,6 +25,8 @@ import { createStore, type Store, type StoreOptions } from './store.ts';
 
 export { privateRedisUrl } from '../redis/private-redis.ts';
 export * from '../contract/client-names.ts';
+export { createAesCodec } from '../encryption/aes-codec.ts';
+export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
 export interface DirectClientOptions {
   /** Forms as in `connectRedis`: standalone, TLS, `redis+sentinel://`, `redis+cluster://`. */
@@ -47,6 +51,8 @@ export interface DirectClientOptions {
   directives?: readonly CustomDirectiveType[];
   /** Reports what it sends to a collector. Default: it does not; the workers' spans begin the trace, or continue the caller's. */
   tracing?: DirectTracing;
+  /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
+  codec?: PayloadCodec;
 }
 
 export interface DirectTracing {
@@ -76,11 +82,12 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
   await telemetry.start();
   const store = createStore(connection, storeOptions(options, telemetry.spans));
   const { clientOf } = createClient(store, listening, clientOptions(options, store));
-  const client = clientOf(tenant);
+  const plain = clientOf(tenant);
+  const client = options.codec === undefined ? plain : encryptingClient(plain, options.codec);
   return {
     ...client,
     async close() {
-      await client.close();
+      await plain.close();
       await telemetry.stop();
       await store.close();
       await Promise.all([closeRedis(connection), closeRedis(listening)]);

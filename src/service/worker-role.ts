@@ -1,6 +1,8 @@
 // The worker of a store: its attempts, its heartbeat, its breaker, and how it hears of cancellations.
 // Must never make an attempt itself.
 import type { Config } from '../config/config.ts';
+import { requireEncryptionKeys } from '../config/encryption.ts';
+import { aesCodec } from '../encryption/aes-codec.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { Startable } from '../lifecycle.ts';
@@ -9,6 +11,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { createCancelListener } from '../worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../worker/circuit-breaker.ts';
 import type { AttemptLimits } from '../worker/claimed.ts';
+import { NO_KEYS, type WorkerKeys } from '../worker/encrypted-attempt.ts';
 import type { Heartbeat } from '../worker/heartbeat.ts';
 import { countingAttempts, createLaneRates } from '../worker/lane-rates.ts';
 import { createReachLog } from '../worker/reach-log.ts';
@@ -67,7 +70,7 @@ export function createWorkerRole(
       callNotice: queue.callNotice,
       running,
       breaker,
-      limits: attemptLimits(settings),
+      ...attemptSettings(settings),
       logger: settings.logger,
       reports: countingAttempts(store.reports, rates),
     },
@@ -98,6 +101,17 @@ function workerSettings(settings: WorkerSettings) {
     stalledCheckMs: STALLED_CHECK_MS,
     onError: settings.onError,
   };
+}
+
+/** Throws `ConfigError` when they are asked for and missing. */
+function workerKeys({ encryption }: Config): WorkerKeys {
+  requireEncryptionKeys({ encryption });
+  if (encryption === null) return NO_KEYS;
+  return { codec: encryption.keys && aesCodec(encryption.keys), setting: NO_KEYS.setting };
+}
+
+function attemptSettings(settings: WorkerSettings) {
+  return { limits: attemptLimits(settings), encryption: workerKeys(settings.config) };
 }
 
 function attemptLimits({ config: { limits, worker } }: WorkerSettings): AttemptLimits {

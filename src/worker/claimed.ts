@@ -20,6 +20,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
 import { reportEnded } from './attempt-measures.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { WorkerKeys } from './encrypted-attempt.ts';
 import type { HeldPass } from './gate-pass.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
@@ -53,6 +54,7 @@ export interface AttemptParts extends DurableWriting {
   gated: Pick<GatedLanes, 'enter' | 'enqueue' | 'hold' | 'extend' | 'leave'>;
   breaker: CircuitBreaker;
   limits: AttemptLimits;
+  encryption: WorkerKeys;
   logger: Logger;
   spans: Spans;
   reports: Reports;

@@ -2,13 +2,18 @@
 // Must never outlive its claim, nor decide what an execution means.
 import { tenantOf, withOwnId } from '../contract/tenant.ts';
 import { hash } from 'node:crypto';
+import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
+import type { Seal } from '../encryption/encrypted-result.ts';
 import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from './durably.ts';
+import { isEncrypted, openDirective, sealExecution, sealSaid } from './encrypted-attempt.ts';
+import { persistently } from './persistently.ts';
+import type { Said } from './pending-reports.ts';
 import { modelsOf } from './model-candidate.ts';
 import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
@@ -45,30 +50,51 @@ function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Exec
 /** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
 export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
   const { envelope, definition, claim: ref } = claimed;
+  const directive = withOwnId(envelope.directive);
   const handle = parts.running.begin(ref);
   const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
   const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
-  const reporter = reporterFor(parts, claimed, handle);
   try {
+    const opened = isEncrypted(directive) ? await opener(parts, ref, directive) : null;
+    if (opened?.kind === 'unreadable') return unread(opened.execution, handle);
+    const reporter = reporterFor(parts, claimed, handle, opened?.seal ?? null);
     const tasks = taskKeeping(parts, claimed, handle);
-    const answered = await answeredRound(parts, claimed);
-    const context = {
-      ...contextFor(claimed, handle, reporter),
-      tasks,
-      ...(answered === undefined ? {} : { answered }),
-      ask: heldQuestions(parts, claimed),
-    };
-    const execution = await runExecutor(definition, withOwnId(envelope.directive), context);
+    const said = { ...contextFor(claimed, handle, reporter), tasks };
+    const execution =
+      opened === null
+        ? await runExecutor(definition, directive, { ...said, ...(await dialog(parts, claimed)) })
+        : await sealExecution(opened.seal, await runExecutor(definition, opened.directive, said));
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
     await reporter.close();
-    const said = withUnreported(execution, reporter);
-    return { execution: said, stop, seen: reporter.hasSpoken(), unreachedForMs };
+    const whole = withUnreported(execution, reporter);
+    return { execution: whole, stop, seen: reporter.hasSpoken(), unreachedForMs };
   } finally {
     endDeadline();
     unwatch();
     handle.end();
   }
+}
+
+/** What the tool asked and may ask. */
+async function dialog(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<Pick<ExecutionContext, 'answered' | 'ask'>> {
+  const answered = await answeredRound(parts, claimed);
+  return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
+}
+
+async function opener(parts: AttemptParts, { requestId }: ClaimRef, directive: Directive) {
+  const { records, running, encryption } = parts;
+  return openDirective(encryption, directive, async (id) =>
+    persistently(() => records.journal.envelope(requestId, id), running.givenUp),
+  );
+}
+
+/** Nothing was called. */
+function unread(execution: Execution, handle: AttemptHandle): Executed {
+  return { execution, stop: handle.stopReason(), seen: false, unreachedForMs: null };
 }
 
 /** Timers of the same time share a list, and one of its own costs as much as the rest of an attempt's timers. */
@@ -135,12 +161,14 @@ function reporterFor(
   { records, running, logger }: AttemptParts,
   { claim: ref, origin, envelope }: Claimed,
   handle: AttemptHandle,
+  seal: Seal | null,
 ): Reporter {
   return createReporter({
     log: records.journal.log,
     claim: ref,
     origin,
     correlation: directiveMetadata(envelope.directive),
+    ...(seal === null ? {} : { protect: async (said: Said) => sealSaid(seal, said) }),
     signal: handle.signal,
     givenUp: running.givenUp,
     onLost: () => handle.stop('lost'),

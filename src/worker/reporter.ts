@@ -29,6 +29,8 @@ export interface ReporterOptions {
   origin: SignalOrigin;
   /** Added to the metadata of everything that has some, so that readers find the run it belongs to. Default: {}. */
   correlation?: SignalMetadata;
+  /** Makes of what is said what may be written. Default: it is written as it is. */
+  protect?: (said: Said) => Promise<Said>;
   /** Of the attempt: when it aborts, nobody needs to wait for room any more. */
   signal: AbortSignal;
   /** Redis is not waited for any longer. */
@@ -45,7 +47,7 @@ const UNSAID: Amount = { signals: 1, characters: 0 };
 const MUCH_PENDING = 262_144;
 
 export function createReporter(options: ReporterOptions): Reporter {
-  const { log, claim, origin, signal, givenUp, correlation = {} } = options;
+  const { log, claim, signal, givenUp } = options;
   const pending = createPendingReports();
   const budget = createReportBudget();
   /** Of a pause of the writing one. */
@@ -80,7 +82,8 @@ export function createReporter(options: ReporterOptions): Reporter {
   async function append(batch: readonly Said[]): Promise<boolean> {
     const amount = amountOf(batch);
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
-    const drafts = batch.map((said) => draftOf(said, origin, correlation));
+    // Without a step in between where nothing is to be protected.
+    const drafts = options.protect ? await protectedDrafts(batch, options) : draftsOf(batch, options);
     const verdict = await persistently(() => log.append(claim, drafts), givenUp);
     if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
@@ -136,6 +139,18 @@ export function createReporter(options: ReporterOptions): Reporter {
     hasSpoken: () => spoken,
     unreported: budget.unreported,
   };
+}
+
+async function protectedDrafts(batch: readonly Said[], options: ReporterOptions): Promise<SignalDraft[]> {
+  const { protect } = options;
+  return draftsOf(protect === undefined ? batch : await Promise.all(batch.map(protect)), options);
+}
+
+function draftsOf(
+  batch: readonly Said[],
+  { origin, correlation = {} }: Pick<ReporterOptions, 'origin' | 'correlation'>,
+): SignalDraft[] {
+  return batch.map((said) => draftOf(said, origin, correlation));
 }
 
 function draftOf({ type, data }: Said, origin: SignalOrigin, correlation: SignalMetadata): SignalDraft {

@@ -22,6 +22,7 @@ import { attemptDirective } from '../../src/worker/attempt.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
+import { NO_KEYS } from '../../src/worker/encrypted-attempt.ts';
 import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
@@ -104,6 +105,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       gated: queue.gated,
       spans,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: outageMs, onChange: () => {} }),
+      encryption: NO_KEYS,
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },
         leaseMs,

@@ -6,8 +6,10 @@ import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
+import type { PayloadCodec } from '../../contract/encrypted.ts';
+import { encryptingClient } from '../../encryption/encrypted-client.ts';
 import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
@@ -29,6 +31,7 @@ export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions {
   readonly server?: string;
   readonly id?: string;
   readonly request?: string;
+  readonly encrypt?: boolean;
 }
 
 export async function call(
@@ -44,7 +47,8 @@ export async function call(
     options,
   );
   using cancellation = cancelOnInterrupt(invocation);
-  const submission = await client.submit(directive, { signal: cancellation.giveUp });
+  const sender = options.encrypt === true ? encryptingClient(client, codecOf(invocation)) : client;
+  const submission = await sender.submit(directive, { signal: cancellation.giveUp });
   const [{ id, once } = { id: '', once: undefined }] = submission.directives;
   if (options.debounce !== undefined)
     return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`);
@@ -85,6 +89,14 @@ async function answerTo(
 }
 
 const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
+
+function codecOf({ codec }: Invocation): PayloadCodec {
+  if (codec !== null) return codec;
+  throw usage(
+    '--encrypt needs a key.',
+    'Set ADJUTANT_ENCRYPTION_KEYS to <id>=<key>, with a key as `openssl rand -base64 32` prints it.',
+  );
+}
 
 /** Nobody waits for an answer that comes tomorrow. */
 function printLater({ terminal, json }: Invocation, submission: Submission, begins: string): ExitCode {

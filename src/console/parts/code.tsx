@@ -1,6 +1,7 @@
 /** A block of text as it is: JSON, a command, a payload. It can be copied, and long ones are folded.
  *  It must never draw more than its first bytes unasked. */
 import { useState } from 'react';
+import { encryptedKeyId, encryptedNote } from '../../contract/encrypted.ts';
 import { bytesText } from '../data/shown.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -63,11 +64,12 @@ function download(text: string, fileName: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A value as JSON with indentation. */
+/** A value as JSON with indentation; of one that is encrypted, with which key. */
 export function Json({ value, label }: { value: unknown; label: string }) {
+  const keyId = encryptedKeyId(value);
   return (
     <Code label={label} fileName="value.json">
-      {JSON.stringify(value, null, 2) ?? 'undefined'}
+      {keyId === null ? (JSON.stringify(value, null, 2) ?? 'undefined') : encryptedNote(keyId)}
     </Code>
   );
 }

@@ -33,10 +33,15 @@ test('without read: the command line says what was accepted, with an exit code o
   const client = createHttpClient({ baseUrl: service.url, apiKey: key });
   const terminal = createTerminal(textStream(false), textStream(false));
   const interrupt = new AbortController().signal;
-  const called = call({ client, terminal, keyboard: null, json: false, interrupt }, 'a.b', undefined, {
-    request: 'unread',
-    id: 'one',
-  });
+  const called = call(
+    { client, codec: null, terminal, keyboard: null, json: false, interrupt },
+    'a.b',
+    undefined,
+    {
+      request: 'unread',
+      id: 'one',
+    },
+  );
   await expect(called).rejects.toMatchObject({
     message: expect.stringContaining('Accepted as one in request unread') as string,
     exitCode: 4,

@@ -18,6 +18,7 @@ describe('an empty configuration', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       tokenKeys: [],
+      encryption: null,
       access: {},
       tenants: new Map(),
       search: { enabled: true },

@@ -55,6 +55,14 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
     'A budget of the day has no room for the call of the model.',
     'Redrive it after `resets_at`, or raise the limit of the rule in `budgets`.',
   ],
+  decryption_key_missing: [
+    'It is encrypted with a key that its worker does not have; nothing was called.',
+    'Add the key to the variable of `encryption.keys_env` on every worker, then redrive it.',
+  ],
+  decryption_failed: [
+    'What is encrypted was changed, or made for another directive; nothing was called.',
+    'Submit it again with the client that encrypts it.',
+  ],
   budget_exceeded: [
     'The run met a limit of calls, tokens or cost.',
     'Raise the limit, or use `"budget": "ask"`.',

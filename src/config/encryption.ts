@@ -1,0 +1,63 @@
+// With which keys workers read what clients encrypt.
+// Must never hold a key in the file, nor show one.
+import * as z from 'zod';
+import type { KeyRing } from '../encryption/key-ring.ts';
+import { readKeyText } from '../encryption/key-text.ts';
+import { ownMember } from '../contract/own-member.ts';
+import { ConfigError } from './error.ts';
+import type { Environment } from './environment-values.ts';
+import { notes } from './notes.ts';
+
+const encryptionSchema = z.strictObject({
+  keys_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of a variable of the environment')
+    .default('ADJUTANT_ENCRYPTION_KEYS')
+    .register(notes, {
+      description:
+        'The variable with the keys, as in `k2=<key>,k1=<key>`; a key is 32 random bytes in base64 or hex. Only workers need it.',
+    }),
+});
+
+export const encryptionSections = {
+  encryption: encryptionSchema.optional().register(notes, {
+    description: 'Workers read what clients encrypt. See [encryption](encryption.md).',
+    fallback: 'what is encrypted ends with `decryption_key_missing`',
+  }),
+};
+
+export interface EncryptionConfig {
+  /** The variable. */
+  readonly variable: string;
+  /** null: it is not set, as for an API alone. */
+  readonly keys: KeyRing | null;
+}
+
+const FIX = 'Correct the variable, or remove `encryption` from the configuration.';
+
+/** Throws `ConfigError`. */
+export function encryptionOf(
+  section: z.output<typeof encryptionSchema> | undefined,
+  environment: Environment,
+): EncryptionConfig | null {
+  if (section === undefined) return null;
+  const variable = section.keys_env;
+  const text = ownMember(environment, variable)?.trim() ?? '';
+  if (text === '') return { variable, keys: null };
+  const read = readKeyText(text);
+  if (!read.ok)
+    throw new ConfigError('environment', [{ path: variable, message: read.message }], { fix: FIX });
+  return { variable, keys: read.keys };
+}
+
+/** Throws `ConfigError` when a worker has no keys that its configuration asks for. */
+export function requireEncryptionKeys({
+  encryption,
+}: {
+  readonly encryption: EncryptionConfig | null;
+}): void {
+  if (encryption === null || encryption.keys !== null) return;
+  const message = 'is not set, and encryption.keys_env names it';
+  const fix = 'Set the variable, or remove `encryption` from the configuration.';
+  throw new ConfigError('environment', [{ path: encryption.variable, message }], { fix });
+}

@@ -1,0 +1,127 @@
+// What stands in place of a value that only its sender and its worker can read, and the codec that makes it.
+// Must never hold the value in clear, nor take another form for it.
+import * as z from 'zod';
+import { isObject } from './json-object.ts';
+
+/** The only member of an object that stands for an encrypted value. */
+export const ENCRYPTED = '$encrypted';
+
+/** Where a value belongs: what was encrypted for one place can be read at no other. */
+export interface PayloadPlace {
+  readonly request: string;
+  readonly id: string;
+  /** As in `arguments`, `context` or `result`. */
+  readonly field: string;
+}
+
+const encodedSchema = z.strictObject({
+  /** How it was encoded, as in `A256GCM`. */
+  codec: z.string().regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -'),
+  key_id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ -'),
+  data: z
+    .string()
+    .min(1)
+    .regex(/^[A-Za-z0-9_-]*$/, 'base64url'),
+  /** A keyed hash of the value and its place, by which a repeat is known for one. */
+  digest: z.string().regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes'),
+});
+
+export const encryptedSchema = z.strictObject({ [ENCRYPTED]: encodedSchema });
+
+/** `digest` is there in what is submitted, and `data` in all that can be read. */
+export interface EncodedPayload {
+  readonly codec: string;
+  readonly key_id: string;
+  readonly data: string;
+  readonly digest?: string | undefined;
+}
+
+/** How payloads are made unreadable to all but those who have the key. */
+export interface PayloadCodec {
+  /** `keyId`: as an earlier value of the same directive; default: the codec chooses. Each call draws a new nonce. */
+  encode(bytes: Uint8Array, place: PayloadPlace, keyId?: string): Promise<EncodedPayload>;
+  /** Throws `PayloadUnreadable`. */
+  decode(payload: EncodedPayload, place: PayloadPlace): Promise<Uint8Array>;
+  /** 22 to 64 characters of base64url: the same for the same bytes, place and key, and secret without the key. */
+  digest(bytes: Uint8Array, place: PayloadPlace, keyId: string): Promise<string>;
+}
+
+/** `key_missing`: there is no key of this id here. `damaged`: it was changed, or encrypted for another place. */
+export type UnreadableReason = 'key_missing' | 'damaged';
+
+export class PayloadUnreadable extends Error {
+  readonly reason: UnreadableReason;
+  readonly keyId: string;
+  constructor(reason: UnreadableReason, keyId: string, place: PayloadPlace) {
+    const where = `${place.field} of ${place.request}/${place.id}`;
+    super(
+      reason === 'key_missing'
+        ? `${where} is encrypted with the key "${keyId}", which is not here`
+        : `${where} cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another directive`,
+    );
+    this.name = 'PayloadUnreadable';
+    this.reason = reason;
+    this.keyId = keyId;
+  }
+}
+
+/** The encoded value for which `value` stands; null: it is a value in clear. Further members are allowed in answers. */
+export function encodedIn(value: unknown): EncodedPayload | null {
+  if (!isObject(value) || !Object.hasOwn(value, ENCRYPTED)) return null;
+  const read = encodedSchema.partial({ digest: true }).safeParse(value[ENCRYPTED]);
+  return read.success ? read.data : null;
+}
+
+/** The id of the key with which `value` is encrypted, also where only its head is left; null: it is in clear. */
+export function encryptedKeyId(value: unknown): string | null {
+  const encoded = isObject(value) ? value[ENCRYPTED] : undefined;
+  return isObject(encoded) && typeof encoded['key_id'] === 'string' ? encoded['key_id'] : null;
+}
+
+/** The same without what can be decrypted, for readers who only need to know that it is encrypted. */
+export function encryptedHead(value: unknown): unknown {
+  const key_id = encryptedKeyId(value);
+  return key_id === null ? value : { [ENCRYPTED]: { key_id } };
+}
+
+/** What stands where a text was. */
+export function encryptedNote(keyId: string): string {
+  return `encrypted with the key "${keyId}"`;
+}
+
+const FORM = `must be exactly {"${ENCRYPTED}": {"codec", "key_id", "data", "digest"}} where it holds ${ENCRYPTED}`;
+
+/** The same schema, which also takes an encrypted object of exactly this form. */
+export function orEncryptedObject<S extends z.ZodType>(schema: S): S {
+  return schema.superRefine((value, context) => {
+    if (!isObject(value) || !Object.hasOwn(value, ENCRYPTED)) return;
+    if (!encryptedSchema.safeParse(value).success) context.addIssue({ code: 'custom', message: FORM });
+  });
+}
+
+/** The same for a value that is no object. Typed as the value: what is encrypted is opened before it is read. */
+export function orEncrypted<S extends z.ZodType>(schema: S): S {
+  return z.union([schema, encryptedSchema]) as unknown as S;
+}
+
+/** The fields of a directive that may be encrypted. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  tool_exec: ['arguments', 'context'],
+  llm_stream: ['context', 'system_prompt'],
+  llm_generate: ['context', 'system_prompt'],
+  llm_embed: ['texts'],
+};
+
+/** Empty: directives of this type cannot be encrypted. */
+export function encryptableFields(type: string): readonly string[] {
+  return Object.hasOwn(FIELDS, type) ? (FIELDS[type] ?? []) : [];
+}
+
+/** The encrypted fields of a directive; none is the usual case. */
+export function encryptedFields(directive: object): readonly { field: string; encoded: EncodedPayload }[] {
+  const members = directive as Readonly<Record<string, unknown>>;
+  return encryptableFields(String(members['type'])).flatMap((field) => {
+    const encoded = encodedIn(members[field]);
+    return encoded === null ? [] : [{ field, encoded }];
+  });
+}

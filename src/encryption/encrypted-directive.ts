@@ -1,0 +1,72 @@
+// Encrypts a directive before it leaves its sender: each field that may be secret, for the identity of the directive.
+// Must never send a directive of a type that it cannot encrypt.
+import { type PayloadCodec, encryptableFields } from '../contract/encrypted.ts';
+import type { SubmittedDirective } from '../contract/directive.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { encryptField } from './payload-value.ts';
+
+const KEY_ID_LENGTH = 32;
+
+export type Submitted = SubmittedDirective | readonly SubmittedDirective[];
+
+/** The same directives, encrypted, each with its ids: those of the idempotency key where there is one, else new ones. */
+export async function encryptDirectives(
+  codec: PayloadCodec,
+  given: readonly SubmittedDirective[],
+  idempotencyKey: string | undefined,
+): Promise<SubmittedDirective[]> {
+  const errors = given.flatMap(({ type }, index) =>
+    encryptableFields(type).length > 0
+      ? []
+      : [refusal(type, given.length === 1 ? '' : `directives[${index}].`)],
+  );
+  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+  const stem = idempotencyKey === undefined ? null : await keyedRequest(idempotencyKey);
+  const request = given.find(({ request_id }) => request_id !== undefined)?.request_id ?? stem ?? newId();
+  return Promise.all(
+    given.map(async (directive, index) => {
+      const { id = stem === null ? newId() : `${stem}.${index + 1}`, request_id = request } = directive;
+      return encryptOne(codec, { ...directive, id, request_id });
+    }),
+  );
+}
+
+async function encryptOne(
+  codec: PayloadCodec,
+  directive: SubmittedDirective & { readonly id: string; readonly request_id: string },
+): Promise<SubmittedDirective> {
+  const { id, request_id: request } = directive;
+  const members = directive as unknown as Readonly<Record<string, unknown>>;
+  const present = encryptableFields(directive.type).filter((field) => isGiven(members[field]));
+  const encrypted = await Promise.all(
+    present.map(
+      async (field) => [field, await encryptField(codec, members[field], { request, id, field })] as const,
+    ),
+  );
+  return { ...directive, ...(Object.fromEntries(encrypted) as object) };
+}
+
+/** An empty context says nothing, and need not be hidden. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && JSON.stringify(value) !== '{}';
+}
+
+function refusal(type: string, prefix: string) {
+  return {
+    path: `${prefix}type`,
+    message: `directives of the type ${type} cannot be encrypted; send them with a client that has no codec`,
+  };
+}
+
+function newId(): string {
+  return crypto.randomUUID();
+}
+
+/** The request of an idempotency key, as the service derives it. */
+async function keyedRequest(idempotencyKey: string): Promise<string> {
+  const bytes = new Uint8Array(
+    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(idempotencyKey)),
+  );
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `key-${hex.slice(0, KEY_ID_LENGTH)}`;
+}
