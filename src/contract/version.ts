@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'f69eea65063e247229e675e9c98c899e7d090dd4838565a1d58a1a657015411a';
+export const CONTRACT_SHA256 = 'b00953e179106fdf57ea9a6412455b0e2f06c7eef4440a001756ba49fe870980';
