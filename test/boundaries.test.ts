@@ -68,8 +68,19 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'api',
     'mcp-server',
   ],
-  doctor: ['contract', 'telemetry', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
-  cli: ['contract', 'encryption', 'bounds', 'client', 'redis', 'doctor'],
+  doctor: [
+    'contract',
+    'telemetry',
+    'bounds',
+    'redis',
+    'config',
+    'mcp',
+    'webhooks',
+    'engine',
+    'extend',
+    'service',
+  ],
+  cli: ['contract', 'encryption', 'bounds', 'client', 'redis', 'doctor', 'webhooks'],
   testing: ['contract', 'redis', 'config', 'extend', 'client', 'llm', 'service'],
 };
 

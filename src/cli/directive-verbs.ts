@@ -18,6 +18,7 @@ import { drainWorker, workers } from './commands/workers.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
+import { addEndOption } from './end-options.ts';
 import { addFlowOptions, priority } from './flow-options.ts';
 import { addLaterOptions } from './later-options.ts';
 import { addOnceOptions } from './once-options.ts';
@@ -201,5 +202,5 @@ function callCommand(program: Command): Command {
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one')
     .option('--encrypt', 'encrypt the arguments with the first key of ADJUTANT_ENCRYPTION_KEYS');
-  return addOnceOptions(addFlowOptions(addLaterOptions(command)));
+  return addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(command))));
 }

@@ -5,6 +5,7 @@ import { ask, type AskOptions } from './commands/ask.ts';
 import { llm, type LlmOptions } from './commands/llm.ts';
 import { decide, type DecisionOptions, input, type InputOptions } from './commands/steer.ts';
 import type { WithClient } from './invocation.ts';
+import { addEndOption } from './end-options.ts';
 import { addFlowOptions } from './flow-options.ts';
 import { addLaterOptions } from './later-options.ts';
 import { decimal, wholeNumber } from './option-values.ts';
@@ -47,7 +48,7 @@ function addAsk(program: Command, withClient: WithClient): void {
     .option('--stream', 'print the answer as it arrives; default: on a terminal')
     .option('--no-stream', 'request whole answers from the models')
     .option('--request <id>', 'id of the request; default: a new one');
-  addFlowOptions(addLaterOptions(verb)).action(async (query: string, given: AskOptions) =>
+  addEndOption(addFlowOptions(addLaterOptions(verb))).action(async (query: string, given: AskOptions) =>
     withClient(async (invocation) => ask(invocation, query, given)),
   );
 }

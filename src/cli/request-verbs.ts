@@ -10,6 +10,7 @@ import {
   redriveRequests,
 } from './commands/requests.ts';
 import { reindex } from './commands/reindex.ts';
+import { listen, type ListenOptions } from './commands/listen.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
 import { pastInstantOption } from './past-instant.ts';
@@ -31,10 +32,21 @@ export function addRequestVerbs(program: Command, withClient: WithClient): void 
   bulk(requests.command('redrive').description('execute the dead letters of those that fit again')).action(
     async (given: BulkOptions) => withClient(async (invocation) => redriveRequests(invocation, given)),
   );
+  addListen(program, withClient);
   program
     .command('reindex')
     .description('build the list of requests anew; until it is done the list is incomplete')
     .action(async () => withClient(reindex));
+}
+
+function addListen(program: Command, withClient: WithClient): void {
+  program
+    .command('listen')
+    .description('pass ends on to a program on this machine, signed as webhooks are, until interrupted')
+    .requiredOption('--forward <url>', 'where they are posted, as in http://localhost:3000/hook')
+    .option('--request <id>', 'only those of this request, also earlier ones, until it is closed')
+    .option('--secret <whsec>', 'signs them; default: a new one, which is printed')
+    .action(async (given: ListenOptions) => withClient(async (invocation) => listen(invocation, given)));
 }
 
 function bulk(command: Command): Command {

@@ -3,7 +3,8 @@
 import * as z from 'zod';
 import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
 import { TENANT_FORM } from '../contract/tenant.ts';
-import { END_STATUSES, endpointNameSchema, type WebhookTarget } from '../contract/webhook.ts';
+import { endpointNameSchema, type WebhookTarget } from '../contract/webhook.ts';
+import { END_STATUSES } from '../contract/webhook-event.ts';
 import { httpUrl } from './http-url.ts';
 import { durationMs } from './lane.ts';
 import { byName, recordByName } from './names.ts';
@@ -23,10 +24,18 @@ const secretsSchema = z.array(secretSchema).min(1).max(MOST_SECRETS);
 const OWN_HEADERS =
   /^(?:webhook-.*|host|content-length|content-type|transfer-encoding|connection|traceparent)$/i;
 
-const headerName = z
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'is not the name of a header');
+
+const headerText = z
   .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'is not the name of a header')
-  .refine((name) => !OWN_HEADERS.test(name), 'is set by the service');
+  .max(4_096)
+  .regex(/^[\x20-\x7E]*$/, 'has a character no header may have');
+
+const headersSchema = recordByName(headerName, headerText).superRefine((headers, context) => {
+  for (const name of Object.keys(headers))
+    if (OWN_HEADERS.test(name))
+      context.addIssue({ code: 'custom', path: [name], message: 'is set by the service' });
+});
 
 const tenantName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, `must be ${TENANT_FORM}`);
 const words = (schema: z.ZodType<string>) => z.array(schema).min(1).max(MOST_NAMES).optional();
@@ -93,13 +102,7 @@ const endpointSchema = z.strictObject({
     .refine((url) => !URL.canParse(url) || new URL(url).username === '', 'must not name a user: use a header')
     .register(notes, { description: 'Where events are posted. Redirects are not followed.' }),
   secrets: secretsSchema.register(notes, secretsNote),
-  headers: recordByName(
-    headerName,
-    z
-      .string()
-      .max(4_096)
-      .regex(/^[\x20-\x7E]*$/, 'has a character no header may have'),
-  )
+  headers: headersSchema
     .prefault({})
     .register(notes, { description: 'Headers of each delivery, as an Authorization.', fallback: 'none' }),
   tenants: words(tenantName).register(notes, {

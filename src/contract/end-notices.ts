@@ -1,6 +1,7 @@
 // What an installation says about notices of ends: which endpoints there are, and whom its rules notify.
 // Must never hold an address or a secret of the operator.
-import type { EndStatusWord, WebhookTarget } from './webhook.ts';
+import type { WebhookTarget } from './webhook.ts';
+import type { EndStatusWord } from './webhook-event.ts';
 
 /** What runs are called among the types of directives. */
 export const RUN_TYPE = 'run';

@@ -66,7 +66,7 @@ import { toolListingSchema } from './tool-listing.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from './tool-question.ts';
 import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
-import { webhookEventSchema } from './webhook.ts';
+import { webhookEventSchema } from './webhook-event.ts';
 
 /** What the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {

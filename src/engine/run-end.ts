@@ -2,8 +2,8 @@
 // Must never show the strategy's inner state, nor wait for the end.
 import { RUN_TYPE } from '../contract/end-notices.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
-import { endPath, type EndStatusWord, type OnEnd, type RunEnded } from '../contract/webhook.ts';
-import type { RunView } from '../contract/run.ts';
+import type { OnEnd } from '../contract/webhook.ts';
+import { runEndedEvent } from '../contract/webhook-event.ts';
 import type { EndState } from '../queue/notify.ts';
 import { viewOf } from './run-client.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
@@ -15,7 +15,12 @@ export function createRunEnds(store: Pick<RunStore, 'read'>, view: EngineCore['v
     if (run === null) return { kind: 'missing' };
     const { endedAt, begin, now } = run;
     if (endedAt === null) return { kind: 'open', since: begin?.at ?? now, beginsAt: begin?.at ?? null };
-    const event = endedEvent(run, endedAt, viewOf(view, run));
+    const event = runEndedEvent(viewOf(view, run), {
+      requestId: ownId(requestId),
+      tenant: tenantOf(requestId),
+      ended_at: new Date(endedAt).toISOString(),
+      traceparent: run.traceparent,
+    });
     return { kind: 'ended', end: { type: RUN_TYPE, agent: run.agent, onEnd: namedBy(run), event } };
   };
 }
@@ -23,37 +28,4 @@ export function createRunEnds(store: Pick<RunStore, 'read'>, view: EngineCore['v
 /** [] stands for those of the rules. */
 function namedBy({ spec: { on_end: onEnd } }: StoredRun): OnEnd | undefined {
   return Array.isArray(onEnd) && onEnd.length === 0 ? undefined : (onEnd as OnEnd | undefined);
-}
-
-function endedEvent({ requestId, traceparent }: StoredRun, endedAt: number, view: RunView): RunEnded {
-  const ended_at = new Date(endedAt).toISOString();
-  const { run_id, agent, conversation_id, termination_reason, iterations, tool_calls, usage, cost } = view;
-  return {
-    type: 'run.ended',
-    timestamp: ended_at,
-    data: {
-      tenant: tenantOf(requestId),
-      request_id: ownId(requestId),
-      run_id,
-      agent,
-      status: statusOf(view.status),
-      result: view.result ?? null,
-      error: view.error ?? null,
-      url: endPath(ownId(requestId), null),
-      conversation_id,
-      termination_reason,
-      iterations,
-      tool_calls,
-      usage,
-      cost,
-      started_at: view.started_at,
-      ended_at,
-      traceparent,
-    },
-  };
-}
-
-function statusOf(status: RunView['status']): EndStatusWord {
-  if (status === 'completed') return 'succeeded';
-  return status === 'cancelled' ? 'cancelled' : 'failed';
 }

@@ -3,7 +3,8 @@
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { jsonObjectSchema } from '../contract/identifiers.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import { WEBHOOK_TYPE, type WebhookEvent } from '../contract/webhook.ts';
+import { WEBHOOK_TYPE } from '../contract/webhook.ts';
+import type { WebhookEvent } from '../contract/webhook-event.ts';
 import type { Directive } from '../contract/directive.ts';
 import { post, type Reply } from '../webhooks/post.ts';
 import { PrivateAddress } from '../webhooks/public-address.ts';

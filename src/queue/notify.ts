@@ -2,21 +2,17 @@
 // Must never notify of what is still open, nor submit under an id that a repeat would not choose again.
 import { hash } from 'node:crypto';
 import type { EndNotices } from '../contract/end-notices.ts';
-import type { Directive, ParsedDirective } from '../contract/directive.ts';
+import type { ParsedDirective } from '../contract/directive.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import { ownId, scopedAs, tenantOf } from '../contract/tenant.ts';
 import {
-  boundedEvent,
-  type DirectiveEnded,
-  endPath,
-  type EndStatusWord,
   type OnEnd,
   targetsOf,
   WEBHOOK_REQUEST_PREFIX,
   WEBHOOK_TYPE,
-  type WebhookEvent,
   type WebhookTarget,
 } from '../contract/webhook.ts';
+import { boundedEvent, directiveEndedEvent, type WebhookEvent } from '../contract/webhook-event.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
@@ -129,56 +125,29 @@ async function directiveEnd(
   ]);
   if (json === null) return { kind: 'missing' };
   const { directive, traceparent } = decodeEnvelope(json);
-  const event = endedEvent(requestId, record, { directive, traceparent, data: signal?.data });
+  const event = directiveEndedEvent({
+    requestId: ownId(requestId),
+    tenant: tenantOf(requestId),
+    directive,
+    id,
+    succeeded: record.status === 'succeeded',
+    signal: signal?.data,
+    traceparent,
+    ...whenOf(record),
+  });
   return { kind: 'ended', end: { type: directive.type, agent: null, onEnd: onEndOf(directive), event } };
 }
 
-interface Ended {
-  directive: Directive;
-  traceparent: string;
-  /** Of the signal that ended it. */
-  data: unknown;
-}
-
-function endedEvent(
-  requestId: string,
-  record: DirectiveRecord,
-  { directive, traceparent, data }: Ended,
-): DirectiveEnded {
-  const ended_at = instant(record.endedAt ?? record.acceptedAt);
-  const { payload = null, error = null } = Object(Object(data).result) as {
-    payload?: unknown;
-    error?: unknown;
-  };
-  const { tool_name, model, model_alias } = directive as unknown as Record<string, unknown>;
-  const name = [tool_name, model, model_alias].find((each) => typeof each === 'string' && each !== '');
+function whenOf(record: DirectiveRecord) {
+  const { lane, acceptedAt, startedAt, endedAt, terminal } = record;
   return {
-    type: 'directive.ended',
-    timestamp: ended_at,
-    data: {
-      tenant: tenantOf(requestId),
-      request_id: ownId(requestId),
-      id: record.id,
-      directive_type: directive.type,
-      name: (name as string | undefined) ?? null,
-      status: statusOf(record, error),
-      result: payload,
-      error,
-      url: endPath(ownId(requestId), record.id),
-      lane: record.lane,
-      attempts: record.fence - record.released,
-      sequence: record.terminal ?? 1,
-      accepted_at: instant(record.acceptedAt),
-      started_at: record.startedAt === null ? null : instant(record.startedAt),
-      ended_at,
-      traceparent,
-    },
+    lane,
+    attempts: record.fence - record.released,
+    sequence: terminal ?? 1,
+    accepted_at: instant(acceptedAt),
+    started_at: startedAt === null ? null : instant(startedAt),
+    ended_at: instant(endedAt ?? acceptedAt),
   };
-}
-
-function statusOf({ status }: DirectiveRecord, error: unknown): EndStatusWord {
-  if (status === 'succeeded') return 'succeeded';
-  return (Object(error) as { type?: unknown }).type === 'cancelled' ? 'cancelled' : 'failed';
 }
 
 function instant(ms: number): string {

@@ -1,6 +1,7 @@
 // Whether an address belongs to the public internet, and a lookup that gives only such addresses to a socket.
 // Must never be asked before the lookup instead of in it: a name may have another address the next time.
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -40,4 +41,19 @@ export function publicLookup(resolve: Resolve = systemLookup): LookupFunction {
       callback(null, first.address, first.family);
     });
   };
+}
+
+/** Why deliveries do not reach a host: `private`, or the code of a failed lookup; null: they may. */
+export async function receiverFault(
+  hostname: string,
+  mayBePrivate: boolean,
+  resolve: (name: string) => Promise<readonly LookupAddress[]> = async (name) => lookup(name, { all: true }),
+): Promise<string | null> {
+  const literal = literalAddress(hostname);
+  try {
+    const found = literal === null ? await resolve(hostname) : [{ address: literal }];
+    return mayBePrivate || found.some(({ address }) => isPublicAddress(address)) ? null : 'private';
+  } catch (error) {
+    return String((Object(error) as { code?: unknown }).code ?? 'lookup failed');
+  }
 }

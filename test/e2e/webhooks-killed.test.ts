@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { WebhookEvent } from '../../src/contract/webhook.ts';
+import type { WebhookEvent } from '../../src/contract/webhook-event.ts';
 import { countingCalls, idsOf } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';

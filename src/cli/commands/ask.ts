@@ -8,6 +8,7 @@ import type { AnswerMode } from '../answer-printer.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { type EndOptions, endFieldsOf } from '../end-options.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
@@ -20,7 +21,7 @@ import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
 import { orUnread } from '../unread-answer.ts';
 
-export interface AskOptions extends LaterOptions, FlowOptions {
+export interface AskOptions extends LaterOptions, FlowOptions, EndOptions {
   /** Default: `default`. */
   readonly agent?: string;
   /** Runs of one conversation share its history. */
@@ -78,6 +79,7 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
     ...(options.request === undefined ? {} : { request_id: options.request }),
     ...(options.conversation === undefined ? {} : { conversation_id: options.conversation }),
     ...laterFieldsOf(options),
+    ...endFieldsOf(options),
     ...flowOptionsOf(options),
   };
 }

@@ -4,6 +4,7 @@ import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
+import { type EndOptions, endFieldsOf } from '../end-options.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import type { PayloadCodec } from '../../contract/encrypted.ts';
@@ -21,7 +22,7 @@ import { callIdOf } from '../signal-line.ts';
 import { orUnread } from '../unread-answer.ts';
 import { printPayload } from './payload.ts';
 
-export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions {
+export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   readonly timeoutMs?: number;
   readonly deadlineMs?: number;
   readonly maxRetries?: number;
@@ -153,7 +154,12 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     server: options.server,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-  const when = { ...laterFieldsOf(options), ...flowOptionsOf(options), ...onceFieldsOf(options) };
+  const when = {
+    ...laterFieldsOf(options),
+    ...flowOptionsOf(options),
+    ...onceFieldsOf(options),
+    ...endFieldsOf(options),
+  };
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...when };
 }
 

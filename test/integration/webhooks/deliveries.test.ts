@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import { webhookEventSchema } from '../../../src/contract/webhook.ts';
+import { webhookEventSchema } from '../../../src/contract/webhook-event.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
+import { spawnNode } from '../../support/process.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { post } from '../../support/public-api.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
@@ -238,6 +240,38 @@ describe('what a caller may not do', () => {
     ]);
     for (const hidden of [OLD, NEW, receiver.url, 'secret of the receiver'])
       expect(seen).not.toContain(hidden);
+  });
+});
+
+describe('adjutant listen', () => {
+  const start = (...more: string[]) => {
+    const args = [PROGRAM, 'listen', '--forward', `${receiver.url}/ok`, '--secret', OLD, ...more];
+    return spawnNode(args, { env: { ADJUTANT_URL: service.url } });
+  };
+
+  test('passes on each end from then on, and ends clean', async () => {
+    await client.submit(call('before'));
+    await eventually(async () => (await client.request('before'))?.status).toBe('closed');
+    const listening = start();
+    await listening.waitForLine(/^forwards ends to/);
+    await client.submit([call('heard', { id: 'a' }), call('heard', { id: 'b', tool_name: 'peer.fail' })]);
+    await client.runs.start({ agent: 'poor', query: 'x', request_id: 'heard-run' });
+    await eventually(() => receiver.about('heard').length + receiver.about('heard-run').length).toBe(3);
+    await listening.waitForLine(/ directive\.ended heard\/b failed → 204$/);
+    await listening.waitForLine(/ run\.ended heard-run \(poor\) failed → 204$/);
+    process.kill(listening.pid, 'SIGINT');
+    expect(await listening.exited).toEqual({ code: 130, signal: null });
+    expect(receiver.about('before')).toEqual([]);
+    for (const { event } of receiver.about('heard')) webhookEventSchema.parse(event);
+  });
+
+  test('passes on the ends of one request, and ends with it', async () => {
+    await client.submit(call('one-request'));
+    const listening = start('--request', 'one-request', '--json');
+    expect(await listening.exited).toEqual({ code: 0, signal: null });
+    await one('one-request');
+    const line = listening.lines.find((each) => each.startsWith('{')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ status: 204, event: { data: { id: 'd' } } });
   });
 });
 

@@ -21,6 +21,7 @@ describe('an empty configuration', () => {
       encryption: null,
       access: {},
       tenants: new Map(),
+      webhooks: { endpoints: new Map() },
       search: { enabled: true },
       budgets: { time_zone: 'UTC', rules: new Map() },
       flow: { lanes: [], weights: new Map(), rules: new Map() },

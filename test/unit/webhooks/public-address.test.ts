@@ -3,7 +3,7 @@
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, test } from 'vitest';
 import { post } from '../../../src/webhooks/post.ts';
-import { isPublicAddress, publicLookup } from '../../../src/webhooks/public-address.ts';
+import { isPublicAddress, publicLookup, receiverFault } from '../../../src/webhooks/public-address.ts';
 
 const PRIVATE = [
   '0.0.0.0',
@@ -91,5 +91,20 @@ describe('a delivery', () => {
       [null, [{ address: '8.8.8.8', family: 4 }]],
       [null, '8.8.8.8', 4],
     ]);
+  });
+});
+
+describe('what the doctor says of a host', () => {
+  const answers = async () => [{ address: '10.0.0.1', family: 4 }];
+  const nobody = async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+  test.each([
+    ['8.8.8.8', false, answers, null],
+    ['127.0.0.1', false, answers, 'private'],
+    ['[::1]', true, answers, null],
+    ['inside.example', false, answers, 'private'],
+    ['inside.example', true, answers, null],
+    ['nowhere.example', false, nobody, 'ENOTFOUND'],
+  ])('%s, private ones allowed: %j', async (host, mayBePrivate, resolve, wrong) => {
+    expect(await receiverFault(host, mayBePrivate, resolve)).toBe(wrong);
   });
 });

@@ -1,0 +1,171 @@
+// What is sent when a directive or a run has ended, and how it is made of what is known of the end.
+// Must never hold more of a result than its receiver takes.
+import * as z from 'zod';
+import { directivePath, requestPath } from './api-path.ts';
+import { identifierSchema, instantSchema } from './identifiers.ts';
+import type { RunView } from './run.ts';
+import { usageSchema } from './usage.ts';
+
+export const END_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+export type EndStatusWord = (typeof END_STATUSES)[number];
+
+const endDataFields = {
+  tenant: z.string(),
+  request_id: identifierSchema,
+  status: z.enum(END_STATUSES),
+  /** What it returned; null: nothing, or it is larger than the configuration lets an event be: then read `url`. */
+  result: z.unknown(),
+  /** Why it failed; null: it succeeded. */
+  error: z.unknown(),
+  /** Bytes of a result that is left out; absent: it is whole. */
+  omitted_bytes: z.int().min(1).optional(),
+  /** Path at this service's API under which everything is read. */
+  url: z.string(),
+  ended_at: instantSchema,
+  traceparent: z.string(),
+};
+
+export const directiveEndedSchema = z.object({
+  type: z.literal('directive.ended'),
+  timestamp: instantSchema,
+  data: z.object({
+    ...endDataFields,
+    id: z.string(),
+    directive_type: z.string(),
+    /** Name of the tool or model; null: it has none. */
+    name: z.string().nullable(),
+    lane: z.string().nullable(),
+    attempts: z.int().min(0),
+    /** Of the signal that ended it. */
+    sequence: z.int().min(1),
+    accepted_at: instantSchema,
+    started_at: instantSchema.nullable(),
+  }),
+});
+
+export const runEndedSchema = z.object({
+  type: z.literal('run.ended'),
+  timestamp: instantSchema,
+  data: z.object({
+    ...endDataFields,
+    run_id: z.string(),
+    agent: z.string(),
+    conversation_id: z.string().nullable(),
+    termination_reason: z.string().nullable(),
+    iterations: z.int().min(0),
+    tool_calls: z.int().min(0),
+    usage: usageSchema,
+    cost: z.number().nullable(),
+    started_at: instantSchema.nullable(),
+  }),
+});
+
+/** The body of a delivery. Readers skip members they do not know. */
+export const webhookEventSchema = z.discriminatedUnion('type', [directiveEndedSchema, runEndedSchema]);
+
+export type WebhookEvent = z.infer<typeof webhookEventSchema>;
+export type DirectiveEnded = z.infer<typeof directiveEndedSchema>;
+export type RunEnded = z.infer<typeof runEndedSchema>;
+
+/** A directive that has ended, as the journal or a reader knows it. `signal`: the data of the signal that ended it. */
+export interface EndedDirectiveFacts {
+  requestId: string;
+  tenant: string;
+  directive: { type: string };
+  id: string;
+  succeeded: boolean;
+  signal: unknown;
+  lane: string | null;
+  attempts: number;
+  sequence: number;
+  accepted_at: string;
+  started_at: string | null;
+  ended_at: string;
+  traceparent: string;
+}
+
+export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded {
+  const { requestId, tenant, directive, id, succeeded, signal, ...known } = facts;
+  const { result } = Object(signal) as { result?: unknown };
+  const { payload = null, error = null } = Object(result) as { payload?: unknown; error?: unknown };
+  return {
+    type: 'directive.ended',
+    timestamp: known.ended_at,
+    data: {
+      tenant,
+      request_id: requestId,
+      id,
+      directive_type: directive.type,
+      name: nameOf(directive),
+      status: statusOf(succeeded, (Object(error) as { type?: unknown }).type === 'cancelled'),
+      result: payload,
+      error,
+      url: directivePath(requestId, id),
+      ...known,
+    },
+  };
+}
+
+/** Of the tool or model. */
+function nameOf(directive: object): string | null {
+  const { tool_name, model, model_alias } = directive as Record<string, unknown>;
+  const name = [tool_name, model, model_alias].find((each) => typeof each === 'string' && each !== '');
+  return (name as string | undefined) ?? null;
+}
+
+function statusOf(succeeded: boolean, cancelled: boolean): EndStatusWord {
+  if (succeeded) return 'succeeded';
+  return cancelled ? 'cancelled' : 'failed';
+}
+
+/** `view`: of a run that has ended. */
+export function runEndedEvent(
+  view: RunView,
+  { requestId, ...known }: { requestId: string; tenant: string; ended_at: string; traceparent: string },
+): RunEnded {
+  const { run_id, agent, conversation_id, termination_reason, iterations, tool_calls } = view;
+  const { usage, cost, started_at, status, result = null, error = null } = view;
+  return {
+    type: 'run.ended',
+    timestamp: known.ended_at,
+    data: {
+      ...known,
+      request_id: requestId,
+      run_id,
+      agent,
+      status: statusOf(status === 'completed', status === 'cancelled'),
+      result,
+      error,
+      url: requestPath(requestId),
+      conversation_id,
+      termination_reason,
+      iterations,
+      tool_calls,
+      usage,
+      cost,
+      started_at,
+    },
+  };
+}
+
+const SHOWN_MESSAGE = 1_024;
+
+/** The event with at most about `mostBytes` of what was returned: beyond it, only where to read it. */
+export function boundedEvent<E extends WebhookEvent>(event: E, mostBytes: number): E {
+  const { result, error } = event.data;
+  const bytes = sizeOf(result) + sizeOf(error);
+  if (bytes <= mostBytes) return event;
+  return { ...event, data: { ...event.data, result: null, error: shortError(error), omitted_bytes: bytes } };
+}
+
+function sizeOf(value: unknown): number {
+  if (value === null || value === undefined) return 0;
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+function shortError(error: unknown): unknown {
+  if (error === null || error === undefined) return null;
+  const { type, message } = Object(error) as Partial<Record<'type' | 'message', unknown>>;
+  const text = (value: unknown, most: number) => (typeof value === 'string' ? value.slice(0, most) : '');
+  return { type: text(type, 64), message: text(message, SHOWN_MESSAGE) };
+}
