@@ -12,11 +12,12 @@ export function addEndOption(command: Command): Command {
   return command.option(
     '--on-end <endpoint>',
     'notify this endpoint of the configuration of the end (or a URL, where that is allowed); may be repeated',
-    (given: string, before: readonly string[] = []) => [...before, given],
+    (given: string, before: readonly string[]) => [...before, given],
+    [] as readonly string[],
   );
 }
 
-export function endFieldsOf({ onEnd }: EndOptions): { on_end?: WebhookTarget[] } {
-  if (onEnd === undefined) return {};
+export function endFieldsOf({ onEnd = [] }: EndOptions): { on_end?: WebhookTarget[] } {
+  if (onEnd.length === 0) return {};
   return { on_end: onEnd.map((target) => (target.includes('://') ? { url: target } : target)) };
 }

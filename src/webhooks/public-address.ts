@@ -54,6 +54,7 @@ export async function receiverFault(
     const found = literal === null ? await resolve(hostname) : [{ address: literal }];
     return mayBePrivate || found.some(({ address }) => isPublicAddress(address)) ? null : 'private';
   } catch (error) {
-    return String((Object(error) as { code?: unknown }).code ?? 'lookup failed');
+    const { code } = Object(error) as { code?: unknown };
+    return typeof code === 'string' ? code : 'lookup failed';
   }
 }
