@@ -1,7 +1,7 @@
 /** The options of what begins later, the same for a call and a run.
  *  It must never compute an instant: the service does, by one clock. */
-import { type Command, Option } from 'commander';
-import type { LaterFields } from '../contract/later.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type LaterFields, LONGEST_DELAY_MS } from '../contract/later.ts';
 import { duration, durationWords, instantOption } from './duration-value.ts';
 
 export interface LaterOptions {
@@ -20,11 +20,17 @@ export function addLaterOptions(command: Command): Command {
         '--in <duration>',
         'begin so long from now, as in 90s, 10m or 8h, and do not wait for the answer',
       )
-        .argParser(duration)
+        .argParser(delay)
         .conflicts('at'),
     )
     .option('--at <instant>', 'begin then, as in 2027-01-31T07:30:00+01:00, and do not wait', instantOption)
-    .option('--start-by <duration>', 'end as expired what has not begun so long after it might', duration);
+    .option('--start-by <duration>', 'end as expired what has not begun so long after it might', delay);
+}
+
+function delay(text: string): number {
+  const ms = duration(text);
+  if (ms <= LONGEST_DELAY_MS) return ms;
+  throw new InvalidArgumentError(`It must be at most ${durationWords(LONGEST_DELAY_MS)}.`);
 }
 
 export function laterFieldsOf({ in: delayMs, at, startBy }: LaterOptions): LaterFields {

@@ -210,7 +210,9 @@ describe('a tool call that needs approval', () => {
     const { asked, call } = await waiting('named');
     const { code, stderr } = await cli('approve', 'named', 'nobody');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/not_found/);
+    expect(stderr).toMatch(/not_found.*"nobody" of request "named" waits for no decision/);
+    expect(stderr).toContain(`these wait for one: ${call}`);
+    expect((await cli('get', 'named')).stdout).toContain(`approve named ${call}\n`);
     await cli('deny', 'named', call);
     await asked.ended;
   });

@@ -26,7 +26,9 @@ export async function getArchived(
 function textsOf(line: ArchiveLine, { paint }: Terminal): string[] {
   switch (line.kind) {
     case 'request':
-      return [`${paint('bold', line.request_id)} closed ${line.closed_at}, ${line.sequence} signals`];
+      return [
+        `${paint('bold', line.request_id)} closed ${line.closed_at}, ${line.sequence} ${line.sequence === 1 ? 'signal' : 'signals'}`,
+      ];
     case 'directive': {
       const { id, type, status } = line.directive;
       return [

@@ -3,8 +3,10 @@
 import { ADJUTANT } from '../command-name.ts';
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
+import { filterHints } from '../filter-hints.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
+import { nameOf, REPEATS, uncertainOf } from '../uncertain.ts';
 
 export interface DeadOptions {
   readonly lane?: string;
@@ -45,8 +47,20 @@ export async function listDead(
     ? page.dead_letters.map((letter) => JSON.stringify(letter))
     : table(page.dead_letters.map(row));
   for (const line of lines) terminal.out(line);
+  if (page.dead_letters.length === 0 && !json)
+    await sayNothing(options, { client, terminal }, 'no dead letter');
   if (page.next !== null) terminal.err(`more: --limit shows up to 1000 at once`);
   return EXIT.done;
+}
+
+/** Why, where it looks like a mistake. */
+async function sayNothing(
+  options: DeadOptions,
+  { client, terminal }: Pick<Invocation, 'client' | 'terminal'>,
+  nothing: string,
+): Promise<void> {
+  const hints = await filterHints(options, client);
+  terminal.err([nothing, ...hints].join(': '));
 }
 
 function row({ request_id, id, name, error, attempts, ended_at }: DeadLetter): string[] {
@@ -79,7 +93,7 @@ async function redriveNamed(
     return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
   });
   const redrive = await client.redrive({ directives, ...dryOf(options) });
-  report(redrive, { terminal, json });
+  await report(redrive, { client, terminal, json });
   return redrive.not_found.length + redrive.refused.length > 0 ? EXIT.failed : EXIT.done;
 }
 
@@ -89,6 +103,7 @@ async function redriveFiltered(
 ): Promise<ExitCode> {
   const everything = options.all ? { all: true as const } : {};
   let anyRefused = false;
+  let anyDone = false;
   for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
     const step = await client.redrive({
       ...filterOf(options),
@@ -96,7 +111,11 @@ async function redriveFiltered(
       limit: Math.min(options.dryRun ? LARGEST_STEP : REDRIVE_STEP, todo),
       ...dryOf(options),
     });
-    report(step, { terminal, json });
+    await report(step, { client, terminal, json });
+    const isNothing = step.redriven.length + step.refused.length + (step.found ?? []).length === 0;
+    if (isNothing && step.left === 0 && !json && !anyDone)
+      await sayNothing(options, { client, terminal }, 'nothing to redrive');
+    anyDone = true;
     if (options.dryRun) break;
     todo -= step.redriven.length;
     anyRefused ||= step.refused.length > 0;
@@ -108,10 +127,17 @@ async function redriveFiltered(
   return anyRefused ? EXIT.failed : EXIT.done;
 }
 
-function report(redrive: Redrive, { terminal, json }: Pick<Invocation, 'terminal' | 'json'>): void {
+async function report(
+  redrive: Redrive,
+  { client, terminal, json }: Pick<Invocation, 'client' | 'terminal' | 'json'>,
+): Promise<void> {
+  const found = redrive.found ?? [];
+  const refs = json ? [] : [...redrive.redriven.map(({ from }) => from), ...found];
+  const uncertain = await uncertainOf(refs, client);
+  const repeats = (name: string): string[] => (uncertain.has(name) ? [REPEATS] : []);
   const rows = [
-    ...redrive.redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]),
-    ...(redrive.found ?? []).map(({ request_id, id }) => [`${request_id}/${id}`, 'would be redriven']),
+    ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...repeats(nameOf(from))]),
+    ...found.map((ref) => [nameOf(ref), 'would be redriven', ...repeats(nameOf(ref))]),
   ];
   const lines = json ? [JSON.stringify(redrive)] : table(rows);
   for (const line of lines) terminal.out(line);

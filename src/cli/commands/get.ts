@@ -14,6 +14,7 @@ import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
+import { nextCommands, redrivenAs } from '../next-commands.ts';
 import { commandLines, questionLines } from '../questions.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
@@ -38,7 +39,7 @@ export async function get(
     : 'directives' in view
       ? [
           ...requestLines(view, terminal, await engineLines(view, client, terminal)),
-          ...(await errorLines(view, client, terminal)),
+          ...(await endingLines(view, client, terminal)),
         ]
       : directiveLines(view, terminal);
   for (const line of lines) terminal.out(line);
@@ -63,7 +64,7 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 /** `urgent`: lines above all that is listed. */
 function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
   const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} ${view.sequence === 1 ? 'signal' : 'signals'}`;
-  const directives = table(view.directives.map((summary) => summaryRow(summary, terminal)));
+  const directives = table(view.directives.map((summary) => summaryRow(summary, view.directives, terminal)));
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;
   const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
@@ -91,22 +92,24 @@ function inputLines({ request_id: requestId, inputs = [] }: DirectiveSummary): s
   ]);
 }
 
-/** Why directives failed; a run reports its own error. */
-async function errorLines(
+/** Why directives failed, where no run reports its own error, and what can be typed next. */
+async function endingLines(
   view: RequestView,
   client: DirectiveClient,
   { paint }: Terminal,
 ): Promise<string[]> {
-  if (view.run !== undefined) return [];
-  const failed = view.directives.filter(({ status }) => status === 'failed');
-  const shown = failed.slice(0, MOST_ERRORS).map(async ({ id }) => {
+  const failed = view.run === undefined ? view.directives.filter(({ status }) => status === 'failed') : [];
+  const read = failed.slice(0, MOST_ERRORS).map(async ({ id }) => {
     const result = (await client.directive(view.request_id, id))?.result ?? null;
-    return result === null ? [] : [[id, gistOf(result, paint)]];
+    return result === null ? [] : [{ id, result }];
   });
+  const ends = (await Promise.all(read)).flat();
+  const errors = ends.map(({ id, result }) => [id, gistOf(result, paint)]);
   const more = failed.length - MOST_ERRORS;
   return [
-    ...section('errors', table((await Promise.all(shown)).flat()), paint),
+    ...section('errors', table(errors), paint),
     ...(more > 0 ? [`  and ${more} more: ${ADJUTANT} get ${view.request_id} <directive>`] : []),
+    ...section('next', nextCommands(view, ends), paint),
   ];
 }
 
@@ -124,14 +127,20 @@ async function engineLines(
   ];
 }
 
-function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
+function summaryRow(
+  summary: DirectiveSummary,
+  all: readonly DirectiveSummary[],
+  { paint }: Terminal,
+): string[] {
   const { id, type, status, lane, attempts, started_at: from, ended_at: to, waiting } = summary;
   const durationMs = elapsedMs(from, to);
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
   const waits = waiting === undefined ? '' : `, ${waitText(waiting)}`;
   const state = paint(ownMember(STYLES, status) ?? 'dim', status);
-  return [id, type, state, lane ?? '-', `${tried}${duration}${waits}`];
+  const next = redrivenAs(id, all);
+  const redriven = next === null ? '' : `, redriven as ${next}`;
+  return [id, type, state, lane ?? '-', `${tried}${duration}${waits}${redriven}`];
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {

@@ -4,6 +4,7 @@ import type { BulkCancelBody, BulkRedrive } from '../../contract/bulk.ts';
 import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request-listing.ts';
 import { pause } from '../../lifecycle.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
+import { filterHints } from '../filter-hints.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
@@ -53,7 +54,8 @@ export async function listRequests(invocation: Invocation, options: ListOptions)
   sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests);
-  if (!invocation.json && page.requests.length === 0) invocation.terminal.err('none fits');
+  if (!invocation.json && page.requests.length === 0)
+    invocation.terminal.err(['none fits', ...(await filterHints(options, invocation.client))].join(': '));
   if (!invocation.json) sayRest(invocation.terminal, page);
   return EXIT.done;
 }

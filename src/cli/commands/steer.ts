@@ -1,10 +1,14 @@
 /** `adjutant input`, `approve` and `deny`: sends input and decisions to a run under way.
  *  It must never send anything twice. */
+import { closeNames } from '../../bounds/close-names.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApprovalDecisionBody } from '../../contract/run.ts';
+import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { objectArgument } from '../object-argument.ts';
 import { promptOf } from '../prompt.ts';
+import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 
 export interface InputOptions {
@@ -38,13 +42,39 @@ export async function decide(
   decision: ApprovalDecisionBody['decision'],
   options: DecisionOptions,
 ): Promise<ExitCode> {
-  const recorded = await client.runs.decide(requestId, callId, {
+  const body: ApprovalDecisionBody = {
     decision,
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(options.arguments === undefined ? {} : { arguments: objectArgument(options.arguments) }),
     ...who(options.by),
+  };
+  const recorded = await client.runs.decide(requestId, callId, body).catch(async (error: unknown) => {
+    throw await explained(error, { client, requestId, callId });
   });
   const outcome = recorded.decision === 'approve' ? 'approved' : 'denied';
   terminal.out(json ? JSON.stringify(recorded) : `${recorded.call_id}  ${outcome}`);
   return EXIT.done;
+}
+
+interface Asked extends Pick<Invocation, 'client'> {
+  readonly requestId: string;
+  readonly callId: string;
+}
+
+/** Of a call that waits for no decision: what does. Every other error is as it was. */
+async function explained(error: unknown, { client, requestId, callId }: Asked): Promise<unknown> {
+  if (!(error instanceof DirectiveRefused) || error.problem.code !== 'not_found') return error;
+  const view = await client.request(requestId).catch(() => null);
+  if (view?.run === undefined) return error;
+  const waiting = view.run.waiting_for.flatMap(({ kind, id }) =>
+    kind === 'approval' || kind === 'budget' ? [id] : [],
+  );
+  const close = closeNames(callId, waiting);
+  const question = close.length === 0 ? '' : `did you mean ${oneLine(close.join(' or '), 300)}? `;
+  const list =
+    waiting.length === 0
+      ? `nothing of it waits for one; \`${ADJUTANT} get ${requestId}\` shows what it does`
+      : `these wait for one: ${oneLine(waiting.join(', '), 500)}`;
+  const detail = `"${oneLine(callId, 128)}" of request "${requestId}" waits for no decision: ${question}${list}`;
+  return new DirectiveRefused(problem('not_found', { detail }));
 }

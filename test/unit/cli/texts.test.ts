@@ -1,4 +1,8 @@
 /** The texts of the command line: tables, payloads, signals, errors and findings. */
+import { Command } from 'commander';
+import { filterHints } from '../../../src/cli/filter-hints.ts';
+import { addLaterOptions } from '../../../src/cli/later-options.ts';
+import { nextCommands } from '../../../src/cli/next-commands.ts';
 import { describe, expect, test } from 'vitest';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
@@ -95,6 +99,7 @@ describe('dead redrive --dry-run', () => {
         asked.push(body);
         return { redriven: [], not_found: [], refused: [], left: 1, found };
       },
+      directive: async () => null,
     };
     const stdout = textStream(false);
     const terminal = createTerminal(stdout, textStream(false));
@@ -104,6 +109,72 @@ describe('dead redrive --dry-run', () => {
     expect(asked).toEqual([{ all: true, limit: 1_000, dry_run: true }]);
     expect(stdout.text()).toBe('r/a  would be redriven\n');
   });
+
+  test('says which calls may have happened already', async () => {
+    const found = [
+      { request_id: 'r', id: 'a' },
+      { request_id: 'r', id: 'b' },
+    ];
+    const ended = (error: object) => ({ result: { data: { result: { ok: false, error } } } });
+    const client = {
+      redrive: async () => ({ redriven: [], not_found: [], refused: [], left: 0, found }),
+      directive: async (_: string, id: string) =>
+        ended(id === 'a' ? { type: 'outcome_unknown' } : { type: 'timeout', details: {} }),
+    };
+    const stdout = textStream(false);
+    const terminal = createTerminal(stdout, textStream(false));
+    const invocation = { client, terminal, json: false } as unknown as Invocation;
+    await redriveDead(invocation, ['r/a', 'r/b'], { dryRun: true });
+    expect(stdout.text()).toMatch(
+      /^r\/a +would be redriven +may have happened already.*\nr\/b +would be redriven\n$/,
+    );
+  });
+});
+
+describe('a filter that fits nothing', () => {
+  const client = { lanes: async () => ({ lanes: [{ name: 'tool.weather' }] }) } as never;
+
+  test.each([
+    [{ errorType: 'time_out' }, ['did you mean --error-type timeout?']],
+    [{ errorType: 'timeout' }, []],
+    [{ errorType: 'out_of_stock' }, []],
+    [{ lane: 'tool.wether' }, ['did you mean --lane tool.weather?']],
+    [{ lane: 'tool.weather' }, []],
+  ])('%j has the hints %j', async (filter, hints) => {
+    expect(await filterHints(filter, client)).toEqual(hints);
+  });
+});
+
+describe('what can be typed next', () => {
+  const view = (more: object) => ({ request_id: 'r', directives: [], ...more }) as never;
+
+  test('decides what waits for a decision', () => {
+    const waiting_for = [
+      { kind: 'approval', id: "a'b" },
+      { kind: 'timer', id: 't' },
+    ];
+    expect(nextCommands(view({ run: { waiting_for } }), [])).toEqual([
+      String.raw`npx adjutant approve r 'a'\''b'`,
+      String.raw`npx adjutant deny r 'a'\''b' --reason '…'`,
+    ]);
+  });
+
+  test('redrives what failed, and neither what was redriven already nor what was cancelled', () => {
+    const ended = (id: string, type = 'timeout') => ({
+      id,
+      result: { data: { result: { error: { type } } } },
+    });
+    const directives = ['a', 'a.redrive-1', 'b', 'c'].map((id) => ({ id, attempts: 1 }));
+    const failed = [ended('a'), ended('b'), ended('c', 'cancelled')];
+    expect(nextCommands(view({ directives }), failed)).toEqual(['npx adjutant dead redrive r/b']);
+  });
+});
+
+test('a delay above a year is refused with the most', () => {
+  const command = addLaterOptions(new Command())
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  expect(() => command.parse(['--in', '400d'], { from: 'user' })).toThrow(/at most 365d/);
 });
 
 test.each([
