@@ -147,7 +147,7 @@ export const flowSections = {
     })
     .prefault({})
     .register(notes, {
-      description: 'Whose turn it is, and how many at once.',
+      description: '[Whose turn it is, and how many at once](flow.md).',
       fallback: 'only what callers ask for',
     }),
 };

@@ -96,6 +96,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     recheckMs,
     submitter,
     canceller,
+    gates: queue.gated,
     payloads,
     lists: requestListsOf(store),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { type Run, type Watched, watchOutput } from './cli.ts';
+import { type Env, type Run, type Watched, watchOutput } from './cli.ts';
 
-/** `url`: as ADJUTANT_URL names it. */
-export function startCommand(args: readonly string[], url: string): Watched {
+/** `url`: as ADJUTANT_URL names it. `more`: of the environment. */
+export function startCommand(args: readonly string[], url: string, more: Env = {}): Watched {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const closed = Promise.all([once(stdout, 'end'), once(stderr, 'end')]);
   const code = runCli(args, {
@@ -15,7 +15,7 @@ export function startCommand(args: readonly string[], url: string): Watched {
     keyboard: null,
     interrupt: new AbortController().signal,
     version: 'of the test',
-    environment: { ADJUTANT_URL: url },
+    environment: { ADJUTANT_URL: url, ...more },
   }).finally(() => {
     stdout.end();
     stderr.end();
@@ -26,6 +26,6 @@ export function startCommand(args: readonly string[], url: string): Watched {
   );
 }
 
-export async function runCommand(args: readonly string[], url: string): Promise<Run> {
-  return startCommand(args, url).ended;
+export async function runCommand(args: readonly string[], url: string, more: Env = {}): Promise<Run> {
+  return startCommand(args, url, more).ended;
 }
