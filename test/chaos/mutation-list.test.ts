@@ -2,7 +2,13 @@
  *  It must never run one: `node test/chaos/mutations.ts` does. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ACCESS_MUTATIONS, ARCHIVE_MUTATIONS, MUTATIONS, TESTED_MUTATIONS } from './mutation-list.ts';
+import {
+  ACCESS_MUTATIONS,
+  ARCHIVE_MUTATIONS,
+  FLOW_MUTATIONS,
+  MUTATIONS,
+  TESTED_MUTATIONS,
+} from './mutation-list.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const patches = Object.entries({
@@ -10,6 +16,7 @@ const patches = Object.entries({
   ...TESTED_MUTATIONS,
   ...ACCESS_MUTATIONS,
   ...ARCHIVE_MUTATIONS,
+  ...FLOW_MUTATIONS,
 }).flatMap(([name, list]) => list.map(({ file, from }) => [name, file, from] as const));
 
 test.each(patches)('%s fits %s', (_name, file, from) => {

@@ -47,11 +47,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   // A long lane hides what has no job in it.
   'sweeper-crowd': [
-    patch(
-      `${SCRIPTS}/index-take.lua`,
-      "if redis.call('EXISTS', '{' .. PREFIX .. ':' .. lane .. '}:' .. lane .. ':' .. job) == 1 then",
-      'if true then',
-    ),
+    patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, member, job) then', 'if true then'),
   ],
   'idempotent-accept': [
     patch(
@@ -303,3 +299,38 @@ export const ARCHIVE_NOTICING_TEST = 'test/integration/archive/archive.test.ts';
 
 /** What notices `ACCESS_MUTATIONS`. */
 export const ACCESS_NOTICING_TEST = 'test/integration/access/key-changes.test.ts';
+
+/** Protections of the gates of lanes. */
+export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'flow-lapsed-pass': [patch(`${SCRIPTS}/gate-hold.lua`, 'if until_at <= NOW then', 'if until_at == 0 then')],
+  'flow-start-rate': [patch(`${SCRIPTS}/gate-hold.lua`, 'if too_early() then', 'if false then')],
+  'flow-busy': [
+    patch(`${SCRIPTS}/gate-hold.lua`, "if item.owner ~= '' and item.owner ~= token then", 'if false then'),
+  ],
+  'flow-leave-token': [
+    patch(`${SCRIPTS}/gate-leave.lua`, 'if not item or item.owner ~= ARGV[2] then', 'if not item then'),
+  ],
+  'flow-limit': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "redis.call('SCARD', key('held:' .. name)) >= concurrency then",
+      "redis.call('SCARD', key('held:' .. name)) > concurrency then",
+    ),
+  ],
+  'flow-strict-priority': [
+    patch(`${SCRIPTS}/include-gate.lua`, 'BEFORE = 30000, 1e-6', 'BEFORE = 3000000, 1e-6'),
+  ],
+  'flow-tags-per-line': [
+    patch(
+      `${SCRIPTS}/gate-enter.lua`,
+      "local turn, names = ARGV[3] .. '.' .. ARGV[4], {}",
+      "local turn, names = ARGV[3] .. '.' .. ARGV[4] .. (ARGV[10] or ''), {}",
+    ),
+  ],
+  'flow-unblock-lost': [
+    patch(`${SCRIPTS}/include-gate.lua`, '      if other ~= name then', '      if false then'),
+  ],
+};
+
+/** What notices `FLOW_MUTATIONS`. */
+export const FLOW_NOTICING_TEST = 'test/integration/journal/gate.test.ts';

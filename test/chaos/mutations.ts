@@ -11,6 +11,8 @@ import {
   ACCESS_NOTICING_TEST,
   ARCHIVE_MUTATIONS,
   ARCHIVE_NOTICING_TEST,
+  FLOW_MUTATIONS,
+  FLOW_NOTICING_TEST,
   JUDGED_LAST,
   MUTATIONS,
   NOTICING_TEST,
@@ -95,5 +97,9 @@ for (const [name, patches] of Object.entries(ACCESS_MUTATIONS)) {
 for (const [name, patches] of Object.entries(ARCHIVE_MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name))
     results.push(isNoticedByTest(name, patches, ARCHIVE_NOTICING_TEST));
+}
+for (const [name, patches] of Object.entries(FLOW_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, FLOW_NOTICING_TEST));
 }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

@@ -9,7 +9,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 
-const inputSchema = z.object({ key: z.string(), label: z.string(), ms: z.int().min(0).default(0) });
+const inputSchema = z.object({
+  key: z.string(),
+  label: z.string(),
+  ms: z.int().min(0).default(0),
+  failures: z.int().min(0).default(0).describe('So many calls of this label fail first.'),
+});
+const FAILURE = { type: 'execution_error', message: 'it fails', retryable: true };
 
 export interface KeyedCall {
   readonly key: string;
@@ -26,13 +32,16 @@ export async function startKeyedServer() {
   function tools(): McpServer {
     const server = new McpServer({ name: 'keyed', version: '1.0.0' });
     const annotations = { idempotentHint: true };
-    server.registerTool('work', { inputSchema, annotations }, async ({ key, label, ms }) => {
+    server.registerTool('work', { inputSchema, annotations }, async ({ key, label, ms, failures }) => {
       const count = (underWay.get(key) ?? 0) + 1;
       underWay.set(key, count);
       calls.push({ key, label, underWay: count, beganAt: Date.now() });
       await delay(ms);
       underWay.set(key, (underWay.get(key) ?? 0) - 1);
-      return { content: [{ type: 'text', text: label }] };
+      const isFailed = calls.filter((call) => call.label === label).length <= failures;
+      return isFailed
+        ? { isError: true, content: [{ type: 'text', text: JSON.stringify(FAILURE) }] }
+        : { content: [{ type: 'text', text: label }] };
     });
     return server;
   }

@@ -1,5 +1,5 @@
 -- Takes what is due out of the sweep index, each entry for one sweeper, by putting it off a little. Of a crowd that waits in one lane
--- it gives the sweeper a few: the job of each other is there, so that it only has to be looked at later.
+-- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
 -- @include include-given.lua
 -- @include include-tag.lua
@@ -28,7 +28,13 @@ local function begun_since(state, id)
   end
 end
 
--- Of a directive that nobody has taken yet, and whose job is in its lane: the lane and why it was said to wait, since when, until
+-- Whether it is on its way: its job is in the lane, or it waits in the lane's gate, which each process looks at.
+local function is_known(lane, member, job)
+  local tag = '{' .. PREFIX .. ':' .. lane .. '}:'
+  return redis.call('EXISTS', tag .. lane .. ':' .. job) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
+end
+
+-- Of a directive that nobody has taken yet, and whose job is in its lane, or who waits in its gate: the lane and why it was said to wait, since when, until
 -- when at the most. nil = the sweeper has to look.
 local function waiting(member)
   local slash = string.find(member, '/', 1, true) or 0
@@ -47,7 +53,7 @@ local function waiting(member)
   end
   local lane, accepted_at, deadline_at = given_of(state, id, record[2], record[3])
   local job = string.find(member, ':', 1, true) and string.gsub(member, ':', '+') or member
-  if redis.call('EXISTS', '{' .. PREFIX .. ':' .. lane .. '}:' .. lane .. ':' .. job) == 1 then
+  if is_known(lane, member, job) then
     return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), since or accepted_at, math.min(deadline_at, by)
   end
 end

@@ -124,6 +124,20 @@ test('turns come round, by weight; the gap between two of one turn is less than 
   }
 });
 
+test('limits buy no share: who names many has no more turns than who names none', async () => {
+  const gate = openGate();
+  const out: string[] = [];
+  const many = new Set<string>();
+  for (let n = 0; n < 40; n += 1) {
+    const limits = [{ name: `l${n}`, concurrency: 1 }];
+    const first = await gate.add({ turn: 'many', limits }, 1);
+    many.add(first.id);
+    out.push(...first.released, ...(await gate.add({ turn: 'none' }, 1)).released);
+  }
+  const order = await drain(gate, out, 1);
+  expect(order.slice(0, 20).filter((id) => many.has(id)).length).toBeLessThan(13);
+});
+
 test('a priority is a head start of 30 s a step: a 0 is overtaken by a 9 that comes within 270 s, never by a later one', async () => {
   const gate = openGate();
   const { released: out } = await gate.add({}, 1);
@@ -190,6 +204,33 @@ test('who lost its lease is refused, and its slot goes to the next; a second tok
     limit: 1,
     before: 0,
   });
+});
+
+test('a pass that has lapsed begins nothing, and what was let out before a rate was lowered waits for its instant', async () => {
+  const gate = openGate();
+  const by = { token: 't', leaseMs: LEASE_MS, room: 5 };
+  const lone = await gate.add({}, 5);
+  await pass(PASS_MS + 1_000);
+  expect((await gate.hold(LANE, refOf(lone.id), by)).kind).toBe('parked');
+  expect((await gate.hold(LANE, refOf(lone.id), by)).kind).toBe('held');
+  const rated = (max: number) => [{ name: 'rated', rate: { max, per_ms: 60_000 } }];
+  const [one, two] = [await gate.add({ limits: rated(10) }, 5), await gate.add({ limits: rated(10) }, 5)];
+  await gate.add({ limits: rated(1) }, 5);
+  expect((await gate.hold(LANE, refOf(one.id), by)).kind).toBe('held');
+  expect((await gate.hold(LANE, refOf(two.id), by)).kind).toBe('parked');
+  expect(await gate.look(LANE, refOf(two.id))).toMatchObject({ kind: 'rate', name: 'rated' });
+  for (const { id } of [lone, one])
+    expect((await gate.leave(LANE, refOf(id), { ...by, againInMs: null })).kind).toBe('left');
+  await pass(61_000);
+  expect(idsOf((await gate.pump(LANE, 5)).released)).toEqual([two.id]);
+});
+
+test('a raised limit lets out at once as many as it allows now', async () => {
+  const gate = openGate();
+  const limits = (concurrency: number) => [{ name: 'raised', concurrency }];
+  for (let n = 0; n < 5; n += 1) await gate.add({ turn: `t${n}`, limits: limits(1) }, 9);
+  const { released } = await gate.add({ turn: 't6', limits: limits(4) }, 9);
+  expect(released).toHaveLength(3);
 });
 
 test('many that wait for a full limit cost nothing until it is free, and go one by one', async () => {

@@ -30,20 +30,21 @@ function configOf() {
 
 interface Work {
   readonly ms?: number;
+  readonly failures?: number;
   readonly fields?: Record<string, unknown>;
 }
 
 const clientOf = ({ url }: RunningService) => createHttpClient({ baseUrl: url });
 
 /** One directive; its label. */
-function work(key: string, { ms = 20, fields = {} }: Work = {}) {
+function work(key: string, { ms = 20, failures = 0, fields = {} }: Work = {}) {
   const id = `w${(count += 1)}`;
   return {
     type: 'tool_exec' as const,
     tool_name: 'keyed.work',
     request_id: 'gate',
     id,
-    arguments: { key, label: id, ms },
+    arguments: { key, label: id, ms, failures },
     ...fields,
   };
 }
@@ -88,4 +89,58 @@ test('of a key as many run at once as its limit allows, in the order in which th
   expect(Math.max(...ofKey('one').map(({ underWay }) => underWay))).toBe(1);
   expect(Math.max(...ofKey('two').map(({ underWay }) => underWay))).toBeLessThanOrEqual(2);
   expect(server.calls).toHaveLength(12);
+});
+
+const startsOf = (calls: readonly Call[]): number[] =>
+  calls.map(({ id }) => server.calls.findIndex(({ label }) => label === id));
+
+test('a single call is not behind a flood: it begins once those that are out have begun', async () => {
+  const client = clientOf(service);
+  const flood = Array.from({ length: 300 }, () =>
+    work('flood', { ms: 2, fields: { fairness_key: 'flood' } }),
+  );
+  await client.submit(flood);
+  const single = work('single', { fields: { fairness_key: 'single' } });
+  await client.submit(single);
+  const begun = server.calls.length;
+  await untilEnded([...flood, single]);
+  // Four run, one more is on its way.
+  expect(startsOf([single])[0]).toBeLessThanOrEqual(begun + 6);
+});
+
+test('a caller cannot loosen a rule, and what a rule fits is limited by it', async () => {
+  const fields = { concurrency: { key: 'own', limit: 9 }, metadata: { tags: ['ruled'] } };
+  const calls = Array.from({ length: 6 }, () => work('ruled', { fields }));
+  await clientOf(service).submit(calls);
+  await untilEnded(calls);
+  expect(server.calls.filter(({ key }) => key === 'ruled').map(({ underWay }) => underWay)).toEqual([
+    1, 1, 1, 1, 1, 1,
+  ]);
+});
+
+test('what waits for its retry holds no slot, says what it waits for, and is cancelled at once', async () => {
+  const client = clientOf(service);
+  const concurrency = { key: 'retry', limit: 1 };
+  const [failing, next] = [
+    work('retry', {
+      failures: 1,
+      fields: { concurrency, max_retries: 1, retry_backoff_ms: 600_000, max_backoff_ms: 600_000 },
+    }),
+    work('retry', { fields: { concurrency } }),
+  ];
+  await client.submit([failing, next]);
+  await untilEnded([next]);
+  expect((await client.directive('gate', failing.id))?.status).toBe('waiting');
+  await client.cancel('gate', failing.id);
+  expect((await client.directive('gate', failing.id))?.status).toBe('failed');
+});
+
+test('what waits for a limit is cancelled without a call, and the next one goes on', async () => {
+  const client = clientOf(service);
+  const concurrency = { key: 'cancel', limit: 1 };
+  const [first, second, third] = [300, 0, 0].map((ms) => work('cancel', { ms, fields: { concurrency } }));
+  await client.submit([first, second, third] as Call[]);
+  await client.cancel('gate', second?.id ?? '');
+  await untilEnded([first, third] as Call[]);
+  expect(startsOf([second as Call])).toEqual([-1]);
 });
