@@ -1,0 +1,85 @@
+/** Notices of ends: what gets one, how the calls for them are answered, and when the sweeper forgets one.
+ *  It must not use Redis. */
+import { describe, expect, test } from 'vitest';
+import type { DueEntry } from '../../../src/journal/sweep-index.ts';
+import { createNoticeCalls, isNoticed, NOTICE_ENTRY } from '../../../src/queue/notice.ts';
+import type { Notified } from '../../../src/queue/notify.ts';
+import { createNoticeSweep } from '../../../src/queue/sweep-notices.ts';
+
+const EVERYTHING = { concerns: () => true };
+const NOTHING = { concerns: () => false };
+const NOW = 1_000_000;
+
+describe('a notice', () => {
+  test.each([
+    ['of a rule', EVERYTHING, { type: 'tool_exec', request_id: 'r' }, true],
+    ['that nobody wants', NOTHING, { type: 'tool_exec', request_id: 'r' }, false],
+    ['that its caller wants', NOTHING, { type: 'tool_exec', request_id: 'r', on_end: 'a' }, true],
+    [
+      'of a custom type, which has no such field',
+      NOTHING,
+      { type: 'mine', request_id: 'r', on_end: 'a' },
+      false,
+    ],
+    ['of a custom type, by a rule', EVERYTHING, { type: 'mine', request_id: 'r' }, true],
+    ['of a delivery', EVERYTHING, { type: 'webhook_send', request_id: 'webhook.r' }, false],
+    ['of a read of a host', EVERYTHING, { type: 'tool_exec', request_id: 'mcp.read.r' }, false],
+  ])('%s', (_what, rules, directive, noticed) => expect(isNoticed(rules, directive)).toBe(noticed));
+});
+
+test('calls are answered a few at a time, each once, and a failure stops nothing', async () => {
+  const calls = createNoticeCalls();
+  calls.call('r', 'lost');
+  const answered: string[] = [];
+  const most = { now: 0, ever: 0 };
+  calls.answerWith(async (_request, id) => {
+    most.now += 1;
+    most.ever = Math.max(most.ever, most.now);
+    await Promise.resolve();
+    most.now -= 1;
+    answered.push(id);
+    if (id === '3') throw new Error('Redis is away');
+  });
+  const ids = Array.from({ length: 100 }, (_, number) => String(number));
+  for (const id of ids) calls.call('r', id);
+  await expect.poll(() => answered.length).toBe(100);
+  expect(answered.toSorted()).toEqual(ids.toSorted());
+  expect(most.ever).toBeLessThanOrEqual(16);
+});
+
+describe('the look of the sweeper', () => {
+  const look = async (seen: Notified | Error | undefined, more: Partial<DueEntry> = {}) => {
+    const done: unknown[] = [];
+    const index = {
+      forget: () => void done.push('forget'),
+      lookAgain: async (_entry: DueEntry, at: number, missed?: boolean) =>
+        void done.push([at - NOW, missed ?? false]),
+    };
+    const notify = async (): Promise<Notified> => {
+      if (seen === undefined || seen instanceof Error) throw seen ?? new Error('nobody');
+      return seen;
+    };
+    const sweep = createNoticeSweep({ index, notify: seen === undefined ? undefined : notify });
+    const entry = { requestId: 'r', id: `${NOTICE_ENTRY}d`, takenAs: '', missedBefore: false, ...more };
+    await sweep(entry, NOW).catch(() => done.push('failed'));
+    return done;
+  };
+  const open = (ago: number, beginsIn?: number): Notified => ({
+    kind: 'open',
+    since: NOW - ago,
+    beginsAt: beginsIn === undefined ? null : NOW + beginsIn,
+  });
+
+  test.each([
+    ['forgets what was passed on', { kind: 'notified' } as const, {}, ['forget']],
+    ['keeps what could not be', new Error('full'), {}, ['failed']],
+    ['keeps what this process does not know about', undefined, {}, [[5_000, false]]],
+    ['looks soon at what is young', open(0), {}, [[5_000, false]]],
+    ['looks later at what is old', open(30_000), {}, [[30_000, false]]],
+    ['looks each minute at the oldest', open(10_000_000), {}, [[60_000, false]]],
+    ['waits for what begins later', open(0, 20_000), {}, [[25_000, false]]],
+    ['looks each hour at what begins much later', open(0, 86_400_000), {}, [[3_600_000, false]]],
+    ['waits a minute for what is not there', { kind: 'missing' } as const, {}, [[60_000, true]]],
+    ['forgets what did not come', { kind: 'missing' } as const, { missedBefore: true }, ['forget']],
+  ])('%s', async (_what, seen, more, done) => expect(await look(seen, more)).toEqual(done));
+});
