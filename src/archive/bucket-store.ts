@@ -2,22 +2,15 @@
 // Must never name a key of access in an error, nor write over an object where the server can refuse that.
 import { openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
-import { AwsClient } from 'aws4fetch';
-import { boundedBody } from '../bounds/bounded-response.ts';
 import type { ArchiveStore } from './archive-store.ts';
+import {
+  type BucketOptions,
+  createBucketRequests,
+  EMPTY_SHA256,
+  refusal,
+  textOf,
+} from './bucket-requests.ts';
 import { newestOf } from './object-name.ts';
-
-export interface BucketOptions {
-  readonly endpoint: string;
-  readonly bucket: string;
-  readonly region: string;
-  /** Before the names, with a slash at its end; '': none. */
-  readonly prefix: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** For a request and its answer without a body, and for each piece of a body, milliseconds. Default: 60 000. */
-  readonly answerMs?: number;
-}
 
 /** Each holds a piece of a request and its compression. */
 const AT_ONCE = 4;
@@ -27,26 +20,13 @@ const LEAST_BYTES_PER_MS = 256;
 /** So that no file is an hour old as it is sent: it would pass for one that a dead process has left. */
 const MOST_LONGER_MS = 1_800_000;
 const PUT_MS = 15_000;
-const MOST_ANSWER_BYTES = 1_048_576;
 /** Versions of one request, of 1,000 each. */
 const MOST_PAGES = 100;
-const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const KEY = /<Key>(?<key>[^<]{1,1024})<\/Key>/g;
 
 export function createBucketStore(options: BucketOptions): ArchiveStore {
-  const { endpoint, bucket, region, prefix, accessKeyId, secretAccessKey, answerMs = ANSWER_MS } = options;
-  const signer = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 });
-  const base = `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-
-  /** Addressed by path: that needs no name of its own for each bucket. */
-  async function ask(path: string, sha256: string, init: RequestInit): Promise<Response> {
-    const headers = { ...(init.headers as Record<string, string>), 'x-amz-content-sha256': sha256 };
-    const { method = 'GET' } = init;
-    // Signed without the body, whose digest is given, so that it is not read for that.
-    const signed = await signer.sign(`${base}${path}`, { method, headers });
-    const sent = { ...init, method, headers: signed.headers, redirect: 'error' as const };
-    return fetch(signed.url, sent).catch(unreached);
-  }
+  const { endpoint, bucket, prefix, answerMs = ANSWER_MS } = options;
+  const ask = createBucketRequests(options);
 
   async function namesIn(folder: string): Promise<string[]> {
     const names: string[] = [];
@@ -126,21 +106,4 @@ async function* piecesOf(
 
 function within(ms: number): RequestInit {
   return { signal: AbortSignal.timeout(ms) };
-}
-
-/** `fetch` has the reason in the cause. */
-function unreached(error: Error): never {
-  const { cause } = error;
-  throw new Error(cause instanceof Error ? cause.message : error.message, { cause: error });
-}
-
-async function textOf({ body }: Response): Promise<string> {
-  const { bytes } = await boundedBody(body, MOST_ANSWER_BYTES);
-  return bytes.toString('utf8');
-}
-
-/** The status, and the code of the server, which is one word. */
-function refusal({ status }: Response, text: string): Error {
-  const code = /<Code>(?<code>\w{1,64})<\/Code>/.exec(text)?.groups?.['code'];
-  return new Error(`the server answers ${status}${code === undefined ? '' : ` ${code}`}`);
 }

@@ -62,7 +62,7 @@ async function linked(from: string, to: string): Promise<boolean> {
 }
 
 /** The names in a folder survive a power loss. */
-async function synced(folder: string): Promise<void> {
+export async function synced(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
@@ -76,6 +76,6 @@ function nothingThere(error: unknown): string[] {
   throw error;
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return String((error as NodeJS.ErrnoException).code);
 }

@@ -6,6 +6,7 @@ import { redact } from '../contract/redaction.ts';
 import type { RunView } from '../contract/run.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
+import { wholeEnvelope } from '../journal/large-payloads.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
@@ -14,7 +15,7 @@ import { directiveView } from '../queue/views.ts';
 
 export interface RecordSource {
   readonly journal: Pick<Journal, 'requestInPieces' | 'head' | 'envelope' | 'log'>;
-  readonly payloads: Pick<PayloadStore, 'get'>;
+  readonly payloads: Pick<PayloadStore, 'get' | 'objects'>;
   /** null: the request has no run. */
   readonly runView: (requestId: string) => Promise<RunView | null>;
 }
@@ -70,14 +71,15 @@ async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGener
 }
 
 async function directiveLine(
-  { journal }: RecordSource,
+  { journal, payloads }: RecordSource,
   { requestId, closedAt }: ClosedRequest,
   record: DirectiveRecord,
 ): Promise<ArchiveLine> {
   const json = await journal.envelope(requestId, record.id);
   if (json === null) throw new RecordChanged();
   const nothing = { pageOf: null, rounds: new Map(), present: new Map(), gated: new Map(), now: closedAt };
-  const { result: _, ...view } = directiveView(requestId, record, decodeEnvelope(json), null, nothing);
+  const envelope = await wholeEnvelope(payloads.objects, decodeEnvelope(json));
+  const { result: _, ...view } = directiveView(requestId, record, envelope, null, nothing);
   return { kind: 'directive', directive: hidden(view) };
 }
 

@@ -8,48 +8,53 @@ import { notes } from './notes.ts';
 const BUCKET_KEYS = ['endpoint', 'access_key_id', 'secret_access_key'] as const;
 const name = (most: number) => z.string().min(1).max(most);
 
+/** One place: a folder or a bucket. */
+export const placeFields = {
+  folder: name(1_024).optional().register(notes, {
+    description:
+      'An existing folder that every process of the service sees, as on a shared volume; relative to this file.',
+    fallback: 'a bucket is named',
+  }),
+  bucket: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      'must be 3 to 63 characters of a-z 0-9 . -, with a letter or digit at both ends',
+    )
+    .optional()
+    .register(notes, {
+      description: 'An existing bucket of an S3-compatible store.',
+      fallback: 'a folder is named',
+    }),
+  endpoint: httpUrl().optional().register(notes, {
+    description: 'The address of the store, as in `https://s3.eu-central-1.amazonaws.com`.',
+    fallback: 'none',
+  }),
+  region: name(64)
+    .default('us-east-1')
+    .register(notes, { description: 'The region that requests are signed for.' }),
+  access_key_id: name(256).optional().register(notes, {
+    description:
+      'The key of access, as `${ARCHIVE_ACCESS_KEY_ID}` of the environment. It needs to read, list and write objects.',
+    fallback: 'none',
+  }),
+  secret_access_key: name(512).optional().register(notes, {
+    description: 'Its secret, as `${ARCHIVE_SECRET_ACCESS_KEY}` of the environment.',
+    fallback: 'none',
+  }),
+  prefix: z
+    .string()
+    .regex(/^(?:[A-Za-z0-9_-]{1,64}\/){0,8}$/, 'must be words of A-Z a-z 0-9 _ - with a slash after each')
+    .default('')
+    .register(notes, {
+      description: 'What the names of all objects begin with, as `adjutant/`.',
+      special: 'empty = nothing',
+    }),
+};
+
 const archiveSchema = z
   .strictObject({
-    folder: name(1_024).optional().register(notes, {
-      description:
-        'An existing folder that every process of the service sees, as on a shared volume; relative to this file.',
-      fallback: 'a bucket is named',
-    }),
-    bucket: z
-      .string()
-      .regex(
-        /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
-        'must be 3 to 63 characters of a-z 0-9 . -, with a letter or digit at both ends',
-      )
-      .optional()
-      .register(notes, {
-        description: 'An existing bucket of an S3-compatible store.',
-        fallback: 'a folder is named',
-      }),
-    endpoint: httpUrl().optional().register(notes, {
-      description: 'The address of the store, as in `https://s3.eu-central-1.amazonaws.com`.',
-      fallback: 'none',
-    }),
-    region: name(64)
-      .default('us-east-1')
-      .register(notes, { description: 'The region that requests are signed for.' }),
-    access_key_id: name(256).optional().register(notes, {
-      description:
-        'The key of access, as `${ARCHIVE_ACCESS_KEY_ID}` of the environment. It needs to read, list and write objects.',
-      fallback: 'none',
-    }),
-    secret_access_key: name(512).optional().register(notes, {
-      description: 'Its secret, as `${ARCHIVE_SECRET_ACCESS_KEY}` of the environment.',
-      fallback: 'none',
-    }),
-    prefix: z
-      .string()
-      .regex(/^(?:[A-Za-z0-9_-]{1,64}\/){0,8}$/, 'must be words of A-Z a-z 0-9 _ - with a slash after each')
-      .default('')
-      .register(notes, {
-        description: 'What the names of all objects begin with, as `adjutant/`.',
-        special: 'empty = nothing',
-      }),
+    ...placeFields,
     after_ms: durationMs.default(0).register(notes, {
       description:
         'How long after its close a request is archived: one that is opened again within it is archived once. At most half of each `closed_ms`.',
@@ -61,16 +66,20 @@ const archiveSchema = z
       unit: 'ms',
     }),
   })
-  .superRefine((archive, context) => {
-    const { folder, bucket } = archive;
-    if ((folder === undefined) === (bucket === undefined))
-      context.addIssue({ code: 'custom', message: 'needs either a folder or a bucket, not both' });
-    // Of two places nobody knows which one is meant.
-    if (bucket === undefined || folder !== undefined) return;
-    for (const key of BUCKET_KEYS)
-      if (archive[key] === undefined)
-        context.addIssue({ code: 'custom', path: [key], message: 'is needed for a bucket' });
-  });
+  .superRefine(requireOnePlace);
+
+type Place = z.output<z.ZodObject<typeof placeFields>>;
+
+export function requireOnePlace(place: Place, context: z.RefinementCtx): void {
+  const { folder, bucket } = place;
+  if ((folder === undefined) === (bucket === undefined))
+    context.addIssue({ code: 'custom', message: 'needs either a folder or a bucket, not both' });
+  // Of two places nobody knows which one is meant.
+  if (bucket === undefined || folder !== undefined) return;
+  for (const key of BUCKET_KEYS)
+    if (place[key] === undefined)
+      context.addIssue({ code: 'custom', path: [key], message: 'is needed for a bucket' });
+}
 
 export const archiveSections = {
   archive: archiveSchema.optional().register(notes, {

@@ -9,6 +9,7 @@ import { encryptionSections } from './encryption.ts';
 import { modelSections } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
+import { payloadSections } from './payloads.ts';
 import { runSections } from './runs.ts';
 import { searchSections } from './search.ts';
 import { serviceSections } from './service.ts';
@@ -28,6 +29,7 @@ export const fileSchema = z.strictObject({
   ...serviceSections,
   ...accessSections,
   ...archiveSections,
+  ...payloadSections,
   ...encryptionSections,
   ...searchSections,
   ...tenantSections,

@@ -35,6 +35,7 @@ export const ERROR_TYPES = [
   'deadline_exceeded',
   'expired',
   'outcome_unknown',
+  'payload_lost',
   'webhook_failed',
   'worker_lost',
   'llm_error',

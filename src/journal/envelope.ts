@@ -16,6 +16,8 @@ export interface Envelope extends Tickets {
   spender?: Spender;
   /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
   noticed?: true;
+  /** Where the whole of it lies, of which this is a part. */
+  offloaded?: { readonly sha256: string; readonly bytes: number };
 }
 
 /** Without the ids of its directive: the key and the job that hold the text name them. */

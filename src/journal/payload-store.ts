@@ -4,6 +4,7 @@ import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contra
 import type { RedisConnection } from '../redis/connection.ts';
 import { type ClaimRef, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
+import { keptText, NO_OBJECTS, type PayloadObjects, wholeText } from './large-payloads.ts';
 import { prepareScripts } from './scripts.ts';
 
 export type PayloadStore = ReturnType<typeof createPayloadStore>;
@@ -18,6 +19,8 @@ export interface PayloadStoreOptions {
   requestBytes?: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
+  /** Where those lie that are large. Default: in Redis. */
+  objects?: PayloadObjects;
 }
 
 /** The field of a request's bodies that holds the payload of a directive, as the journal's scripts name it. */
@@ -25,11 +28,15 @@ const FIELD = '@payload|';
 
 export function createPayloadStore(options: PayloadStoreOptions) {
   const { connection, keys, requestBytes = DEFAULT_REQUEST_BYTES, limitsOf = NO_TENANT_LIMITS } = options;
+  const { objects = NO_OBJECTS } = options;
   const run = prepareScripts(connection);
   return {
+    /** What was accepted, where it is larger than Redis shall hold. */
+    objects,
     /** `json`: the payload that the attempt of this claim got. Without effect where the claim was taken over. */
     async put({ requestId, id, fence }: ClaimRef, json: string): Promise<PutVerdict> {
-      const args = [id, fence, json, requestBytesOf(limitsOf, requestId, requestBytes)];
+      const text = await keptText(objects, requestId, json);
+      const args = [id, fence, text, requestBytesOf(limitsOf, requestId, requestBytes)];
       const [kind, bytes] = await run('payload-put', keys.request(requestId), args);
       if (kind === 'no_room') return { kind, bytes: Number(bytes) };
       return { kind: kind as 'kept' | 'stale' };
@@ -37,7 +44,7 @@ export function createPayloadStore(options: PayloadStoreOptions) {
     /** The payload as JSON; null when there is none, or no longer. */
     async get(requestId: string, id: string): Promise<string | null> {
       const [, bodies] = keys.request(requestId);
-      return connection.hget(bodies, FIELD + id);
+      return wholeText(objects, requestId, await connection.hget(bodies, FIELD + id));
     },
   };
 }

@@ -14,6 +14,7 @@ import { DirectiveRefused } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
+import { NO_OBJECTS, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
 import { scan } from './dead-letter-scan.ts';
 import { createRedrivable, type Redrivable } from './redrivable.ts';
 import type { Submitter } from './submit.ts';
@@ -21,6 +22,8 @@ import { successorId } from './successor-id.ts';
 
 export interface RedriveParts {
   journal: Journal;
+  /** Where large directives lie. Default: in Redis. */
+  objects?: PayloadObjects;
   dead: DeadLetterIndex;
   submitter: Submitter;
   /** Asked before dead letters are redriven: whether whoever calls may submit so many. Throws the refusal. */
@@ -44,7 +47,8 @@ interface Wanted {
 /** `done`: those before this position were tried; those from there on wait for a repeat. */
 export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
 
-export function createRedrive({ journal, dead, submitter, charge = async () => {} }: RedriveParts) {
+export function createRedrive(parts: RedriveParts) {
+  const { journal, objects = NO_OBJECTS, dead, submitter, charge = async () => {} } = parts;
   const redrivable = createRedrivable(journal);
 
   async function redrive(
@@ -99,7 +103,7 @@ export function createRedrive({ journal, dead, submitter, charge = async () => {
       await dead.remove(entry);
       return null;
     }
-    const { directive, traceparent } = decodeEnvelope(json);
+    const { directive, traceparent } = await wholeEnvelope(objects, decodeEnvelope(json));
     const from = { request_id: ownId(entry.requestId), id: entry.id };
     const id = successorId(entry.id);
     const successor = {

@@ -5,7 +5,8 @@ import type { RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
+import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
+import { PayloadLost, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
 import type { SignalFollower } from '../journal/signal-log.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
@@ -119,7 +120,8 @@ export function createRequestReader(
       const result = ended && (await whole(ended));
       const read = { requestId, directives: [record], now };
       const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates }, read)) };
-      return directiveView(requestId, record, decodeEnvelope(json), result, seen);
+      const envelope = await wholeOrPart(payloads.objects, decodeEnvelope(json));
+      return directiveView(requestId, record, envelope, result, seen);
     });
   }
 
@@ -137,6 +139,14 @@ export function createRequestReader(
 
   const trace = createTraceReader({ journal, runs, pageOf });
   return { signals, page, request, trace, directive, payload };
+}
+
+/** What is lost is shown as lost. */
+async function wholeOrPart(objects: PayloadObjects, envelope: Envelope): Promise<Envelope> {
+  return wholeEnvelope(objects, envelope).catch((error: unknown) => {
+    if (error instanceof PayloadLost) return envelope;
+    throw error;
+  });
 }
 
 /** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */

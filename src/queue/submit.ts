@@ -9,6 +9,7 @@ import type { SubmitOptions } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { Journal } from '../journal/journal.ts';
+import { keptEnvelope, NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -46,6 +47,8 @@ export interface SubmitterOptions {
   capacity: Capacity;
   /** The largest member of one directive (arguments, context, texts, tools, error, metadata), bytes as JSON. */
   argumentsBytes: number;
+  /** Where large directives lie. Default: in Redis. */
+  objects?: PayloadObjects;
   /** As in `JournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
@@ -76,6 +79,7 @@ export function createSubmitter(options: SubmitterOptions) {
   const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
   const { spans = NO_SPANS, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = options;
   const submitOnce = createOnceSubmitter(options);
+  const { objects = NO_OBJECTS } = options;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -99,9 +103,13 @@ export function createSubmitter(options: SubmitterOptions) {
       ids,
       begins: beginsOf(prepared),
     });
+    const kept = await keptEach(objects, requestId, prepared).catch(async (error: unknown) => {
+      await leave(ids);
+      throw error;
+    });
     const note = notes.noteOf(requestId, { under: trace, prepared });
     const verdict = await entrance
-      .enter(entryOf(requestId, prepared, note, replyChannel))
+      .enter(entryOf(requestId, kept, note, replyChannel))
       .catch((error: unknown) => {
         reportSent(spans, prepared, startedAt, 'unavailable');
         note.release();
@@ -147,6 +155,22 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   return { submit };
+}
+
+/** Each large one is stored before it is accepted; one that is not accepted after all is removed with its request. */
+async function keptEach(
+  objects: PayloadObjects,
+  requestId: string,
+  prepared: readonly Prepared[],
+): Promise<readonly Prepared[]> {
+  if (objects.aboveBytes === Infinity) return prepared;
+  return Promise.all(
+    prepared.map(async (each) => {
+      const { acceptance } = each;
+      const envelope = await keptEnvelope(objects, requestId, acceptance.envelope);
+      return envelope === acceptance.envelope ? each : { ...each, acceptance: { ...acceptance, envelope } };
+    }),
+  );
 }
 
 /** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */

@@ -88,7 +88,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   const capacity = capacityOf(store, options);
   const { canceller, lanes } = queue;
   const shared = { ...store, ...queue, journal, index, preparer, capacity };
-  const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
+  const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes, objects: payloads.objects });
   const parts: QueueClientParts = {
     journal,
     follower: createFollower(journal, subscriber, recheckMs),
@@ -102,7 +102,13 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
     schedules: schedulesOf(store, capacity, options),
     answer: answererOf(store, schemas, requestBytes),
-    deadLetters: createDeadLetters({ journal, dead, submitter, charge: options.charge }),
+    deadLetters: createDeadLetters({
+      journal,
+      objects: payloads.objects,
+      dead,
+      submitter,
+      charge: options.charge,
+    }),
     catalog,
     lanes,
     later: records.later,

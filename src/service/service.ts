@@ -23,6 +23,7 @@ import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
 import { createAdapters } from './adapters.ts';
 import { archiverOn } from './archive.ts';
+import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -180,6 +181,7 @@ function storeOn(
     archiveAfterMs: config.archive?.after_ms,
     isListed: config.search.enabled,
     endNotices: endNotices(config.webhooks),
+    objects: payloadObjectsOf(config),
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,
@@ -249,7 +251,8 @@ function storeParts(
     ? [sweeperOn(first, config, { ...shared, notify }), ...listKeepers(first, shared)]
     : [];
   const archiver = first ? archiverOn(first, config, shared) : null;
-  const archiving = archiver ? [archiver] : [];
+  const removing = first ? payloadSweepOn(first, config, shared) : null;
+  const archiving = [archiver, removing].filter((part) => part !== null);
   const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];
   const gates = first ? [gatesOn(first, shared)] : [];
   return [

@@ -12,6 +12,7 @@ import { createGate } from '../journal/gate.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
 import { createJournal } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
+import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { createRunActivityIndex } from '../journal/run-activity-index.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
@@ -63,6 +64,8 @@ export interface StoreOptions {
   endNotices?: EndNotices;
   /** Whether the list of requests is kept. Default: true. */
   isListed?: boolean | undefined;
+  /** Where large payloads lie. Default: in Redis. */
+  objects?: PayloadObjects | undefined;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -155,6 +158,7 @@ function recordsOn(
     local,
     archiveAfterMs,
     isListed,
+    objects = NO_OBJECTS,
   }: StoreOptions,
   wakeRun: WakeRun,
 ) {
@@ -172,7 +176,7 @@ function recordsOn(
     journal,
     runs: createRunJournal({ connection, keys, ...kept, onEnd }),
     conversations: createConversationJournal({ connection, keys, ...kept }),
-    payloads: createPayloadStore({ connection, keys, ...kept }),
+    payloads: createPayloadStore({ connection, keys, ...kept, objects }),
     serial: createSerialLanes(connection, keys, journal),
     index,
     later: createLaterIndex(connection, keys),

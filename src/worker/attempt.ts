@@ -3,9 +3,11 @@
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { ticketIn } from '../flow/ticket.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import { isLater, LEFT_ALONE_MS } from '../journal/format.ts';
 import type { Journal } from '../journal/journal.ts';
+import { PayloadLost, wholeEnvelope } from '../journal/large-payloads.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { envelopeIn, type JobData } from '../queue/job.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
@@ -49,11 +51,14 @@ export async function attemptDirective(
 ): Promise<JobOutcome> {
   const notBefore = (at: number): Promise<JobOutcome> => putOff(parts, job, enqueuedIn, held, at);
   if (parts.running.isStopped()) return notBefore(Date.now());
-  const envelope = envelopeIn(job) ?? (await readEnvelope(parts.records.journal, job));
-  if (!envelope) return DONE;
+  const stored = envelopeIn(job) ?? (await readEnvelope(parts.records.journal, job));
+  if (!stored) return DONE;
   // A worker of a later version takes it; without one it ends at its deadline.
-  if (isLater(envelope)) return notBefore(Date.now() + LEFT_ALONE_MS);
-  const lane = enqueuedIn ?? envelope.lane ?? '';
+  if (isLater(stored)) return notBefore(Date.now() + LEFT_ALONE_MS);
+  const envelope = stored.offloaded === undefined ? stored : await restored(parts, stored);
+  if (envelope === 'away') return notBefore(Date.now() + AWAY_MS);
+  const lane = enqueuedIn ?? stored.lane ?? '';
+  if (envelope === 'lost') return endWithout(parts, { envelope: stored, lane }, PAYLOAD_LOST);
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
   const downForMs = parts.breaker.downForMs(lane);
@@ -95,6 +100,27 @@ async function attemptTaken(
     case 'ended':
       await withdrawTask(parts, taken, verdict.task);
       return DONE;
+  }
+}
+
+/** How long a directive waits for the store of large payloads until it is looked at again. */
+const AWAY_MS = 2_000;
+
+const PAYLOAD_LOST = errorEnvelope(
+  'payload_lost',
+  'The content of the directive is not in the store of large payloads, or was changed there',
+);
+
+async function restored(
+  { records: { payloads } }: AttemptParts,
+  stored: Envelope,
+): Promise<Envelope | 'away' | 'lost'> {
+  try {
+    return await wholeEnvelope(payloads.objects, stored);
+  } catch (error) {
+    if (error instanceof PayloadLost) return 'lost';
+    if (error instanceof ServiceUnavailable) return 'away';
+    throw error;
   }
 }
 

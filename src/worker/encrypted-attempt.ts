@@ -16,7 +16,7 @@ import { errorResult, type Result } from '../contract/result.ts';
 import { sealFor, type Seal, sealResult } from '../encryption/encrypted-result.ts';
 import { decryptValue } from '../encryption/payload-value.ts';
 import type { Execution } from '../executors/definition.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Envelope } from '../journal/envelope.ts';
 import type { Said } from './pending-reports.ts';
 import { boundError } from './result-bound.ts';
 
@@ -34,8 +34,8 @@ export type Opened =
   | { kind: 'opened'; directive: Directive; seal: Seal }
   | { kind: 'unreadable'; execution: Execution };
 
-/** The envelope of another directive of the request, as it is stored; null: there is none. */
-export type ReadEnvelope = (id: string) => Promise<string | null>;
+/** Another directive of the request, as it was accepted; null: there is none. */
+export type ReadEnvelope = (id: string) => Promise<Envelope | null>;
 
 export function isEncrypted(directive: Directive): boolean {
   return encryptedFields(directive).length > 0;
@@ -108,7 +108,7 @@ async function firstId(directive: Directive, read: ReadEnvelope): Promise<string
     const id = isObject(from) && from['request_id'] === directive.request_id ? from['id'] : undefined;
     const stored = typeof id === 'string' ? await read(id) : null;
     if (stored === null) break;
-    const before = decodeEnvelope(stored).directive;
+    const before = stored.directive;
     if (sameWork(before) !== sameWork(directive)) break;
     last = before;
   }

@@ -7,7 +7,9 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Seal } from '../encryption/encrypted-result.ts';
 import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
 import type { ClaimRef } from '../journal/journal.ts';
+import { wholeEnvelope } from '../journal/large-payloads.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from './durably.ts';
@@ -87,9 +89,12 @@ async function dialog(
 
 async function opener(parts: AttemptParts, { requestId }: ClaimRef, directive: Directive) {
   const { records, running, encryption } = parts;
-  return openDirective(encryption, directive, async (id) =>
-    persistently(() => records.journal.envelope(requestId, id), running.givenUp),
-  );
+  return openDirective(encryption, directive, async (id) => {
+    const json = await persistently(() => records.journal.envelope(requestId, id), running.givenUp);
+    return json === null
+      ? null
+      : wholeEnvelope(records.payloads.objects, decodeEnvelope(json)).catch(() => null);
+  });
 }
 
 /** Nothing was called. */

@@ -55,6 +55,10 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
     'A budget of the day has no room for the call of the model.',
     'Redrive it after `resets_at`, or raise the limit of the rule in `budgets`.',
   ],
+  payload_lost: [
+    'Its content is not in the store of large payloads, or was changed there; nothing was called.',
+    'Submit it again; look who removes files or objects there.',
+  ],
   decryption_key_missing: [
     'It is encrypted with a key that its worker does not have; nothing was called.',
     'Add the key to the variable of `encryption.keys_env` on every worker, then redrive it.',

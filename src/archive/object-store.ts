@@ -1,0 +1,14 @@
+// Where large payloads lie: a folder or a bucket, each object under the hash of its bytes.
+// Must never know what is in them.
+
+export interface ObjectStore {
+  /** For log lines: without a secret. */
+  readonly place: string;
+  /** Whole or not at all; the same name has the same bytes, so that it may be repeated. */
+  put(folder: string, name: string, bytes: Buffer): Promise<void>;
+  /** null: there is none, or one with more bytes. Rejects where that is unknown. */
+  get(folder: string, name: string, mostBytes: number): Promise<Buffer | null>;
+  /** The folders of requests that nobody has written to for so long; null: the store itself removes what is old. */
+  readonly idleFolders: ((idleMs: number) => AsyncIterable<string>) | null;
+  remove(folder: string): Promise<void>;
+}

@@ -1,0 +1,85 @@
+// Large payloads in a store of objects: by installation and request, under their hash, checked as they are read.
+// Must never let an id lead to the payload of another request, nor return bytes that are not those of the hash.
+import { hash } from 'node:crypto';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { ownId, tenantOf } from '../contract/tenant.ts';
+import { PayloadLost, type PayloadObjects } from '../journal/large-payloads.ts';
+import type { ObjectStore } from './object-store.ts';
+
+const RETRY_AFTER_MS = 5_000;
+const FOLDER = /^i-(?<of>[^/]+)\/t-(?<tenant>[^/]+)\/r-(?<id>[A-Za-z0-9._:-]{1,128})$/;
+
+export interface PayloadObjectsOptions {
+  readonly store: ObjectStore;
+  /** Of the keys in Redis: installations may share a store. */
+  readonly installation: string;
+  readonly aboveBytes: number;
+}
+
+export function createPayloadObjects({
+  store,
+  installation,
+  aboveBytes,
+}: PayloadObjectsOptions): PayloadObjects {
+  const folderOf = (scoped: string): string => `i-${installation}/t-${tenantOf(scoped)}/r-${ownId(scoped)}/`;
+  const reach = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ServiceUnavailable(`${store.place} ${what} (${reason})`, {
+        retryAfterMs: RETRY_AFTER_MS,
+        cause: error,
+      });
+    }
+  };
+  return {
+    aboveBytes,
+    async put(requestId, bytes) {
+      const sha256 = hash('sha256', bytes, 'hex');
+      await reach('does not take large payloads at present', async () =>
+        store.put(folderOf(requestId), sha256, bytes),
+      );
+      return { sha256, bytes: bytes.length };
+    },
+    async get(requestId, ref) {
+      const read = async () => store.get(folderOf(requestId), ref.sha256, ref.bytes);
+      const bytes = await reach('does not return large payloads at present', read);
+      if (bytes === null || hash('sha256', bytes, 'hex') !== ref.sha256) throw new PayloadLost(ref);
+      return bytes;
+    },
+  };
+}
+
+/** Longer than any submission takes from its payload to its acceptance. */
+const IDLE_MS = 3_600_000;
+/** Of one pass. */
+const MOST_LOOKS = 100_000;
+
+export interface Leftovers {
+  readonly store: ObjectStore;
+  readonly installation: string;
+  /** Whether there is the request, by its scoped id. Rejects where that is unknown. */
+  exists(requestId: string): Promise<boolean>;
+  scopedId(tenant: string, id: string): string;
+  readonly idleMs?: number;
+}
+
+/** Removes what belongs to requests that are gone, or were never accepted; how many. */
+export async function removeLeftovers(
+  { store, installation, exists, scopedId, idleMs = IDLE_MS }: Leftovers,
+  stop: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  let looks = 0;
+  for await (const folder of store.idleFolders?.(idleMs) ?? []) {
+    looks += 1;
+    if (stop.aborted || looks > MOST_LOOKS) break;
+    const { of, tenant = '', id = '' } = FOLDER.exec(folder)?.groups ?? {};
+    const isDraft = folder.startsWith('.incoming/');
+    if (!isDraft && (of !== installation || (await exists(scopedId(tenant, id))))) continue;
+    await store.remove(folder);
+    removed += 1;
+  }
+  return removed;
+}

@@ -1,0 +1,67 @@
+// The store of large payloads of a process: its place, and the removal of what no request needs any more.
+// Must never remove what belongs to a request that is there, nor while it cannot be told.
+import { resolve } from 'node:path';
+import { createBucketObjects } from '../archive/bucket-objects.ts';
+import { createFolderObjects } from '../archive/folder-objects.ts';
+import type { ObjectStore } from '../archive/object-store.ts';
+import { createPayloadObjects, removeLeftovers } from '../archive/payload-objects.ts';
+import type { Config } from '../config/config.ts';
+import { scopedId } from '../contract/tenant.ts';
+import type { PayloadObjects } from '../journal/large-payloads.ts';
+import { pause, type Startable } from '../lifecycle.ts';
+import type { Store } from './store.ts';
+
+type Place = Pick<Config, 'payloads' | 'directory' | 'prefix'>;
+
+function objectStoreOf({ payloads, directory }: Place): ObjectStore | null {
+  if (payloads === undefined) return null;
+  if (payloads.folder !== undefined) return createFolderObjects(resolve(directory, payloads.folder));
+  const { bucket = '', endpoint = '', region, prefix } = payloads;
+  const { access_key_id: accessKeyId = '', secret_access_key: secretAccessKey = '' } = payloads;
+  return createBucketObjects({ bucket, endpoint, region, prefix, accessKeyId, secretAccessKey });
+}
+
+/** undefined: all payloads are in Redis. */
+export function payloadObjectsOf(config: Place): PayloadObjects | undefined {
+  const store = objectStoreOf(config);
+  if (store === null || config.payloads === undefined) return undefined;
+  const { offload_above_bytes: aboveBytes } = config.payloads;
+  return createPayloadObjects({ store, installation: config.prefix, aboveBytes });
+}
+
+const EACH_MS = 600_000;
+/** A disk that never answers holds up the stop no longer. */
+const FIRST_MS = 1_000;
+
+/** null: nothing is to be removed here. */
+export function payloadSweepOn(
+  { records: { journal } }: Store,
+  config: Place,
+  {
+    onError,
+    eachMs = EACH_MS,
+    idleMs,
+  }: { onError: (error: Error) => void; eachMs?: number; idleMs?: number },
+): Startable | null {
+  const store = objectStoreOf(config);
+  if (store === null || store.idleFolders === null) return null;
+  const stopped = new AbortController();
+  const exists = async (requestId: string): Promise<boolean> => (await journal.head(requestId)) !== null;
+  const leftovers = { store, installation: config.prefix, exists, scopedId, ...(idleMs ? { idleMs } : {}) };
+  async function run(): Promise<void> {
+    for (let afterMs = FIRST_MS; !stopped.signal.aborted; afterMs = eachMs) {
+      await pause(afterMs, stopped.signal);
+      if (stopped.signal.aborted) return;
+      await removeLeftovers(leftovers, stopped.signal).catch(onError);
+    }
+  }
+  return {
+    name: 'large payloads',
+    async start() {
+      void run();
+    },
+    async stop() {
+      stopped.abort();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/** Large payloads in a folder instead of Redis, from a submission to a real MCP server and back.
+ *  It must not look into the records: what counts is what Redis and the folder hold, and what callers read. */
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFolderObjects } from '../../../src/archive/folder-objects.ts';
+import { createPayloadObjects, removeLeftovers } from '../../../src/archive/payload-objects.ts';
+import { createHttpClient } from '../../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import { scopedId } from '../../../src/contract/tenant.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+import { useRedis } from '../../support/shared.ts';
+
+const CANARY = 'canary-9d2c';
+const LARGE = CANARY.repeat(6_000);
+
+const redis = useRedis();
+const root = mkdtempSync(join(tmpdir(), 'adjutant-payloads-'));
+const folder = join(root, 'objects');
+let service: RunningService;
+let client: DirectiveClient;
+
+beforeAll(async () => {
+  mkdirSync(folder);
+  const config = {
+    payloads: { folder, offload_above_bytes: 32_768 },
+    limits: { result_bytes: 4_096 },
+  };
+  service = await startService({ redisUrl: redis.url, config: { ...config } });
+  client = createHttpClient({ baseUrl: service.url });
+});
+afterAll(async () => {
+  await client?.close();
+  await service?.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const echo = (text: string, request_id: string, more: object = {}): SubmittedDirective => ({
+  type: 'tool_exec',
+  tool_name: 'peer.echo',
+  arguments: { text },
+  request_id,
+  id: 'd',
+  ...more,
+});
+
+/** Bytes of all that Redis holds of a request. */
+async function heldOf(request: string): Promise<number> {
+  const connection = connectRedis(redis.url, 'commands');
+  const keys = ['state', 'bodies', 'log'].map((name) => `${service.prefix}:{${request}}:${name}`);
+  const sizes = await Promise.all(
+    keys.map(async (key) => Number((await connection.memory('USAGE', key)) ?? 0)),
+  );
+  await closeRedis(connection);
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+const objectsOf = (request: string): string[] => {
+  const within = join(folder, `i-${service.prefix}`, 't-default', `r-${request}`);
+  return readdirSync(within).map((name) => join(within, name));
+};
+
+describe('large arguments and results', () => {
+  test('lie in the folder, and nobody who reads notices', async () => {
+    const end = await client.execute(echo(LARGE, 'large'));
+    expect(end.data).toMatchObject({ result: { ok: true } });
+    expect(await client.payload('large', 'd')).toBe(JSON.stringify({ text: LARGE }));
+    expect((await client.directive('large', 'd'))?.directive).toMatchObject({ arguments: { text: LARGE } });
+    expect(objectsOf('large')).toHaveLength(2);
+    expect(await heldOf('large')).toBeGreaterThan(500);
+    expect(await heldOf('large')).toBeLessThan(LARGE.length);
+  });
+
+  test('are the same directive when they are repeated, and other content conflicts', async () => {
+    const again = await client.submit(echo(LARGE, 'large'));
+    expect(again.directives[0]).toMatchObject({ status: 'existing' });
+    await expect(client.submit(echo(`${LARGE}!`, 'large'))).rejects.toMatchObject({
+      problem: { code: 'id_conflict' },
+    });
+  });
+
+  test('small ones stay where they were', async () => {
+    await client.execute(echo('small', 'small'));
+    expect(() => objectsOf('small')).toThrow(/ENOENT/);
+  });
+
+  test('are redriven', async () => {
+    await client.execute({ ...echo(LARGE, 'failed'), tool_name: 'peer.fail' } as SubmittedDirective);
+    await eventually(async () =>
+      (await client.deadLetters()).dead_letters.map(({ request_id }) => request_id),
+    ).toContain('failed');
+    const { redriven } = await client.redrive({ directives: [{ request_id: 'failed', id: 'd' }] });
+    const end = await client.result('failed', redriven[0]?.to.id ?? '');
+    expect(JSON.stringify(end)).toContain(CANARY);
+  });
+});
+
+describe('a folder that is away', () => {
+  test('refuses large submissions, keeps large results in Redis, and lets small ones pass', async () => {
+    renameSync(folder, `${folder}-away`);
+    const refused = client.submit(echo(LARGE, 'refused'));
+    await expect(refused).rejects.toMatchObject({ name: 'ServiceUnavailable' });
+    await expect(refused).rejects.toThrow(/does not take large payloads/);
+    expect(await client.request('refused')).toBeNull();
+    const call = { type: 'tool_exec', tool_name: 'peer.large', arguments: { bytes: 50_000 } } as const;
+    await client.execute({ ...call, request_id: 'inline', id: 'd' });
+    expect(await client.payload('inline', 'd')).toHaveLength(50_000);
+    await expect(client.payload('large', 'd')).rejects.toThrow(/does not return large payloads/);
+    renameSync(`${folder}-away`, folder);
+    expect(await client.payload('large', 'd')).toBe(JSON.stringify({ text: LARGE }));
+  });
+
+  test('has what was accepted wait until it is back', async () => {
+    const later = { ...echo(LARGE, 'waits'), delay_ms: 1_000 } as SubmittedDirective;
+    await client.submit(later);
+    renameSync(folder, `${folder}-away`);
+    await eventually(
+      async () => (await client.directive('waits', 'd').catch(() => null))?.status ?? 'away',
+    ).toBe('away');
+    renameSync(`${folder}-away`, folder);
+    expect((await client.result('waits', 'd'))?.data).toMatchObject({ result: { ok: true } });
+  });
+});
+
+test('what was changed or removed behind its back is named, and never executed', async () => {
+  await client.submit({ ...echo(LARGE, 'changed'), delay_ms: 500 } as SubmittedDirective);
+  for (const file of objectsOf('changed'))
+    writeFileSync(file, readFileSync(file, 'utf8').replace(CANARY, 'x'.repeat(CANARY.length)));
+  expect((await client.result('changed', 'd'))?.data).toMatchObject({
+    result: { ok: false, error: { type: 'payload_lost', retryable: false } },
+  });
+});
+
+test('what belongs to no request is removed, and nothing else', async () => {
+  const store = createFolderObjects(folder);
+  const exists = async (id: string): Promise<boolean> => (await client.request(id)) !== null;
+  const objects = createPayloadObjects({ store, installation: service.prefix, aboveBytes: 1 });
+  await objects.put('orphan', Buffer.from(LARGE));
+  await createPayloadObjects({ store, installation: 'other', aboveBytes: 1 }).put(
+    'orphan',
+    Buffer.from(LARGE),
+  );
+  const kept = objectsOf('large');
+  const leftovers = { store, installation: service.prefix, exists, scopedId };
+  expect(await removeLeftovers(leftovers, new AbortController().signal)).toBe(0);
+  expect(await removeLeftovers({ ...leftovers, idleMs: -60_000 }, new AbortController().signal)).toBe(1);
+  expect(() => objectsOf('orphan')).toThrow(/ENOENT/);
+  expect(objectsOf('large')).toEqual(kept);
+  expect(readdirSync(join(folder, 'i-other', 't-default'))).toEqual(['r-orphan']);
+});
