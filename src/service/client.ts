@@ -87,8 +87,8 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   );
   const capacity = capacityOf(store, options);
   const { canceller, lanes } = queue;
-  const shared = { ...store, ...queue, journal, index, preparer, capacity };
-  const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes, objects: payloads.objects });
+  const shared = { ...store, ...queue, journal, index, preparer, capacity, objects: payloads.objects };
+  const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
   const parts: QueueClientParts = {
     journal,
     follower: createFollower(journal, subscriber, recheckMs),
@@ -102,13 +102,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
     schedules: schedulesOf(store, capacity, options),
     answer: answererOf(store, schemas, requestBytes),
-    deadLetters: createDeadLetters({
-      journal,
-      objects: payloads.objects,
-      dead,
-      submitter,
-      charge: options.charge,
-    }),
+    deadLetters: createDeadLetters({ ...shared, dead, submitter, charge: options.charge }),
     catalog,
     lanes,
     later: records.later,
