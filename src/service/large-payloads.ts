@@ -6,9 +6,10 @@ import { createFolderObjects } from '../archive/folder-objects.ts';
 import type { ObjectStore } from '../archive/object-store.ts';
 import { createPayloadObjects, removeLeftovers } from '../archive/payload-objects.ts';
 import type { Config } from '../config/config.ts';
-import { scopedId } from '../contract/tenant.ts';
+import { requestField, scopedId } from '../contract/tenant.ts';
 import type { PayloadObjects } from '../journal/large-payloads.ts';
 import { pause, type Startable } from '../lifecycle.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Store } from './store.ts';
 
 type Place = Pick<Config, 'payloads' | 'directory' | 'prefix'>;
@@ -22,12 +23,38 @@ function objectStoreOf({ payloads, directory }: Place): ObjectStore | null {
 }
 
 /** undefined: all payloads are in Redis. */
-export function payloadObjectsOf(config: Place): PayloadObjects | undefined {
+export function payloadObjectsOf(config: Place, logger: Pick<Logger, 'warn'>): PayloadObjects | undefined {
   const store = objectStoreOf(config);
   if (store === null || config.payloads === undefined) return undefined;
   const { offload_above_bytes: aboveBytes } = config.payloads;
-  return createPayloadObjects({ store, installation: config.prefix, aboveBytes });
+  const objects = createPayloadObjects({ store, installation: config.prefix, aboveBytes });
+  const report = awayReports(logger);
+  return {
+    aboveBytes,
+    put: async (requestId, bytes) => objects.put(requestId, bytes).catch(report(requestId)),
+    get: async (requestId, ref) => objects.get(requestId, ref).catch(report(requestId)),
+  };
 }
+
+const LOG_EACH_MS = 60_000;
+
+/** Of a store that is away at most a line a minute, with how often it was asked in vain. */
+function awayReports(logger: Pick<Logger, 'warn'>): (requestId: string) => (error: Error) => never {
+  let nextAt = 0;
+  let failures = 0;
+  return (requestId) => (error) => {
+    failures += 1;
+    if (performance.now() >= nextAt) {
+      nextAt = performance.now() + LOG_EACH_MS;
+      logger.warn({ ...requestField(requestId), failures, error: error.message }, AWAY);
+      failures = 0;
+    }
+    throw error;
+  };
+}
+
+const AWAY =
+  'the store of large payloads fails: large submissions are refused, results stay in Redis, the rest waits for it';
 
 const EACH_MS = 600_000;
 /** A disk that never answers holds up the stop no longer. */

@@ -159,7 +159,7 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, local, news, observation, onEnd }: Shared,
+  { config, modules, local, news, logger, observation, onEnd }: Shared,
   uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
@@ -181,7 +181,7 @@ function storeOn(
     archiveAfterMs: config.archive?.after_ms,
     isListed: config.search.enabled,
     endNotices: endNotices(config.webhooks),
-    objects: payloadObjectsOf(config),
+    objects: payloadObjectsOf(config, logger),
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,
