@@ -29,16 +29,16 @@ const LARGE = CANARY.repeat(6_000);
 const redis = useRedis();
 const root = mkdtempSync(join(tmpdir(), 'adjutant-payloads-'));
 const folder = join(root, 'objects');
+const CONFIG = {
+  payloads: { folder, offload_above_bytes: 32_768 },
+  limits: { result_bytes: 4_096 },
+};
 let service: RunningService;
 let client: DirectiveClient;
 
 beforeAll(async () => {
   mkdirSync(folder);
-  const config = {
-    payloads: { folder, offload_above_bytes: 32_768 },
-    limits: { result_bytes: 4_096 },
-  };
-  service = await startService({ redisUrl: redis.url, config: { ...config } });
+  service = await startService({ redisUrl: redis.url, config: CONFIG });
   client = createHttpClient({ baseUrl: service.url });
 });
 afterAll(async () => {
@@ -67,8 +67,8 @@ async function heldOf(request: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-const objectsOf = (request: string): string[] => {
-  const within = join(folder, `i-${service.prefix}`, 't-default', `r-${request}`);
+const objectsOf = (request: string, prefix = service.prefix): string[] => {
+  const within = join(folder, `i-${prefix}`, 't-default', `r-${request}`);
   return readdirSync(within).map((name) => join(within, name));
 };
 
@@ -134,13 +134,24 @@ describe('a folder that is away', () => {
   });
 });
 
-test('what was changed or removed behind its back is named, and never executed', async () => {
-  await client.submit({ ...echo(LARGE, 'changed'), delay_ms: 500 } as SubmittedDirective);
-  for (const file of objectsOf('changed'))
+test('what was changed behind its back is named, and never executed', async () => {
+  const prefix = `changed-${service.prefix}`;
+  await using api = await startService({ redisUrl: redis.url, config: CONFIG, prefix, roles: { api: true } });
+  const submitting = createHttpClient({ baseUrl: api.url });
+  await submitting.submit(echo(LARGE, 'changed'));
+  for (const file of objectsOf('changed', prefix))
     writeFileSync(file, readFileSync(file, 'utf8').replace(CANARY, 'x'.repeat(CANARY.length)));
-  expect((await client.result('changed', 'd'))?.data).toMatchObject({
+  await using worker = await startService({
+    redisUrl: redis.url,
+    config: CONFIG,
+    prefix,
+    roles: { worker: true },
+  });
+  expect(worker.prefix).toBe(prefix);
+  expect((await submitting.result('changed', 'd'))?.data).toMatchObject({
     result: { ok: false, error: { type: 'payload_lost', retryable: false } },
   });
+  await submitting.close();
 });
 
 test('what belongs to no request is removed, and nothing else', async () => {
