@@ -10,11 +10,11 @@ import {
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
 import type { LaterFields } from '../contract/later.ts';
 import { type OnceFields, withoutOnce } from '../contract/once.ts';
-import { DirectiveRefused } from '../contract/problem.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
-import { NO_OBJECTS, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
+import { NO_OBJECTS, PayloadLost, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
 import { scan } from './dead-letter-scan.ts';
 import { createRedrivable, type Redrivable } from './redrivable.ts';
 import type { Submitter } from './submit.ts';
@@ -91,6 +91,7 @@ export function createRedrive(parts: RedriveParts) {
     try {
       return await makeSuccessor(entry);
     } catch (error) {
+      if (error instanceof PayloadLost) return refusalOf(entry, lostRefusal(error));
       if (!(error instanceof DirectiveRefused)) throw error;
       return error.problem.status === TOO_MANY ? error : refusalOf(entry, error);
     }
@@ -189,6 +190,10 @@ async function redriveEach(
 function refusalOf({ requestId, id }: DeadEntry, { message, problem }: DirectiveRefused): Refused {
   const { code, detail = message } = problem;
   return { from: { request_id: ownId(requestId), id }, code, detail };
+}
+
+function lostRefusal({ message: detail }: PayloadLost): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail }));
 }
 
 function nameOfEntry({ requestId, id }: DeadEntry): string {

@@ -151,6 +151,12 @@ test('what was changed behind its back is named, and never executed', async () =
   expect((await submitting.result('changed', 'd'))?.data).toMatchObject({
     result: { ok: false, error: { type: 'payload_lost', retryable: false } },
   });
+  const dead = async () => (await submitting.deadLetters()).dead_letters.map(({ request_id }) => request_id);
+  await eventually(dead).toEqual(['changed']);
+  expect(await submitting.redrive({ all: true })).toMatchObject({
+    redriven: [],
+    refused: [{ from: { request_id: 'changed', id: 'd' }, code: 'not_found' }],
+  });
   await submitting.close();
 });
 
