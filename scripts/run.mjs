@@ -19,6 +19,7 @@ const TASKS = {
   'test:archive': { program: ['test/archive/main.ts'], redisServer: 'always' },
   'test:access': { program: ['test/access/main.ts'], redisServer: 'always' },
   'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
+  'test:flow': { program: ['test/flow/main.ts'], redisServer: 'always' },
   'test:leftovers': { program: ['test/leftovers/main.ts'], redisServer: 'always' },
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },
   'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },

@@ -73,8 +73,10 @@ export type GateWait =
 
 export type Gate = ReturnType<typeof createGate>;
 
-/** A lane is listed so long after its gate was used. */
-const LISTED_MS = 120_000;
+/** A lane is listed while something is in its gate; where nobody looks, so long after its last use: no directive is open for longer. */
+const LISTED_MS = 400 * 86_400_000;
+/** An empty gate that was used within this time may be about to be used again. */
+const IDLE_MS = 60_000;
 const TENANT_CHARACTERS = 10;
 const TURN_CHARACTERS = 16;
 
@@ -166,12 +168,17 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
     return { waiting: Number(waiting), passed: Number(passed), running: Number(running) };
   }
 
-  /** The lanes whose gate was used of late, with `noted`, which is used now. */
-  async function lanes(noted = ''): Promise<string[]> {
-    return (await run('gate-list', [keys.gates], [noted, LISTED_MS])).map(String);
+  async function list(noted: string, dropped: string): Promise<string[]> {
+    return (await run('gate-list', [keys.gates], [noted, LISTED_MS, dropped, IDLE_MS])).map(String);
   }
 
-  return { enter, hold, extend, leave, pump, change, remove, look, counts, lanes };
+  /** The lanes whose gate is in use, with `noted`, which is used now. */
+  const lanes = (noted = ''): Promise<string[]> => list(noted, '');
+
+  /** It is empty: it is listed no more, unless somebody has used it since. */
+  const drop = async (lane: string): Promise<void> => void (await list('', lane));
+
+  return { enter, hold, extend, leave, pump, change, remove, look, counts, lanes, drop };
 }
 
 /** Identifiers hold no '/'. */

@@ -42,6 +42,7 @@ export function createGateTending({ gated, lanes, journal }: GateTendingParts): 
       const pumped = await gated.gate.pump(lane, await gated.roomIn(lane));
       await tend(lane, pumped);
       if (pumped.size > 0) gated.note(lane);
+      else await gated.gate.drop(lane);
       if (!pumped.more || round === MOST_ROUNDS) return pumped;
     }
   }

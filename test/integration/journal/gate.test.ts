@@ -261,6 +261,16 @@ test('more turns of a tenant than are told apart share one, and other tenants ha
   ).toEqual([1, 1_001]);
 });
 
+test('a gate is listed while it is in use, and some time after', async () => {
+  const { lanes, drop } = openGate();
+  expect(await lanes('tool.a')).toEqual(['tool.a']);
+  await drop('tool.a');
+  expect(await lanes()).toEqual(['tool.a']);
+  await pass(61_000);
+  await drop('tool.a');
+  expect(await lanes()).toEqual([]);
+});
+
 /** Random, and the same each time. */
 function randomOf(seed: number) {
   let state = seed;
@@ -282,121 +292,118 @@ interface Known {
   until: number;
 }
 
-test.each([1, 2, 3])(
-  'random work, lapses and repeats keep every limit and lose nothing (%i)',
-  async (seed) => {
-    const gate = openGate();
-    const random = randomOf(seed);
-    const room = 6;
-    const known = new Map<string, Known>();
-    const starts = new Map<string, number[]>();
-    let next = 0;
-    const released = (list: readonly GateRef[], at: number): void => {
-      for (const { id } of list) Object.assign(known.get(id) as Known, { token: null, until: at + PASS_MS });
-    };
-    const out = (at: number) => [...known].filter(([, { until }]) => until > at);
-    const begun = (limits: Known['limits'], at: number): void => {
-      for (const { name, rate } of limits)
-        if (rate) starts.set(name, [...(starts.get(name) ?? []), at].slice(-rate.max - 1));
-    };
+test.each([1, 2])('random work, lapses and repeats keep every limit and lose nothing (%i)', async (seed) => {
+  const gate = openGate();
+  const random = randomOf(seed);
+  const room = 6;
+  const known = new Map<string, Known>();
+  const starts = new Map<string, number[]>();
+  let next = 0;
+  const released = (list: readonly GateRef[], at: number): void => {
+    for (const { id } of list) Object.assign(known.get(id) as Known, { token: null, until: at + PASS_MS });
+  };
+  const out = (at: number) => [...known].filter(([, { until }]) => until > at);
+  const begun = (limits: Known['limits'], at: number): void => {
+    for (const { name, rate } of limits)
+      if (rate) starts.set(name, [...(starts.get(name) ?? []), at].slice(-rate.max - 1));
+  };
 
-    function checkLimits(at: number): void {
-      for (const [name, limit] of Object.entries(CONCURRENCY))
-        expect(
-          out(at).filter(([, { limits }]) => limits.some((each) => each.name === name)).length,
-        ).toBeLessThanOrEqual(limit);
-      for (const [name, { max, per_ms }] of Object.entries(RATES)) {
-        const list = starts.get(name) ?? [];
-        if (list.length > max) expect((list.at(-1) ?? 0) - (list[0] ?? 0)).toBeGreaterThanOrEqual(per_ms);
-      }
-      expect(out(at).length).toBeLessThanOrEqual(room);
+  function checkLimits(at: number): void {
+    for (const [name, limit] of Object.entries(CONCURRENCY))
+      expect(
+        out(at).filter(([, { limits }]) => limits.some((each) => each.name === name)).length,
+      ).toBeLessThanOrEqual(limit);
+    for (const [name, { max, per_ms }] of Object.entries(RATES)) {
+      const list = starts.get(name) ?? [];
+      if (list.length > max) expect((list.at(-1) ?? 0) - (list[0] ?? 0)).toBeGreaterThanOrEqual(per_ms);
     }
+    expect(out(at).length).toBeLessThanOrEqual(room);
+  }
 
-    function randomLimits(): Omit<TicketLimit, 'label'>[] {
-      const ofAll = [
-        ...Object.entries(CONCURRENCY).map(([name, concurrency]) => ({ name, concurrency })),
-        ...Object.entries(RATES).map(([name, rate]) => ({ name, rate })),
-      ];
-      return ofAll.filter(() => random.below(4) === 0);
+  function randomLimits(): Omit<TicketLimit, 'label'>[] {
+    const ofAll = [
+      ...Object.entries(CONCURRENCY).map(([name, concurrency]) => ({ name, concurrency })),
+      ...Object.entries(RATES).map(([name, rate]) => ({ name, rate })),
+    ];
+    return ofAll.filter(() => random.below(4) === 0);
+  }
+
+  async function add(): Promise<void> {
+    const limits = randomLimits();
+    const ref: LetOut = { requestId: 'r', id: `d${(next += 1)}`, digest: 'g' };
+    known.set(ref.id, { limits, token: null, until: 0 });
+    const ticket = ticketOf({ limits, turn: random.pick(TURNS), priority: random.below(10) });
+    released((await gate.enter(LANE, { ...ref, ticket }, room)).released, await nowOf());
+  }
+
+  async function hold(id: string): Promise<void> {
+    const token = random.pick(['p', 'q']);
+    const one = known.get(id) as Known;
+    const before = await nowOf();
+    const { kind, released: list } = await gate.hold(LANE, refOf(id), { token, leaseMs: LEASE_MS, room });
+    const after = await nowOf();
+    if (kind === 'held') {
+      expect(one.until).toBeGreaterThan(before);
+      if (one.token === null) begun(one.limits, after);
+      else expect(one.token).toBe(token);
+      Object.assign(one, { token, until: after + LEASE_MS });
+    } else if (kind === 'parked' && one.until > before) one.until = 0;
+    released(list, after);
+  }
+
+  async function leave(id: string): Promise<void> {
+    const one = known.get(id) as Known;
+    const token = random.below(5) === 0 ? 'other' : (one.token ?? 'none');
+    const againInMs = random.pick([null, null, null, 0, 2_000]);
+    const { kind, released: list } = await gate.leave(LANE, refOf(id), { token, againInMs, room });
+    if (token === 'other' || one.token === null) expect(kind).toBe('stale');
+    else if (kind === 'left') {
+      one.until = 0;
+      one.token = null;
+      if (againInMs === null) known.delete(id);
     }
+    released(list, await nowOf());
+  }
 
-    async function add(): Promise<void> {
-      const limits = randomLimits();
-      const ref: LetOut = { requestId: 'r', id: `d${(next += 1)}`, digest: 'g' };
-      known.set(ref.id, { limits, token: null, until: 0 });
-      const ticket = ticketOf({ limits, turn: random.pick(TURNS), priority: random.below(10) });
-      released((await gate.enter(LANE, { ...ref, ticket }, room)).released, await nowOf());
-    }
-
-    async function hold(id: string): Promise<void> {
-      const token = random.pick(['p', 'q']);
+  async function pump(): Promise<void> {
+    const before = await nowOf();
+    const { lapsed, released: list } = await gate.pump(LANE, room);
+    for (const { id } of lapsed) {
       const one = known.get(id) as Known;
-      const before = await nowOf();
-      const { kind, released: list } = await gate.hold(LANE, refOf(id), { token, leaseMs: LEASE_MS, room });
-      const after = await nowOf();
-      if (kind === 'held') {
-        expect(one.until).toBeGreaterThan(before);
-        if (one.token === null) begun(one.limits, after);
-        else expect(one.token).toBe(token);
-        Object.assign(one, { token, until: after + LEASE_MS });
-      } else if (kind === 'parked' && one.until > before) one.until = 0;
-      released(list, after);
+      expect(one.until).toBeLessThanOrEqual(await nowOf());
+      Object.assign(one, { until: 0, token: null });
     }
+    const after = await nowOf();
+    for (const ref of list) if ((known.get(ref.id)?.until ?? 0) <= before) released([ref], after);
+  }
 
-    async function leave(id: string): Promise<void> {
-      const one = known.get(id) as Known;
-      const token = random.below(5) === 0 ? 'other' : (one.token ?? 'none');
-      const againInMs = random.pick([null, null, null, 0, 2_000]);
-      const { kind, released: list } = await gate.leave(LANE, refOf(id), { token, againInMs, room });
-      if (token === 'other' || one.token === null) expect(kind).toBe('stale');
-      else if (kind === 'left') {
-        one.until = 0;
-        one.token = null;
-        if (againInMs === null) known.delete(id);
-      }
-      released(list, await nowOf());
+  async function step(): Promise<void> {
+    const kind = random.below(10);
+    const waiting = out(await nowOf()).map(([id]) => id);
+    if (kind < 3 && next < 250) await add();
+    else if (kind < 6 && waiting.length > 0) await hold(random.pick(waiting));
+    else if (kind < 8 && waiting.length > 0) await leave(random.pick(waiting));
+    else if (kind === 8 && known.size > 0) await hold(random.pick([...known.keys()]));
+    else {
+      await pass(random.pick([10, 100, 100, 400, 400, 7_000]));
+      await pump();
     }
+  }
 
-    async function pump(): Promise<void> {
-      const before = await nowOf();
-      const { lapsed, released: list } = await gate.pump(LANE, room);
-      for (const { id } of lapsed) {
-        const one = known.get(id) as Known;
-        expect(one.until).toBeLessThanOrEqual(await nowOf());
-        Object.assign(one, { until: 0, token: null });
-      }
-      const after = await nowOf();
-      for (const ref of list) if ((known.get(ref.id)?.until ?? 0) <= before) released([ref], after);
-    }
-
-    async function step(): Promise<void> {
-      const kind = random.below(10);
-      const waiting = out(await nowOf()).map(([id]) => id);
-      if (kind < 3 && next < 250) await add();
-      else if (kind < 6 && waiting.length > 0) await hold(random.pick(waiting));
-      else if (kind < 8 && waiting.length > 0) await leave(random.pick(waiting));
-      else if (kind === 8 && known.size > 0) await hold(random.pick([...known.keys()]));
-      else {
-        await pass(random.pick([10, 100, 100, 400, 400, 7_000]));
-        await pump();
-      }
-    }
-
-    for (let count = 0; count < 900; count += 1) {
-      await step();
+  for (let count = 0; count < 900; count += 1) {
+    await step();
+    checkLimits(await nowOf());
+  }
+  // Each moment lets at least one go, and each ends: nothing waits for what nobody gives back.
+  for (let round = 0; known.size > 0; round += 1) {
+    expect(round).toBeLessThan(2_000);
+    await pass(300);
+    await pump();
+    for (const [id, { token }] of out(await nowOf())) {
+      if (token === null) await hold(id);
+      else await leave(id);
       checkLimits(await nowOf());
     }
-    // Each moment lets at least one go, and each ends: nothing waits for what nobody gives back.
-    for (let round = 0; known.size > 0; round += 1) {
-      expect(round).toBeLessThan(2_000);
-      await pass(300);
-      await pump();
-      for (const [id, { token }] of out(await nowOf())) {
-        if (token === null) await hold(id);
-        else await leave(id);
-        checkLimits(await nowOf());
-      }
-    }
-    expect(await left(gate.keys)).toEqual([]);
-  },
-);
+  }
+  expect(await left(gate.keys)).toEqual([]);
+});
