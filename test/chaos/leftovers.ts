@@ -12,6 +12,8 @@ const PERMANENT = [
   /^chaos:(archive|changed-requests|search-tenants|list-build)$/,
   /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{schedules\}:/,
+  // One for each key, an hour after its last use.
+  /^chaos:\{once\.[0-9a-f]+\}:once$/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];

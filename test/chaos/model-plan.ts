@@ -29,9 +29,13 @@ export interface PlannedModel {
 /** How the hostile provider answers, always without text. */
 const HOSTILE_MODELS = ['event', 'lines', 'packed', 'wide', 'redirect', 'refuses', 'garbage'] as const;
 
+/** Its model does nothing wrong, so that its budget is known to the token where no worker dies. */
+export const COUNTED = 'counted';
+
 /** Aliases of the configuration. The provider `dead` cannot be reached. */
 export const CHAINS: Readonly<Record<string, readonly string[]>> = {
   only: ['main:m1'],
+  counted: ['main:m3'],
   'second-choice': ['main:m1', 'spare:m2'],
   'behind-dead': ['dead:m0', 'main:m1'],
   ...Object.fromEntries(HOSTILE_MODELS.map((name) => [`hostile-${name}`, [`hostile:${name}`]])),
@@ -44,6 +48,7 @@ export const MODEL_KINDS = {
   llm_stream: 10,
   llm_slow: 6,
   llm_generate: 5,
+  llm_counted: 8,
   llm_tools: 4,
   llm_history: 4,
   llm_embed: 4,
@@ -236,6 +241,8 @@ function shapeOf(chance: Chance, kind: Exclude<ModelKind, 'llm_embed'>, maxRetri
       };
     case 'llm_generate':
       return { alias, type: 'llm_generate', faults: USUAL_FAULTS };
+    case 'llm_counted':
+      return { alias: COUNTED, type: 'llm_generate', faults: {} };
     case 'llm_tools':
       return {
         alias,

@@ -44,6 +44,8 @@ export interface PlannedDirective {
   readonly deadlineMs: number;
   /** Absent: it may begin at once. */
   readonly wait?: PlannedWait;
+  /** Its end is delivered to the receiver. */
+  readonly notifies?: boolean;
   /** null: it calls no model. */
   readonly model: PlannedModel | null;
 }
@@ -97,6 +99,8 @@ const KINDS = {
 /** From the acceptance on. */
 export const LONGEST_DEADLINE_MS = 65_000;
 const LONGEST_WORK_MS = 60_000;
+/** The endpoint that is notified of ends. */
+export const RECEIVER = 'chaos';
 const SHORTEST_DEADLINE_MS = 45_000;
 
 export function planRequest(seed: string, number: number): Plan {
@@ -211,6 +215,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
   const { args, fields, toolName, server = chance.pick(SERVERS), expect } = shapeOf(chance, kind);
   const label = `${requestId}/${id}`;
   const wait = planWait(chance, kind);
+  const notifies = chance.percent(12);
   const policy = {
     ...retryPolicy(chance),
     deadline_ms: deadlineMs,
@@ -225,6 +230,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     ...policy,
     ...(said === undefined ? {} : { effect: said }),
     ...waitFields(wait),
+    ...(notifies ? { on_end: RECEIVER } : {}),
   };
   return {
     id,
@@ -241,6 +247,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     timeoutMs: 'timeout_ms' in body ? Number(body['timeout_ms']) : null,
     deadlineMs: Number(body.deadline_ms),
     ...(wait === undefined ? {} : { wait }),
+    notifies,
     model: null,
   };
 }

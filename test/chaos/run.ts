@@ -14,6 +14,9 @@ import { type Roller, startRoller } from './roller.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { type ScheduleWatch, watchSchedules } from './schedule-watch.ts';
+import { type OnceWatch, watchOnce } from './once-watch.ts';
+import { webhookViolationsOf } from './webhook-rules.ts';
+import { COUNTED } from './model-plan.ts';
 import { overlapsOf, serialCalls } from './serial-calls.ts';
 import { archiveFolder, BUDGET, startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
@@ -77,6 +80,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
     judged: new Map(),
     closed: new Map(),
     schedules: watchSchedules(seed, system, options.minutes),
+    keys: watchOnce(seed, system, options.minutes),
+    notifying: new Map(),
     violations: 0,
   };
   say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
@@ -93,7 +98,9 @@ export async function run(options: RunOptions): Promise<RunResult> {
     await killer.stop();
     await system.stop();
   }
-  for (const line of [...state.tally.lines(), state.schedules.line()]) say(line);
+  const { schedules, keys, notifying } = state;
+  const webhooks = `webhooks: ${notifying.size} ends, ${system.receiver.received.length} deliveries`;
+  for (const line of [...state.tally.lines(), schedules.line(), keys.line(), webhooks]) say(line);
   return { violations: state.violations, tally: state.tally };
 }
 
@@ -109,6 +116,9 @@ interface State {
   /** What the archive has to hold. */
   readonly closed: Map<string, ClosedRequest>;
   readonly schedules: ScheduleWatch;
+  readonly keys: OnceWatch;
+  /** What asked for a webhook, with its status. */
+  readonly notifying: Map<string, string>;
   violations: number;
 }
 
@@ -173,8 +183,10 @@ async function judge(scene: Scene, state: State): Promise<void> {
   await Promise.all(verdicts.map(async (verdict) => judgeListed(state, verdict)));
 }
 
-function remember({ judged, closed }: State, verdict: Verdict): void {
+function remember({ judged, closed, notifying }: State, verdict: Verdict): void {
   const { requestId, view, signals } = verdict;
+  for (const { id, status } of view?.directives ?? [])
+    if (verdict.notifying.includes(id)) notifying.set(`${requestId}/${id}`, status);
   judged.set(requestId, verdict);
   const [oldest] = judged.keys();
   if (judged.size > MOST_REMEMBERED && oldest !== undefined) judged.delete(oldest);
@@ -208,7 +220,7 @@ function reportRoller(state: State, roller: Roller): void {
 }
 
 async function checkSchedules(state: State): Promise<void> {
-  const wrong = await state.schedules.judge();
+  const wrong = [...(await state.schedules.judge()), ...(await state.keys.judge())];
   if (wrong.length > 0) report(state, wrong, null);
 }
 
@@ -216,10 +228,13 @@ async function checkSchedules(state: State): Promise<void> {
 async function checkBudget(state: State): Promise<void> {
   const { apiUrls, folder } = state.system;
   const answer = await read<WireBudgets>(apiUrls, '/v1/budgets');
-  const wrong =
-    answer === null
-      ? ['the service does not answer about budgets']
-      : budgetViolationsOf(answer.body, BUDGET, allExecutions(folder));
+  if (answer === null) return report(state, ['the service does not answer about budgets'], null);
+  const log = allExecutions(folder);
+  const counted = log.filter(({ tool }) => tool === 'm3');
+  const wrong = [
+    ...budgetViolationsOf(answer.body, BUDGET, log),
+    ...budgetViolationsOf(answer.body, COUNTED, counted),
+  ];
   if (wrong.length > 0) report(state, wrong, null);
 }
 
@@ -233,6 +248,8 @@ async function checkRest(state: State): Promise<void> {
   if (unlisted.length > 0) report(state, unlisted, null);
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
+  const unnotified = await untilAllAreNotified(state);
+  if (unnotified.length > 0) report(state, unnotified, null);
   for (const key of await untilNothingIsLeft(system)) {
     const requestId = /chaos-[^/{}]+-\d+b?/.exec(key)?.[0] ?? '';
     report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);
@@ -247,6 +264,13 @@ async function untilAllIsArchived({ system, closed }: State): Promise<Map<string
   for (const giveUpAt = Date.now() + RETENTION_MS; ; await delay(POLL_MS)) {
     const wrong = archiveViolationsOf(closed.values(), files());
     if (wrong.size === 0 || Date.now() > giveUpAt) return wrong;
+  }
+}
+
+async function untilAllAreNotified({ system, notifying }: State): Promise<string[]> {
+  for (const giveUpAt = Date.now() + 30_000; ; await delay(POLL_MS)) {
+    const wrong = webhookViolationsOf(notifying, system.receiver.received);
+    if (wrong.length === 0 || Date.now() > giveUpAt) return wrong;
   }
 }
 

@@ -30,6 +30,8 @@ export interface Verdict {
   readonly view: WireRequest | null;
   readonly signals: readonly WireSignal[];
   readonly violations: readonly string[];
+  /** Ids of its directives that asked for a webhook. */
+  readonly notifying: readonly string[];
   story(): string[];
 }
 
@@ -64,9 +66,10 @@ export function directiveScene(plan: Plan, { system, faults, tally }: Stage): Sc
       if (evidence === null) return null;
       tally.add(evidence);
       const { requestId } = plan;
-      const { view, signals } = evidence;
+      const { view, signals, planned } = evidence;
       const story = (): string[] => storyOf(evidence);
-      return [{ requestId, view, signals, violations: violationsOf(evidence), story }];
+      const notifying = [...planned.values()].flatMap(({ id, notifies }) => (notifies ? [id] : []));
+      return [{ requestId, view, signals, violations: violationsOf(evidence), notifying, story }];
     },
   };
 }
@@ -131,6 +134,6 @@ async function judgeRuns(
     const story = (): string[] => runStoryOf(evidence);
     const { view, signals } = evidence;
     const { requestId } = history;
-    return { requestId, view, signals, violations: runViolationsOf(evidence), story };
+    return { requestId, view, signals, violations: runViolationsOf(evidence), notifying: [], story };
   });
 }

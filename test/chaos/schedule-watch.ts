@@ -102,7 +102,7 @@ async function make({ body, endsAt }: PlannedSchedule, apis: readonly string[]):
 }
 
 /** null: it is open, or nobody answers. */
-async function closedRequest(apis: readonly string[], id: string): Promise<FiredRequest | null> {
+export async function closedRequest(apis: readonly string[], id: string): Promise<FiredRequest | null> {
   const answer = await read<WireRequest>(apis, `/v1/requests/${id}`);
   const view = answer?.status === 200 ? answer.body : null;
   const [directive] = view?.directives ?? [];

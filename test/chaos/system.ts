@@ -4,11 +4,13 @@ import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CHAINS } from './model-plan.ts';
+import { CHAINS, COUNTED } from './model-plan.ts';
+import { RECEIVER } from './plan.ts';
 import { AGENTS } from './run-plan.ts';
 import { PROGRAM, programOf, SOURCES } from '../support/program.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 export interface SystemOptions {
   /** Folder of the sources that run. Default: this repository. */
@@ -40,6 +42,8 @@ export interface System {
   readonly engines: readonly Slot[];
   readonly httpServer: Slot;
   readonly modelServers: readonly Slot[];
+  /** Of webhooks; nobody kills it, and it takes each only the second time. */
+  readonly receiver: WebhookReceiver;
   /** The living processes of the stdio servers. */
   stdioServers(): number[];
   /** The output of the processes, by the name of their place. */
@@ -94,7 +98,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ['hostile', provider(hostileModelPort)] as const,
   ]);
   const { retentionMs, drainMs = DRAIN_MS } = options;
-  writeConfigs(folder, { httpPort, hostilePort, providers, retentionMs, drainMs });
+  const receiver = await startReceiver(WEBHOOK_SECRET);
+  const receiverUrl = `${receiver.url}/fails-once`;
+  writeConfigs(folder, { httpPort, hostilePort, receiverUrl, providers, retentionMs, drainMs });
 
   function slot(name: string, args: readonly string[], ready: RegExp): Slot {
     const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
@@ -171,11 +177,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     engines,
     httpServer,
     modelServers,
+    receiver,
     stdioServers: () => livingServers(folder),
     output: () => written,
     stop: async () => {
       await Promise.all(slots.map(async ({ child }) => child?.kill9()));
       await redis.stop();
+      await receiver[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -187,6 +195,8 @@ const MEMORY = '/dev/shm';
 
 /** Counts all calls of models, and holds none back. */
 export const BUDGET = 'all';
+
+const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the chaos test only').toString('base64')}`;
 
 /** No day ends during a run. */
 function zoneOfDay(): string {
@@ -218,6 +228,7 @@ function provider(port: number): object {
 interface Configured {
   readonly httpPort: number;
   readonly hostilePort: number;
+  readonly receiverUrl: string;
   readonly providers: Readonly<Record<string, object>>;
   readonly retentionMs: number;
   readonly drainMs: number;
@@ -226,7 +237,7 @@ interface Configured {
 /** The API lists a server that no worker serves. */
 function writeConfigs(
   folder: string,
-  { httpPort, hostilePort, providers, retentionMs, drainMs }: Configured,
+  { httpPort, hostilePort, receiverUrl, providers, retentionMs, drainMs }: Configured,
 ): void {
   const env = { CHAOS_FOLDER: folder, ...(CACHE === undefined ? {} : { NODE_COMPILE_CACHE: CACHE }) };
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env };
@@ -255,7 +266,17 @@ function writeConfigs(
     agents: AGENTS,
     retention: { closed_ms: retentionMs },
     archive: { folder: archiveFolder(folder) },
-    budgets: { time_zone: zoneOfDay(), rules: { [BUDGET]: {} } },
+    budgets: { time_zone: zoneOfDay(), rules: { [BUDGET]: {}, [COUNTED]: { alias: COUNTED } } },
+    webhooks: {
+      endpoints: {
+        [RECEIVER]: {
+          url: receiverUrl,
+          secrets: [WEBHOOK_SECRET],
+          private_addresses: true,
+          retry_backoff_ms: 300,
+        },
+      },
+    },
     worker: { lease_ms: LEASE_MS, drain_ms: drainMs },
     engine: { drain_ms: drainMs },
   };
