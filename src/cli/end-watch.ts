@@ -4,6 +4,7 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { RequestView } from '../contract/request-view.ts';
 import { LARGEST_LISTING, type ListedRequest } from '../contract/request-listing.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { pause } from '../lifecycle.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
 import { directiveEndedEvent, runEndedEvent, type WebhookEvent } from '../contract/webhook-event.ts';
 
@@ -16,6 +17,10 @@ export interface EndWatch {
   /** The one request that is watched is closed. */
   isOver(): boolean;
 }
+
+/** Ten seconds: a service that always changes is never quite current. */
+const MOST_TRIES = 50;
+const TRY_EVERY_MS = 200;
 
 /** The span of a trace that nobody knows. */
 const NO_SPAN = '0000000000000001';
@@ -74,6 +79,7 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
     isOver: () => over,
     async begin() {
       if (only !== undefined) return;
+      await untilCurrent(client);
       const all = await listed();
       shown = new Map(all.map((request) => [request.request_id, JSON.stringify(request)]));
       for (const { request_id: id, closed_at: at } of all)
@@ -88,6 +94,15 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
       return found;
     },
   };
+}
+
+/** The list shows changes a moment later: what has ended before would look new. */
+async function untilCurrent(client: Reader): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const { lag_ms: lagMs } = await client.requests({ limit: 1 });
+    if (lagMs === 0) return;
+    await pause(TRY_EVERY_MS);
+  }
 }
 
 function forgetOthers(shown: ReadonlyMap<string, string>, known: readonly Map<string, unknown>[]): void {
