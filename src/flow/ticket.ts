@@ -73,7 +73,7 @@ export function ticketOf(
   const isAsked = fields !== NO_FIELDS || ofRules.length > 0 || fixing !== null;
   if (!isAsked && !settings.lanes.some((pattern) => toolMatches(pattern, lane))) return null;
   return {
-    turn: turnOf(tenant, fields.fairness_key),
+    turn: turnOf(tenant, settings.turnsBy === 'tenant' ? undefined : fields.fairness_key),
     weight: settings.weights.get(tenant) ?? 1,
     priority: fixing?.priority ?? fields.priority ?? DEFAULT_PRIORITY,
     ...(fixing === null ? {} : { fixed_by: fixing.name }),

@@ -12,6 +12,8 @@ export interface LaneFigures {
   waiting: number;
   active: number;
   delayed: number;
+  /** In the gate of the lane, without a job. */
+  gated: number;
   /** How long ago the job that is next was enqueued, milliseconds; 0: none waits. */
   oldestMs: number;
 }
@@ -39,16 +41,20 @@ const MOST_LANES = 500;
 export function createLaneSurvey({ connection, keys, index, dead, activity, now = Date.now }: SurveyParts) {
   async function figuresOf(lane: string): Promise<LaneFigures> {
     const key = (part: string): string => `${lanePrefix(keys.prefix, lane)}:${lane}:${part}`;
-    const [waiting, prioritized, active, delayed, next] = await Promise.all([
+    const gate = keys.gate(lane);
+    const [waiting, prioritized, active, delayed, next, inGate, letOut] = await Promise.all([
       connection.llen(key('wait')),
       connection.zcard(key('prioritized')),
       connection.llen(key('active')),
       connection.zcard(key('delayed')),
       connection.lindex(key('wait'), -1),
+      connection.hlen(`${gate}items`),
+      connection.zcard(`${gate}out`),
     ]);
     const enqueuedAt = next === null ? null : await connection.hget(key(next), 'timestamp');
     const oldestMs = enqueuedAt === null ? 0 : Math.max(0, now() - Number(enqueuedAt));
-    return { lane, waiting: waiting + prioritized, active, delayed, oldestMs };
+    const gated = Math.max(0, inGate - letOut);
+    return { lane, waiting: waiting + prioritized, active, delayed, gated, oldestMs };
   }
 
   /** Of the lanes that somebody has used within an hour. */

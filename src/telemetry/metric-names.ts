@@ -22,7 +22,7 @@ const API = reportedBy('api', {
     name: 'adjutant.lane.depth',
     unit: '{directive}',
     labels: [LABEL.lane, LABEL.state],
-    says: 'Directives of a lane: `waiting` for a worker, `active`, or `delayed` until a retry or pause is over. At most 5 s old.',
+    says: 'Directives of a lane: `waiting` for a worker, `active`, `delayed` until a retry or pause is over, or `gated` until its turn or a limit lets it in. At most 5 s old.',
   },
   laneOldestAge: {
     kind: 'gauge',

@@ -38,6 +38,7 @@ test('a scrape of the API shows the lanes, Redis and the process', async () => {
   await using service = await startService({ redisUrl: redis.url });
   const samples = await scrape(service.url);
   expect(valueOf(samples, 'adjutant_lane_depth', { lane: 'tool.peer', state: 'waiting' })).toBe(0);
+  expect(valueOf(samples, 'adjutant_lane_depth', { lane: 'tool.peer', state: 'gated' })).toBe(0);
   expect(valueOf(samples, 'adjutant_lane_oldest_age_seconds', { lane: 'tool.peer' })).toBe(0);
   expect(valueOf(samples, 'adjutant_redis_up')).toBe(1);
   expect(valueOf(samples, 'adjutant_redis_round_trip_seconds')).toBeGreaterThan(0);
