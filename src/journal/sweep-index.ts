@@ -182,11 +182,16 @@ export function createSweepIndex(
     return { now: Number(now), entries, more: more === 1 };
   }
 
-  async function size(): Promise<number> {
-    return connection.zcard(keys.sweep);
-  }
+  const size = async (): Promise<number> => connection.zcard(keys.sweep);
+  const withdraw = withdrawFrom(connection, keys);
+  return { add, announce, lookWithin, withdraw, lookAgain, lookOnceMore, forget, flush, take, size };
+}
 
-  return { add, announce, lookWithin, lookAgain, lookOnceMore, forget, flush, take, size };
+/** Of what was announced and refused, under ids that nobody else submits. Where all keys are in one slot it was not announced. */
+function withdrawFrom(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
+  return async (refs: readonly DirectiveRef[]): Promise<void> => {
+    if (connection.isCluster) await connection.zrem(sweep, ...refs.map(memberOf));
+  };
 }
 
 /** Those that are listed and archived. */

@@ -30,6 +30,8 @@ export interface Entry<V> {
   only?: LaneJob | undefined;
   /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
+  /** The request that has something new. Default: `requestId`. */
+  changes?(verdict: V): string;
   /** What was there before, and begins as it was accepted then. Default: nothing. */
   wereThere?(verdict: V): readonly string[];
   /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
@@ -75,7 +77,7 @@ export function createEntrance(options: EntranceOptions) {
     const together = await togetherOf(entry);
     const verdict = await entered(entry, together);
     if (entry.jobsOf(verdict) === null) return verdict;
-    options.changed?.(entry.requestId);
+    options.changed?.(entry.changes?.(verdict) ?? entry.requestId);
     if (entry.announcements.some(({ later }) => later !== undefined)) options.later.announced();
     await confirm?.();
     return verdict;

@@ -17,6 +17,7 @@ import type { Journal } from '../journal/journal.ts';
 import { NO_OBJECTS, PayloadLost, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
 import { scan } from './dead-letter-scan.ts';
 import { createRedrivable, type Redrivable } from './redrivable.ts';
+import { onceOfDirective } from './once-request.ts';
 import type { Submitter } from './submit.ts';
 import { successorId } from './successor-id.ts';
 
@@ -112,7 +113,9 @@ export function createRedrive(parts: RedriveParts) {
       id,
       metadata: { ...directive.metadata, redrive_of: from },
     } as ParsedDirective;
-    await submitter.submit([successor], { traceparent });
+    // Of what is one at a time, the key knows this redrive by its name.
+    const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
+    await submitter.submit([successor], { traceparent, ...named });
     await dead.remove(entry);
     return { from, to: { request_id: ownId(entry.requestId), id } };
   }
@@ -125,11 +128,13 @@ export function createRedrive(parts: RedriveParts) {
   return { redrive, redriveThese, redrivable };
 }
 
-/** Its time has come, whatever else is under its key. */
+/** Its time has come. Where one is open at a time, it is refused as long as another one is. */
 function atOnce(directive: Directive): Directive {
   if (!DIRECTIVE_TYPES.includes(directive.type)) return directive;
   const { delay_ms: _delay, run_at: _at, start_by_ms: _by, ...again } = directive as LaterFields & Directive;
-  return withoutOnce(again as OnceFields) as Directive;
+  const { singleton } = again as OnceFields;
+  const one = singleton && { singleton: { ...singleton, when_open: 'refuse' as const } };
+  return { ...withoutOnce(again as OnceFields), ...one } as Directive;
 }
 
 /** The oldest that match and were not tried, up to `most`; and how many more there are. */

@@ -14,6 +14,7 @@ import type { Entry } from './entrance.ts';
 import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { instant } from './instant.ts';
+import { noticeAnnouncement } from './notice.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
 import {
   announcementsOf,
@@ -80,13 +81,14 @@ export function createOnceSubmitter(options: SubmitterOptions) {
       throw error;
     });
     const begins = verdict.kind === 'ok' && verdict.verdict === 'accepted';
-    if (!begins) note.forget();
-    await room.leave(begins ? [] : [prepared.acceptance.id]);
+    await (begins ? room.leave([]) : withdrawn(options, coming, room.leave));
     if (verdict.kind !== 'ok') throw refusalOf(options, requestId, verdict) ?? room.full;
-    if (begins) reportSent(spans, [prepared], startedAt);
-    note.release();
-    if (begins) reportImmediate(options.reports, [prepared]);
-    if (begins) callEnded([prepared], options.callNotice);
+    if (begins) {
+      reportSent(spans, [prepared], startedAt);
+      note.release();
+      reportImmediate(options.reports, [prepared]);
+      callEnded([prepared], options.callNotice);
+    }
     return submissionOf(options, prepared, verdict);
   }
 
@@ -98,6 +100,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
       accept: (together) => journal.acceptOnce(requestId, entry, { inbox: replyChannel, together }),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict)) : null),
       onlyLane: onlyLaneOf(open),
+      changes: (verdict) => (verdict.kind === 'ok' ? verdict.of.requestId : requestId),
       wereThere: (verdict) =>
         verdict.kind === 'ok' && verdict.verdict === 'accepted' ? [] : [prepared.acceptance.id],
     };
@@ -122,6 +125,19 @@ async function roomFor(
   }
 }
 
+/** It has not begun: what was announced of it, and counted, goes. */
+async function withdrawn(
+  { index }: SubmitterOptions,
+  { requestId, prepared, note }: Coming,
+  leave: LeaveTenant,
+): Promise<void> {
+  const { id } = prepared.acceptance;
+  note.forget();
+  const ids = [id, ...noticesOf([prepared]).map((notice) => notice.id)];
+  await index.withdraw(ids.map((each) => ({ requestId, id: each }))).catch(() => {});
+  await leave([id]);
+}
+
 function refusalOf(
   options: SubmitterOptions,
   requestId: string,
@@ -137,10 +153,12 @@ function refusalOf(
 /** What stands for it may be of another type, in another lane. */
 async function submissionOf(
   { journal, index, canceller }: SubmitterOptions,
-  { acceptance }: Prepared,
+  { acceptance, noticed }: Prepared,
   verdict: Accepted,
 ): Promise<Submission> {
   const { of, replaces, waits } = verdict;
+  // The content that took the place may be the first one of which somebody is notified.
+  if (noticed && verdict.outcome === 'debounced') await announceNotice(index, of);
   if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
   // It is marked already: no attempt begins, and the one that runs is stopped by its next heartbeat at the latest.
   if (replaces) await canceller.cancelEach(replaces.requestId, [replaces.id], REPLACED).catch(() => {});
@@ -161,6 +179,11 @@ async function submissionOf(
     ],
     links: requestLinks(request_id),
   };
+}
+
+async function announceNotice(index: SubmitterOptions['index'], of: OnceRef): Promise<void> {
+  const { id, afterMs } = noticeAnnouncement(of.id);
+  await index.announce([{ requestId: of.requestId, id }], afterMs);
 }
 
 const REPLACED = 'replaced: another one was submitted under its key';

@@ -60,7 +60,7 @@ export interface SubmitterOptions {
   reports: Reports;
   /** Ends what a submission replaces. */
   canceller: Pick<Canceller, 'cancelEach'>;
-  index: Pick<SweepIndex, 'lookWithin'>;
+  index: Pick<SweepIndex, 'announce' | 'lookWithin' | 'withdraw'>;
   /** Whom callers may have notified. Default: endpoints by any name. */
   endNotices?: EndNotices;
   /** Default: the sweeper notifies of ends. */

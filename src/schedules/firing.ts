@@ -9,7 +9,7 @@ import type { Missed } from './instants.ts';
 import { asRead, instantField, NOT_BEGUN, type Schedule, type ScheduleOwner } from './schedule-record.ts';
 import type { ScheduleChange, ScheduleStore } from './schedule-store.ts';
 import { type FiringFacts, firingOf, templateOf } from './schedule-view.ts';
-import { sent, wasSent, withRequest } from './sending.ts';
+import { type Sent, sent, wasSent, withRequest } from './sending.ts';
 import { requestOf, submittedAs, type Template } from './template.ts';
 import { createUnfired } from './unfired.ts';
 
@@ -116,8 +116,8 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
       for (const each of cancels) await client.cancel(each, undefined, { reason: REPLACED }).catch(ifRefused);
       // A process that was stopped meanwhile must not submit what another one has long recorded.
       if (given.taken.isOver()) return false;
-      await send(client, schedule, requestId);
-      return await settle(begun, instant, given, { outcome: 'fired', requestId });
+      const made = await send(client, schedule, requestId);
+      return await settle(begun, instant, given, { outcome: 'fired', requestId: made });
     } catch (error) {
       if (!(error instanceof DirectiveRefused)) throw error;
       return refused(begun, { instant, isPaid }, given, error.problem);
@@ -136,12 +136,13 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
     if (owner !== null) await parts.spend(owner, tenantOf(id), templateOf(schedule).directives?.length ?? 1);
   }
 
-  async function send(client: Sender, schedule: Schedule, requestId: string): Promise<void> {
+  async function send(client: Sender, schedule: Schedule, requestId: string): Promise<string> {
     const { owner, id } = schedule;
-    const work = async (): Promise<unknown> => sent(client, submittedAs(schedule, requestId));
-    await (owner === null || parts.onBehalf === undefined
+    const work = async (): Promise<Sent> => sent(client, submittedAs(schedule, requestId));
+    const made = await (owner === null || parts.onBehalf === undefined
       ? work()
       : parts.onBehalf(owner, tenantOf(id), work));
+    return made.requestId;
   }
 
   /** Marks the instant: from here on whoever looks fires it. null: somebody has changed the schedule, or it is paused now. */

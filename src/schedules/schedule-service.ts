@@ -150,20 +150,20 @@ async function trigger(
 ): Promise<Firing> {
   const { key = randomUUID() } = readInput(triggerScheduleBodySchema, body, 'invalid_body');
   const requestId = triggeredRequestOf(schedule, key);
-  const recorded = async (): Promise<Firing | undefined> =>
-    (await store.history(schedule.id, MOST_HISTORY)).find((each) => each.request_id === requestId);
-  if (schedule.spec.overlap !== 'allow' && (await recorded()) === undefined)
+  const recorded = async (id: string): Promise<Firing | undefined> =>
+    (await store.history(schedule.id, MOST_HISTORY)).find((each) => each.request_id === id);
+  if (schedule.spec.overlap !== 'allow' && (await recorded(requestId)) === undefined)
     requireFew(await openOf(schedule, statusOf), requestId);
-  const isRepeat = await sent(client, submittedAs(schedule, requestId));
+  const { requestId: made, isRepeat } = await sent(client, submittedAs(schedule, requestId));
   const at = await now();
-  const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId });
-  const known = isRepeat ? await recorded() : undefined;
+  const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId: made });
+  const known = isRepeat ? await recorded(made) : undefined;
   if (known !== undefined) return known;
   for (let left = MOST_DECISIONS; left > 0; left -= 1) {
     const current = await store.read(schedule.id);
     if (current === null || current.made !== schedule.made) break;
     const over = { requests: JSON.stringify(current.requests) };
-    const set = { requests: withRequest(await openOf(current, statusOf), requestId) };
+    const set = { requests: withRequest(await openOf(current, statusOf), made) };
     if ((await store.change(current, { over, entry, add: { triggered: 1 }, set })) !== 'changed') break;
   }
   return entry;

@@ -29,17 +29,26 @@ export async function wasSent(
   return (await statusOf(scopedId(tenantOf(id), requestId))) !== 'none';
 }
 
-/** Throws the refusal. Returns whether it was there before; of a run that is not known. */
+export interface Sent {
+  /** As the tenant knows it: the firing's own, or where the template has a key, the one that stands for it. */
+  readonly requestId: string;
+  /** It was there before; of a run that is not known. */
+  readonly isRepeat: boolean;
+}
+
+/** Throws the refusal. */
 export async function sent(
   client: Pick<DirectiveClient, 'submit' | 'runs'>,
   submitted: Submitted,
-): Promise<boolean> {
+): Promise<Sent> {
   if (submitted.kind === 'run') {
-    await client.runs.start(submitted.run);
-    return true;
+    const { request_id: requestId } = await client.runs.start(submitted.run);
+    return { requestId, isRepeat: true };
   }
-  const { directives } = await client.submit(submitted.directives);
-  return directives.every(({ status }) => status === 'existing');
+  const { directives: given, idempotencyKey } = submitted;
+  const named = idempotencyKey === undefined ? {} : { idempotencyKey };
+  const { request_id: requestId, directives } = await client.submit(given, named);
+  return { requestId, isRepeat: directives.every(({ status }) => status === 'existing') };
 }
 
 /** The field with one more. */

@@ -41,8 +41,6 @@ function checkDirectives(directives: Directives, parsing: ParseOptions): void {
   if (ids.size < directives.length) throw refused('directives', 'must have different ids');
   const read = parseSubmission({ directives }, parsing);
   if (!read.ok) throw refusedAt('invalid_body', read.errors);
-  const underKey = read.directives.findIndex((each) => onceOf(each as OnceFields) !== null);
-  if (underKey !== -1) throw refused(`directives[${underKey}]`, NO_KEY);
 }
 
 function checkRun(run: NonNullable<Template['run']>): void {
@@ -51,7 +49,6 @@ function checkRun(run: NonNullable<Template['run']>): void {
   if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error, 'run'));
 }
 
-const NO_KEY = 'must have no dedupe, debounce or singleton: overlap says what happens while a firing is open';
 const NO_REQUEST = 'must be absent: each firing is a request of its own';
 
 function refused(path: string, message: string) {
@@ -68,7 +65,12 @@ export function triggeredRequestOf({ id }: Pick<Schedule, 'id'>, key: string): s
 }
 
 export type Submitted =
-  | { readonly kind: 'directives'; readonly directives: SubmittedDirective[] }
+  | {
+      readonly kind: 'directives';
+      readonly directives: SubmittedDirective[];
+      /** Names the firing where the service chooses the request: the template has a key. */
+      readonly idempotencyKey?: string;
+    }
   | { readonly kind: 'run'; readonly run: SubmittedRun };
 
 /** What one firing submits. `metadata.schedule` says which one it is. */
@@ -81,5 +83,10 @@ export function submittedAs(schedule: Schedule, requestId: string): Submitted {
     metadata: { ...(each['metadata'] as object | undefined), ...note },
   });
   if (run !== undefined) return { kind: 'run', run: complete(run) as unknown as SubmittedRun };
-  return { kind: 'directives', directives: directives.map(complete) as unknown as SubmittedDirective[] };
+  const completed = directives.map(complete);
+  const [only] = completed;
+  if (only === undefined || onceOf(only as OnceFields) === null)
+    return { kind: 'directives', directives: completed as unknown as SubmittedDirective[] };
+  const { request_id: idempotencyKey, ...underKey } = only;
+  return { kind: 'directives', directives: [underKey as unknown as SubmittedDirective], idempotencyKey };
 }

@@ -1,6 +1,6 @@
 // What is recorded of an instant that may not be fired, for now or with this key.
 // Must never leave it marked where nobody is to fire it.
-import type { Problem } from '../contract/problem.ts';
+import type { Problem, ProblemCode } from '../contract/problem.ts';
 import type { Instant } from './decision.ts';
 import type { FiringParts, Given, Settle } from './firing.ts';
 import { asRead, instantField, NOT_BEGUN, type Schedule } from './schedule-record.ts';
@@ -31,6 +31,7 @@ export function createUnfired({ store, onFiring }: Pick<FiringParts, 'store' | '
     { code, detail, title, status }: Problem,
   ): Promise<boolean> {
     const reason = `${code}: ${detail ?? title}`.slice(0, LONGEST_REASON);
+    if (code === ONE_IS_OPEN) return settle(schedule, instant, given, { outcome: 'skipped', reason });
     if (status !== 429) return settle(schedule, instant, given, { outcome: 'failed', reason });
     // There may be room soon; until then the instant stays marked, and is missed in the end.
     const over = { firing: instantField(schedule.firingAt) };
@@ -43,6 +44,9 @@ export function createUnfired({ store, onFiring }: Pick<FiringParts, 'store' | '
 
   return { halt, refused };
 }
+
+/** As `overlap` may say it, too. */
+const ONE_IS_OPEN: ProblemCode = 'singleton_open';
 
 /** When what was refused for now is tried again. */
 const TRY_AGAIN_MS = 5_000;

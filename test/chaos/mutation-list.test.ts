@@ -7,6 +7,7 @@ import {
   ARCHIVE_MUTATIONS,
   FLOW_MUTATIONS,
   MUTATIONS,
+  ONCE_MUTATIONS,
   TESTED_MUTATIONS,
 } from './mutation-list.ts';
 
@@ -17,6 +18,7 @@ const patches = Object.entries({
   ...ACCESS_MUTATIONS,
   ...ARCHIVE_MUTATIONS,
   ...FLOW_MUTATIONS,
+  ...ONCE_MUTATIONS,
 }).flatMap(([name, list]) => list.map(({ file, from }) => [name, file, from] as const));
 
 test.each(patches)('%s fits %s', (_name, file, from) => {

@@ -294,6 +294,52 @@ export const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Protections of what is submitted under a key. */
+export const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'once-window': [
+    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'false and redis'),
+  ],
+  'once-window-ends': [
+    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'part and redis'),
+  ],
+  'once-latest': [
+    patch(`${SCRIPTS}/accept-once.lua`, 'math.max(now, math.min(at, latest))', 'math.max(now, at)'),
+  ],
+  'once-begun': [patch(`${SCRIPTS}/accept-once.lua`, "open.status == 'waiting' and not open.begun", 'true')],
+  'once-digest': [
+    patch(
+      `${SCRIPTS}/accept-once.lua`,
+      "local record = { open.id .. '|digest', DIGEST, 'bytes',",
+      "local record = { 'bytes',",
+    ),
+  ],
+  'once-quiet': [
+    patch(
+      `${SCRIPTS}/include-once.lua`,
+      "id .. '|next_attempt_at', int(at)",
+      "id .. '|next_attempt_at', int(now_ms())",
+    ),
+  ],
+  'once-repeat': [patch(`${SCRIPTS}/accept-once.lua`, 'if stored then', 'if false then')],
+  'once-forgotten': [patch(`${SCRIPTS}/accept-once.lua`, 'if oldest then', 'if false then')],
+  'once-one-open': [patch(`${SCRIPTS}/accept-once.lua`, 'elseif not open then', 'elseif true then')],
+  'once-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
+  'once-chain': [
+    patch(
+      `${SCRIPTS}/accept-once.lua`,
+      'return open_one(part, id)\nend\n\n-- It begins',
+      'return nil\nend\n\n-- It begins',
+    ),
+  ],
+  'once-cancelled': [
+    patch(`${SCRIPTS}/accept-once.lua`, "redis.call('HSETNX', state, open.id .. '|cancel', ARGV[9])", ''),
+  ],
+  'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
+};
+
+/** What notices `ONCE_MUTATIONS`. */
+export const ONCE_NOTICING_TEST = 'test/integration/queue/once.test.ts';
+
 /** What notices `ARCHIVE_MUTATIONS`. */
 export const ARCHIVE_NOTICING_TEST = 'test/integration/archive/archive.test.ts';
 

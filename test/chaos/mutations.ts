@@ -16,6 +16,8 @@ import {
   JUDGED_LAST,
   MUTATIONS,
   NOTICING_TEST,
+  ONCE_MUTATIONS,
+  ONCE_NOTICING_TEST,
   type Patch,
   TESTED_MUTATIONS,
 } from './mutation-list.ts';
@@ -101,5 +103,9 @@ for (const [name, patches] of Object.entries(ARCHIVE_MUTATIONS)) {
 for (const [name, patches] of Object.entries(FLOW_MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name))
     results.push(isNoticedByTest(name, patches, FLOW_NOTICING_TEST));
+}
+for (const [name, patches] of Object.entries(ONCE_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, ONCE_NOTICING_TEST));
 }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

@@ -81,8 +81,11 @@ local function begin(outcome, replaced, before)
   local verdicts, fresh, request = judge_batch(FIRST)
   if not verdicts then
     return { 'conflict', fresh, request }
+  elseif fresh == 0 then
+    -- Long ago: its token is forgotten.
+    return reply('existing', outcome, OWN_PART, ID, now)
   end
-  if not has_room(bytes_of_batch(FIRST, verdicts), request[7], fresh, ARGV[3]) then
+  if not has_room(bytes_of_batch(FIRST, verdicts), request[7], tonumber(request[3] or '0') + fresh, ARGV[3]) then
     return { 'no_room', tonumber(request[7] or '0') }
   end
   local deadline_ms, at, start_by = own_begin()
@@ -166,6 +169,8 @@ if MODE == 'debounce' then
   return waits and take_place(open, tonumber(latest)) or begin('began')
 elseif not open then
   return begin('began')
+elseif open.part == OWN_PART and open.id == ID then
+  return reply('existing', 'joined', open.part, open.id, open.deadline_at)
 elseif MODE == 'refuse' then
   return { 'open', open.part, open.id, int(open.deadline_at) }
 elseif MODE == 'join' then

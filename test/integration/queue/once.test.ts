@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { Submission } from '../../../src/contract/submission.ts';
 import { eventually } from '../../support/eventually.ts';
-import { aborted, done, gate } from '../../support/executors.ts';
-import { LANE } from '../../support/journal.ts';
+import { aborted, done, fails, gate } from '../../support/executors.ts';
+import { acceptance, claimOf, LANE, toolCall } from '../../support/journal.ts';
 import { errorOf, openPipeline, refusal } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -143,6 +143,9 @@ describe('debounce', () => {
       expect(next.until).toBeGreaterThanOrEqual(first.until);
     }
     expect(await textOf(first)).toBe('t19');
+    const { digest = '' } = (await open.recordOf(first)) ?? {};
+    const claim = { ...claimOf(toolCall({ request_id: first.request_id, id: first.id })), digest };
+    expect(await open.journal.claim(claim)).toMatchObject({ kind: 'wait' });
     expect(ran).toEqual([]);
     await letPass(first, HOUR_MS);
     await open.resultOf(first);
@@ -286,8 +289,13 @@ describe('singleton', () => {
     const last = others.at(-1) as Answer;
     const view = await open.client.directive(last.request_id, last.id);
     expect(view).toMatchObject({ status: 'waiting', waiting: { reason: 'singleton' } });
+    const [state] = open.keys.request(first.request_id);
+    expect(await open.connection.hget(state, `${first.id}|cancel`)).toMatch(/^replaced/);
     for (const other of others.slice(0, -1))
       expect(errorOf(await open.resultOf(other)).type).toBe('cancelled');
+    expect(await open.journal.releaseOnce({ requestId: last.request_id, id: last.id })).toEqual({
+      kind: 'held',
+    });
     expect(ran).toEqual(['one']);
     go.open();
     expect(await open.resultOf(last)).toMatchObject({ data: { result: { ok: true } } });
@@ -298,15 +306,31 @@ describe('singleton', () => {
     expect(record?.deadlineAt).toBe((record?.begin?.at ?? 0) + 900_000);
   });
 
+  test('a redrive is refused while another one is open, and made once afterwards', async () => {
+    const key = randomUUID();
+    const worker = await open.startWorker(async () => fails('tool_error'));
+    const first = await submit(singleton(key, 'refuse'));
+    await open.resultOf(first);
+    await eventually(() => open.dead.size()).toBe(1);
+    await worker.stop();
+    const second = await submit(singleton(key, 'refuse', 'two'));
+    const none = await open.client.redrive({ all: true });
+    expect(none).toMatchObject({ redriven: [], refused: [{ code: 'singleton_open' }] });
+    await open.client.cancel(second.request_id);
+    const { redriven } = await open.client.redrive({ all: true });
+    expect(redriven).toMatchObject([{ from: { request_id: first.request_id, id: first.id } }]);
+    const open_ = { request_id: first.request_id, id: redriven[0]?.to.id };
+    expect(await refusal(open.client.submit(singleton(key, 'refuse')))).toMatchObject({ open: open_ });
+  });
+
   test('what was cancelled for another one gets no attempt, though whoever submitted that died', async () => {
     const key = randomUUID();
     const first = await submit(singleton(key, 'replace'));
-    const verdict = await open.journal.directive(first.request_id, first.id);
-    const [state] = open.keys.request(first.request_id);
-    // As the script leaves it.
-    await open.connection.hset(state, `${first.id}|cancel`, 'replaced');
-    await open.connection.hset(state, `${first.id}|status`, 'waiting');
-    expect(verdict?.status).toBe('accepted');
+    const next = toolCall({ request_id: `${first.request_id.slice(0, 37)}.${randomUUID()}` });
+    const once = { kind: 'singleton', key, whenOpen: 'replace' } as const;
+    const entry = { acceptance: acceptance(next), once, token: 't', hasRoom: true, reason: 'replaced' };
+    // And then nothing.
+    expect(await open.journal.acceptOnce(next.request_id, entry)).toMatchObject({ outcome: 'replaced' });
     const ran: unknown[] = [];
     await open.startWorker(async (directive) => {
       ran.push(directive.arguments);

@@ -106,6 +106,26 @@ describe.concurrent('a schedule', () => {
       await client.schedules.delete('skips');
     });
 
+    test('a template under a key is done once, and the history names what stands for it', async () => {
+      const { client } = scene;
+      const dedupe = { key: 'hourly', window_ms: 600_000 };
+      const singleton = { key: 'one' };
+      const more = { overlap: 'allow' } as const;
+      await client.schedules.create(everySecond('deduped', { ...more, directives: [{ ...STAYS, dedupe }] }));
+      await client.schedules.create(
+        everySecond('single', { ...more, directives: [{ ...STAYS, singleton }] }),
+      );
+      await until(client, 'deduped', (each) => each.counts.fired > 1);
+      await until(client, 'single', (each) => each.counts.skipped > 0);
+      const { history } = await client.schedules.delete('deduped');
+      const requests = new Set(history.map(({ request_id }) => request_id));
+      expect(requests.size).toBe(1);
+      expect((await client.request([...requests][0] ?? ''))?.directives).toHaveLength(1);
+      const { history: ofSingle } = await client.schedules.delete('single');
+      expect(ofSingle[0]).toMatchObject({ outcome: 'skipped', request_id: null });
+      expect(ofSingle.filter(({ outcome }) => outcome === 'fired')).toHaveLength(1);
+    });
+
     test('queue_one keeps one instant, which is fired under its own id', async () => {
       const { client } = scene;
       await client.schedules.create(everySecond('queues', { directives: [STAYS], overlap: 'queue_one' }));
