@@ -29,16 +29,20 @@ export async function listedWrong(
   }
 }
 
-/** How the list and a scan of the journal still differ after that time. */
+/** How the list and a scan of the journal differ for longer than that time: requests expire all the while, each for a moment before its row. */
 export async function listDiffers({ apiUrls, prefix, redis }: System): Promise<string[]> {
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  const since = new Map<string, number>();
   try {
-    for (const giveUpAt = Date.now() + LAG_MS; ; await delay(POLL_MS)) {
+    for (const giveUpAt = Date.now() + 2 * LAG_MS; ; await delay(POLL_MS)) {
       const rows = await allListed(apiUrls, '');
       const there = await requestsIn(connection, prefix);
       const listed = (rows ?? []).map(({ request_id }) => request_id);
-      const found = listDifferences(listed, there);
-      if (found.length === 0 || Date.now() > giveUpAt) return found;
+      const found = new Set(listDifferences(listed, there));
+      for (const old of since.keys()) if (!found.has(old)) since.delete(old);
+      for (const each of found) since.set(each, since.get(each) ?? Date.now());
+      const lasting = [...since].filter(([, at]) => Date.now() - at > LAG_MS).map(([each]) => each);
+      if (found.size === 0 || lasting.length > 0 || Date.now() > giveUpAt) return lasting;
     }
   } finally {
     connection.disconnect();
@@ -62,6 +66,8 @@ async function requestsIn(connection: Redis, prefix: string): Promise<Set<string
   const ids = new Set<string>();
   const scan = connection.scanStream({ match: `${before}*${after}`, count: 1_000 });
   for await (const keys of scan as AsyncIterable<string[]>)
-    for (const key of keys) ids.add(key.slice(before.length, -after.length));
+    // What was submitted under a key has a part of its id as the tag.
+    for (const key of keys)
+      ids.add(key.slice(before.length, -after.length).replace(/^(once\.[0-9a-f]+)\}/, '$1'));
   return ids;
 }
