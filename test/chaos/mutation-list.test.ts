@@ -6,6 +6,7 @@ import {
   ACCESS_MUTATIONS,
   ARCHIVE_MUTATIONS,
   FLOW_MUTATIONS,
+  FLOW_PATH_MUTATIONS,
   MUTATIONS,
   ONCE_MUTATIONS,
   TESTED_MUTATIONS,
@@ -19,6 +20,7 @@ const patches = Object.entries({
   ...ARCHIVE_MUTATIONS,
   ...FLOW_MUTATIONS,
   ...ONCE_MUTATIONS,
+  ...FLOW_PATH_MUTATIONS,
 }).flatMap(([name, list]) => list.map(({ file, from }) => [name, file, from] as const));
 
 test.each(patches)('%s fits %s', (_name, file, from) => {

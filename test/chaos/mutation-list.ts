@@ -378,5 +378,13 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of the way through them. */
+export const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
+};
+
+/** What notices `FLOW_PATH_MUTATIONS`. */
+export const FLOW_PATH_NOTICING_TEST = 'test/integration/service/gate.test.ts';
+
 /** What notices `FLOW_MUTATIONS`. */
 export const FLOW_NOTICING_TEST = 'test/integration/journal/gate.test.ts';

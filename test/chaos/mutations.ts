@@ -13,6 +13,8 @@ import {
   ARCHIVE_NOTICING_TEST,
   FLOW_MUTATIONS,
   FLOW_NOTICING_TEST,
+  FLOW_PATH_MUTATIONS,
+  FLOW_PATH_NOTICING_TEST,
   JUDGED_LAST,
   MUTATIONS,
   NOTICING_TEST,
@@ -107,5 +109,9 @@ for (const [name, patches] of Object.entries(FLOW_MUTATIONS)) {
 for (const [name, patches] of Object.entries(ONCE_MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name))
     results.push(isNoticedByTest(name, patches, ONCE_NOTICING_TEST));
+}
+for (const [name, patches] of Object.entries(FLOW_PATH_MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name))
+    results.push(isNoticedByTest(name, patches, FLOW_PATH_NOTICING_TEST));
 }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

@@ -5,6 +5,7 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { connectRedis, closeRedis } from '../../../src/redis/connection.ts';
 import { startKeyedServer } from '../../support/keyed-server.ts';
+import { openStore } from '../../support/store.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
@@ -133,6 +134,19 @@ test('what waits for its retry holds no slot, says what it waits for, and is can
   expect((await client.directive('gate', failing.id))?.status).toBe('waiting');
   await client.cancel('gate', failing.id);
   expect((await client.directive('gate', failing.id))?.status).toBe('failed');
+});
+
+test('a job of what still waits in the gate begins nothing', async () => {
+  const concurrency = { key: 'early', limit: 1 };
+  const calls = [400, 0].map((ms) => work('early', { ms, fields: { concurrency } }));
+  const [first, second] = calls as [Call, Call];
+  await clientOf(service).submit(calls);
+  await vi.waitFor(() => expect(startsOf([first])[0]).not.toBe(-1), { timeout: 20_000, interval: 5 });
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const digest = (await store.journal.directive('gate', second.id))?.digest ?? '';
+  await store.lanes.enqueue('tool.keyed', { request_id: 'gate', id: second.id, digest });
+  await untilEnded(calls);
+  expect(server.calls.filter(({ key }) => key === 'early').map(({ underWay }) => underWay)).toEqual([1, 1]);
 });
 
 test('what waits for a limit is cancelled without a call, and the next one goes on', async () => {
