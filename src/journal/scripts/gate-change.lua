@@ -4,6 +4,7 @@
 --
 -- KEYS[1] gate   ARGV[1] member   ARGV[2] its new priority ('' = it goes)   ARGV[3] how many may be out
 -- Returns { changed | out (it was let out) | unknown, then as `with_released` }. One that was let out and has not begun can go.
+arrive()
 local item = item_of(ARGV[1])
 if not item then
   return with_released({ 'unknown' })

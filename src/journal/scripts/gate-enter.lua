@@ -8,26 +8,32 @@
 -- Returns { entered | there, then as `with_released` }.
 local member, not_before = ARGV[1], tonumber(ARGV[8])
 
+-- What was accepted last says how much a limit allows, whenever it enters.
+local function set_limit(name, allows)
+  local accepted = tonumber(ARGV[7]) > 0 and tonumber(ARGV[7]) or NOW
+  local said = string.match(redis.call('HGET', key('limits'), name) or '', '|(%d+)$')
+  if accepted >= tonumber(said or '0') then
+    redis.call('HSET', key('limits'), name, allows .. '|' .. whole(accepted))
+  end
+end
+
 local function enter()
-  local turn, names = ARGV[3] .. '.' .. ARGV[4], {}
-  local known = redis.call('HEXISTS', key('load'), turn) == 1 or redis.call('ZSCORE', key('tags'), turn)
-  if not known and tonumber(redis.call('HGET', key('keys'), ARGV[3]) or '0') >= MOST_TURNS then
-    turn = ARGV[3] .. '.'
-    known = redis.call('HEXISTS', key('load'), turn) == 1 or redis.call('ZSCORE', key('tags'), turn)
+  local tenant, turn, names = ARGV[3], ARGV[3] .. '.' .. ARGV[4], {}
+  if not is_known(tenant, turn) and tonumber(redis.call('HGET', key('keys'), tenant) or '0') >= MOST_TURNS then
+    turn = tenant .. '.'
   end
-  if not known then
-    redis.call('HINCRBY', key('keys'), ARGV[3], 1)
+  if not is_known(tenant, turn) then
+    redis.call('HINCRBY', key('keys'), tenant, 1)
   end
-  if redis.call('HINCRBY', key('load'), turn, 1) == 1 then
-    -- A newcomer is before those who are there.
-    redis.call('HSET', key('finish'), turn, redis.call('ZSCORE', key('tags'), turn) or real(virtual() - BEFORE))
-    redis.call('ZREM', key('tags'), turn)
-  end
+  join('', tenant)
+  join(tenant, turn)
   for at = 10, #ARGV, 4 do
     names[#names + 1] = ARGV[at]
     redis.call('HINCRBY', key('uses'), ARGV[at], 1)
-    redis.call('HSET', key('limits'), ARGV[at], ARGV[at + 1] .. '|' .. ARGV[at + 2] .. '|' .. ARGV[at + 3])
+    set_limit(ARGV[at], ARGV[at + 1] .. '|' .. ARGV[at + 2] .. '|' .. ARGV[at + 3])
   end
+  -- All ask for them in the same order.
+  table.sort(names)
   -- In the order in which they came, also within a millisecond.
   local arrived = math.max(NOW, tonumber(redis.call('GET', key('last')) or '0') + 0.001)
   redis.call('SET', key('last'), string.format('%.3f', arrived))
@@ -39,6 +45,7 @@ local function enter()
   return item_of(member)
 end
 
+arrive()
 local verdict = 'there'
 if redis.call('HEXISTS', key('items'), member) == 0 then
   local item = enter()

@@ -5,11 +5,16 @@
 -- KEYS[1] gate   ARGV[1] member   ARGV[2] token of who asks   ARGV[3] lease_ms   ARGV[4] how many may be out
 -- Returns { held | parked (it waits) | busy (another has it) | unknown, then as `with_released` }; asking again with the same token is the same.
 local member, token, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
+arrive()
 local item = item_of(member)
 if not item then
   return with_released({ 'unknown' })
 end
 local until_at = tonumber(redis.call('ZSCORE', key('out'), member) or '0')
+if item.owner ~= '' and item.owner == token and until_at > 0 then
+  -- Its own lease is over, and nobody has taken it.
+  until_at = NOW + lease
+end
 if until_at <= NOW then
   if until_at > 0 then
     back_in_line(item)
@@ -57,5 +62,6 @@ if item.owner == '' then
   begin()
 end
 redis.call('ZADD', key('out'), whole(NOW + lease), member)
+redis.call('HSET', key('clock'), 'lease', whole(lease))
 release(tonumber(ARGV[4]))
 return with_released({ 'held' })

@@ -5,6 +5,7 @@
 -- KEYS[1] gate   ARGV[1] member   ARGV[2] token   ARGV[3] in how many milliseconds it is due again ('' = it is over)
 -- ARGV[4] how many may be out
 -- Returns { left | stale, then as `with_released` }.
+arrive()
 local item = item_of(ARGV[1])
 if not item or item.owner ~= ARGV[2] then
   return with_released({ 'stale' })

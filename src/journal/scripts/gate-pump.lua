@@ -5,6 +5,7 @@
 -- KEYS[1] gate   ARGV[1] how many may be out
 -- Returns { how many are in the gate, milliseconds until something is due (-1 = nothing is), 1 = there is more to do now, how many have
 --   lapsed, how many were let out before and have not begun, of each of these: member, digest; then as `with_released` }; numbers as text.
+arrive()
 local known = {}
 local function note(member)
   known[#known + 1] = member

@@ -5,24 +5,31 @@
 -- `<tenant>.<key>`, hashed; a line is a turn with a set of limits.
 --   items       hash  member -> turn|arrival|priority|weight|owner|digest|limits; its order is its arrival, less 30 s for each priority
 --   line:<l>    zset  members by order               lines:<turn>  zset  its lines that may go on, by their first order
---   turn        zset  turns that may go on, by start tag
---   finish      hash  turn -> finish tag, while it has members; load: how many; tags: zset, those without members, until v has passed them
---   keys        hash  tenant -> its turns of which something is known
+--   ready:      zset  tenants that may go on, by start tag    ready:<tenant>  zset  its turns, likewise
+--   finish      hash  tenant or turn -> finish tag, while it has members    load  hash  likewise -> how many
+--   idle:, idle:<tenant>  zset  those without members, until the virtual time there has passed them
+--   v           hash  virtual time: '' = of all, tenant = of its turns    keys  hash  tenant -> its turns of which something is known
 --   out         zset  members released or running, by the end of their pass or lease
 --   passes      zset  those of them that have not begun, by when their job is added once more
 --   held:<c>    set   members that hold the limit c    given:<c>  set  those of them that have not begun
 --   starts:<c>  list  when members under the limit c began, newest first, as many as its rate allows
 --   blocked:<c> zset  lines that wait for the limit c, by finish tag, then by order    at  hash  such a line -> c|its entry there
 --   asleep      zset  `i<member>` and `c<limit>` by the instant that they wait for
---   limits      hash  c -> concurrency|max|per_ms ('' = none), as last said        uses  hash  c -> members that name it
---   v, last     virtual time; the last order by arrival
--- An open gated directive is in a line, asleep or out; who holds a limit is out.
+--   limits      hash  c -> concurrency|max|per_ms|when what says so was accepted ('' = none)    uses  hash  c -> members that name it
+--   last        the last order by arrival    clock  hash  seen: when a script was here last; lease; graced: see `arrive`
+-- An open gated directive is in a line, asleep or out. Who holds a limit is out, or is `~<line>`: the first of a line that has waited long
+-- keeps what it could have while it waits for another limit.
 local GATE = KEYS[1]
 
 -- Milliseconds.
 local PASS_MS, ANNOUNCE_MS, LATE_MS, AHEAD_MS = 15000, 1000, 100, 50
 local PRIORITY_MS, BEFORE = 30000, 1e-6
+-- Redis, or everybody who looks after the gate, was away for so long; leases are given anew at most so often.
+local STILL_MS, GRACE_EVERY_MS = 3000, 30000
+-- Who has waited for so long is not passed by for ever by those who need fewer limits.
+local LONG_MS = 30000
 -- Of one call.
+local MOST_GRACED = 1000
 local MOST_LOOKS, MOST_LAPSED = 100, 20
 -- Turns of one tenant that are known; the others share one.
 local MOST_TURNS = 1000
@@ -55,6 +62,7 @@ local function item_of(member)
   local item = { member = member, turn = turn, arrived = tonumber(arrived), priority = tonumber(priority), weight = tonumber(weight), owner = owner,
     digest = digest, named = named, limits = {} }
   item.order = item.arrived - item.priority * PRIORITY_MS
+  item.tenant = string.match(turn, '^[^.]*')
   for name in string.gmatch(named, '[^,]+') do
     item.limits[#item.limits + 1] = name
   end
@@ -68,13 +76,50 @@ local function write_item(item)
   redis.call('HSET', key('items'), item.member, text)
 end
 
-local function virtual()
-  return tonumber(redis.call('GET', key('v')) or '0')
+-- Called first by each script that writes. After a standstill those who run are given their lease once more before anybody looks at it:
+-- nobody could have extended it.
+local function arrive()
+  local seen, graced, lease = unpack(redis.call('HMGET', key('clock'), 'seen', 'graced', 'lease'))
+  local still_ms = NOW - tonumber(seen or NOW)
+  if seen and still_ms < STILL_MS / 6 then
+    return
+  end
+  redis.call('HSET', key('clock'), 'seen', whole(NOW))
+  if still_ms < STILL_MS or not lease or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then
+    return
+  end
+  redis.call('HSET', key('clock'), 'graced', whole(NOW))
+  local until_at = whole(NOW + tonumber(lease))
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', key('out'), '-inf', until_at, 'LIMIT', 0, MOST_GRACED)) do
+    if item_of(member).owner ~= '' then
+      redis.call('ZADD', key('out'), until_at, member)
+    end
+  end
 end
 
--- Where a turn goes on: just before those that have been served as often.
-local function finish_of(turn)
-  return math.max(virtual() - BEFORE, tonumber(redis.call('HGET', key('finish'), turn) or '0'))
+-- `scope`: '' = tenants, else a tenant, whose turns they are; `name`: one of these.
+local function virtual(scope)
+  return tonumber(redis.call('HGET', key('v'), scope) or '0')
+end
+
+-- Where it goes on: just before those that have been served as often.
+local function finish_of(scope, name)
+  return math.max(virtual(scope) - BEFORE, tonumber(redis.call('HGET', key('finish'), name) or '0'))
+end
+
+local function make_ready(scope, name)
+  local ready = key('ready:' .. scope)
+  if not redis.call('ZSCORE', ready, name) then
+    redis.call('ZADD', ready, real(finish_of(scope, name)), name)
+  end
+end
+
+-- It was served from `start` on.
+local function advance(scope, name, start, step)
+  local finish = real(start + step)
+  redis.call('HSET', key('v'), scope, real(math.max(virtual(scope), start)))
+  redis.call('HSET', key('finish'), name, finish)
+  redis.call('ZADD', key('ready:' .. scope), 'XX', finish, name)
 end
 
 -- The first member of a line and its order; nothing = the line is empty.
@@ -84,7 +129,7 @@ local function first_of(line)
 end
 
 local function limit_of(name)
-  local concurrency, max, per = string.match(redis.call('HGET', key('limits'), name) or '||', '^(%d*)|(%d*)|(%d*)$')
+  local concurrency, max, per = string.match(redis.call('HGET', key('limits'), name) or '||', '^(%d*)|(%d*)|(%d*)')
   return tonumber(concurrency), tonumber(max), tonumber(per)
 end
 
@@ -116,10 +161,12 @@ local function most_given(name, max, per)
   return math.max(ahead, math.ceil(max / 2) - redis.call('LLEN', key('starts:' .. name)))
 end
 
--- Whether a limit admits one more. Then, if not: the instant when it may; nothing = when somebody gives it back.
-local function has_room(name)
+-- Whether a limit admits one more, of `line`, which may have kept a place. Then, if not: the instant when it may; nothing = when somebody
+-- gives it back.
+local function has_room(name, line)
   local concurrency, max, per = limit_of(name)
-  if concurrency and redis.call('SCARD', key('held:' .. name)) >= concurrency then
+  local kept = (line and redis.call('SISMEMBER', key('held:' .. name), '~' .. line) == 1) and 1 or 0
+  if concurrency and redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then
     return false
   end
   if not max then
@@ -129,7 +176,7 @@ local function has_room(name)
   if at > NOW then
     return false, at
   end
-  return redis.call('SCARD', key('given:' .. name)) < most_given(name, max, per)
+  return redis.call('SCARD', key('given:' .. name)) - kept < most_given(name, max, per)
 end
 
 local function sleep_until(entry, at)
@@ -137,17 +184,39 @@ local function sleep_until(entry, at)
 end
 
 -- A line that has members goes on.
-local function go_on(turn, line, order)
-  redis.call('ZADD', key('lines:' .. turn), real(order), line)
-  if not redis.call('ZSCORE', key('turn'), turn) then
-    redis.call('ZADD', key('turn'), real(finish_of(turn)), turn)
+local function go_on(item, order)
+  redis.call('ZADD', key('lines:' .. item.turn), real(order), item.line)
+  make_ready(item.tenant, item.turn)
+  make_ready('', item.tenant)
+end
+
+local function stop_line(item)
+  redis.call('ZREM', key('lines:' .. item.turn), item.line)
+  if redis.call('EXISTS', key('lines:' .. item.turn)) == 0 then
+    redis.call('ZREM', key('ready:' .. item.tenant), item.turn)
+    if redis.call('EXISTS', key('ready:' .. item.tenant)) == 0 then
+      redis.call('ZREM', key('ready:'), item.tenant)
+    end
   end
 end
 
-local function stop_line(turn, line)
-  redis.call('ZREM', key('lines:' .. turn), line)
-  if redis.call('EXISTS', key('lines:' .. turn)) == 0 then
-    redis.call('ZREM', key('turn'), turn)
+-- The places that a line has kept: all or none.
+local function unkeep(item)
+  for _, name in ipairs(item.limits) do
+    redis.call('SREM', key('held:' .. name), '~' .. item.line)
+    redis.call('SREM', key('given:' .. name), '~' .. item.line)
+  end
+end
+
+-- The first of a line has waited long: it keeps its place under each limit before the one that refuses it. All lines ask in the order of
+-- the names, so none of those that keep something waits for one that waits for it.
+local function keep(item, refusing)
+  for _, name in ipairs(item.limits) do
+    if name == refusing then
+      return
+    end
+    redis.call('SADD', key('held:' .. name), '~' .. item.line)
+    redis.call('SADD', key('given:' .. name), '~' .. item.line)
   end
 end
 
@@ -156,9 +225,9 @@ local function entry_of(line, order)
 end
 
 local function park(item, name, at)
-  stop_line(item.turn, item.line)
+  stop_line(item)
   local entry = entry_of(item.line, item.order)
-  redis.call('ZADD', key('blocked:' .. name), real(finish_of(item.turn)), entry)
+  redis.call('ZADD', key('blocked:' .. name), real(finish_of('', item.tenant)), entry)
   redis.call('HSET', key('at'), item.line, name .. '|' .. entry)
   if at then
     sleep_until('c' .. name, at)
@@ -189,9 +258,8 @@ local function wake(name)
   local entry = redis.call('ZPOPMIN', blocked)[1]
   local line = string.sub(entry, 19)
   redis.call('HDEL', key('at'), line)
-  local member = first_of(line)
-  local item = item_of(member)
-  go_on(item.turn, line, item.order)
+  local item = item_of((first_of(line)))
+  go_on(item, item.order)
 end
 
 local function wake_all(limits)
@@ -207,7 +275,7 @@ local function line_up(item)
   local first, order = first_of(item.line)
   local name, entry = parked_at(item.line)
   if not name then
-    go_on(item.turn, item.line, order)
+    go_on(item, order)
   elseif first == item.member then
     local blocked = key('blocked:' .. name)
     local score = redis.call('ZSCORE', blocked, entry)
@@ -227,12 +295,13 @@ local function take_from_line(item)
     redis.call('ZREM', key('blocked:' .. name), entry)
     redis.call('HDEL', key('at'), item.line)
   end
+  unkeep(item)
   if order then
-    go_on(item.turn, item.line, order)
+    go_on(item, order)
   else
-    stop_line(item.turn, item.line)
-    wake_all(item.limits)
+    stop_line(item)
   end
+  wake_all(item.limits)
 end
 
 -- Gives back what a member has, so that it is no longer out.
@@ -258,18 +327,54 @@ local function back_in_line(item, at)
   wake_all(item.limits)
 end
 
-local function forget_turn(turn)
-  local tenant = string.match(turn, '^[^.]*')
-  if redis.call('HINCRBY', key('keys'), tenant, -1) <= 0 then
-    redis.call('HDEL', key('keys'), tenant)
+-- Nothing is known of a tenant any more, nor of its turns.
+local function forget_tenant(tenant)
+  redis.call('HDEL', key('keys'), tenant)
+  redis.call('HDEL', key('v'), tenant)
+  redis.call('UNLINK', key('idle:' .. tenant))
+end
+
+local function forget_idle(scope, name)
+  if scope == '' then
+    forget_tenant(name)
+  elseif redis.call('HINCRBY', key('keys'), scope, -1) <= 0 then
+    redis.call('HDEL', key('keys'), scope)
   end
 end
 
--- Turns without members are known until virtual time has passed them: who comes again at once is no newcomer.
-local function prune()
-  for _, turn in ipairs(redis.call('ZRANGEBYSCORE', key('tags'), '-inf', real(virtual()), 'LIMIT', 0, 5)) do
-    redis.call('ZREM', key('tags'), turn)
-    forget_turn(turn)
+-- Those without members are known until virtual time has passed them: who comes again at once is no newcomer.
+local function prune(scope)
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', key('idle:' .. scope), '-inf', real(virtual(scope)), 'LIMIT', 0, 5)) do
+    redis.call('ZREM', key('idle:' .. scope), name)
+    forget_idle(scope, name)
+  end
+end
+
+local function is_known(scope, name)
+  return redis.call('HEXISTS', key('load'), name) == 1 or redis.call('ZSCORE', key('idle:' .. scope), name)
+end
+
+-- One more member. A newcomer is before those who are there.
+local function join(scope, name)
+  if redis.call('HINCRBY', key('load'), name, 1) == 1 then
+    local finish = redis.call('ZSCORE', key('idle:' .. scope), name)
+    redis.call('HSET', key('finish'), name, finish or real(virtual(scope) - BEFORE))
+    redis.call('ZREM', key('idle:' .. scope), name)
+  end
+end
+
+-- One member less.
+local function part(scope, name)
+  if redis.call('HINCRBY', key('load'), name, -1) > 0 then
+    return
+  end
+  local finish = tonumber(redis.call('HGET', key('finish'), name) or '0')
+  redis.call('HDEL', key('load'), name)
+  redis.call('HDEL', key('finish'), name)
+  if finish > virtual(scope) then
+    redis.call('ZADD', key('idle:' .. scope), real(finish), name)
+  else
+    forget_idle(scope, name)
   end
 end
 
@@ -287,49 +392,44 @@ local function forget(item)
   redis.call('HDEL', key('items'), item.member)
   forget_limits(item)
   if redis.call('EXISTS', key('items')) == 0 then
-    redis.call('DEL', key('turn'), key('tags'), key('v'), key('last'), key('keys'), key('load'), key('finish'), key('asleep'), key('passes'),
-      key('at'), key('limits'), key('uses'))
+    for _, tenant in ipairs(redis.call('HKEYS', key('keys'))) do
+      redis.call('UNLINK', key('idle:' .. tenant))
+    end
+    redis.call('DEL', key('ready:'), key('idle:'), key('v'), key('last'), key('clock'), key('keys'), key('load'), key('finish'), key('asleep'),
+      key('passes'), key('at'), key('limits'), key('uses'))
     return
   end
-  if redis.call('HINCRBY', key('load'), item.turn, -1) <= 0 then
-    local finish = tonumber(redis.call('HGET', key('finish'), item.turn) or '0')
-    redis.call('HDEL', key('load'), item.turn)
-    redis.call('HDEL', key('finish'), item.turn)
-    if finish > virtual() then
-      redis.call('ZADD', key('tags'), real(finish), item.turn)
-    else
-      forget_turn(item.turn)
-    end
-  end
-  prune()
+  part(item.tenant, item.turn)
+  part('', item.tenant)
+  prune(item.tenant)
+  prune('')
 end
 
 -- Lets the first member of a line out: it has all its limits from here on.
-local function give(item, start)
+local function give(item, start, start_of_turn)
   redis.call('ZREM', key('line:' .. item.line), item.member)
   redis.call('ZADD', key('out'), whole(NOW + PASS_MS), item.member)
   redis.call('ZADD', key('passes'), whole(NOW + ANNOUNCE_MS), item.member)
+  unkeep(item)
   for _, name in ipairs(item.limits) do
     redis.call('SADD', key('held:' .. name), item.member)
     redis.call('SADD', key('given:' .. name), item.member)
   end
-  local finish = start + 1 / item.weight
-  redis.call('SET', key('v'), real(math.max(virtual(), start)))
-  redis.call('HSET', key('finish'), item.turn, real(finish))
   local _, order = first_of(item.line)
   if order then
     redis.call('ZADD', key('lines:' .. item.turn), real(order), item.line)
   else
-    stop_line(item.turn, item.line)
+    stop_line(item)
   end
-  redis.call('ZADD', key('turn'), 'XX', real(finish), item.turn)
+  advance('', item.tenant, start, 1 / item.weight)
+  advance(item.tenant, item.turn, start_of_turn, 1)
   released[#released + 1] = item
 end
 
 -- The first limit of a member that admits nobody now, and when it may; nothing = it may go.
 local function refusing(item)
   for _, name in ipairs(item.limits) do
-    local room, at = has_room(name)
+    local room, at = has_room(name, item.line)
     if not room then
       return name, at
     end
@@ -340,19 +440,23 @@ end
 local function release(capacity)
   local room = capacity - redis.call('ZCARD', key('out'))
   while room > 0 and looks < MOST_LOOKS do
-    local first = redis.call('ZRANGE', key('turn'), 0, 0, 'WITHSCORES')
+    local first = redis.call('ZRANGE', key('ready:'), 0, 0, 'WITHSCORES')
     if not first[1] then
       return false
     end
     looks = looks + 1
-    local line = redis.call('ZRANGE', key('lines:' .. first[1]), 0, 0)[1]
+    local turn = redis.call('ZRANGE', key('ready:' .. first[1]), 0, 0, 'WITHSCORES')
+    local line = redis.call('ZRANGE', key('lines:' .. turn[1]), 0, 0)[1]
     local item = item_of((first_of(line)))
     local name, at = refusing(item)
-    if name then
-      park(item, name, at)
-    else
-      give(item, tonumber(first[2]))
+    if not name then
+      give(item, tonumber(first[2]), tonumber(turn[2]))
       room = room - 1
+    else
+      if NOW - item.arrived > LONG_MS then
+        keep(item, name)
+      end
+      park(item, name, at)
     end
     -- Another line that waited for the same limit may go on in its place.
     for _, other in ipairs(item.limits) do
@@ -361,7 +465,7 @@ local function release(capacity)
       end
     end
   end
-  return room > 0 and redis.call('EXISTS', key('turn')) == 1
+  return room > 0 and redis.call('EXISTS', key('ready:')) == 1
 end
 
 -- The one way back for what was let out and not seen again. Returns the members.
