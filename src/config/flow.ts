@@ -133,11 +133,7 @@ export const flowSections = {
     .strictObject({
       lanes: z.array(lanePattern).max(MOST_LANES).default([]).register(notes, {
         description:
-          'Lanes, or patterns of lanes, whose directives all take turns: those of each tenant, or `fairness_key`, in their order.',
-      }),
-      turns_by: z.enum(['fairness_key', 'tenant']).default('fairness_key').register(notes, {
-        description:
-          'Whose turns they are: each `fairness_key` of a tenant has one, or each tenant, whatever its callers name.',
+          'Lanes, or patterns of lanes, whose directives all take turns: by tenant, and those of a tenant by `fairness_key`.',
       }),
       weights: atMost(MOST_WEIGHTS, byName(tenantSchema, z.int().min(1).max(1_000))).register(notes, {
         description:
@@ -237,8 +233,8 @@ function mayOverlap(left: string | null, right: string | null): boolean {
   return other === right ? right.startsWith(before) : before.startsWith(other) || other.startsWith(before);
 }
 
-export function flowSettings({ lanes, turns_by: turnsBy, weights, rules }: Flow): FlowSettings {
-  return { lanes, turnsBy, weights, rules: [...rules].map(([name, rule]) => flowRule(name, rule)) };
+export function flowSettings({ lanes, weights, rules }: Flow): FlowSettings {
+  return { lanes, weights, rules: [...rules].map(([name, rule]) => flowRule(name, rule)) };
 }
 
 function flowRule(name: string, { match, concurrency, rate, priority }: Rule): FlowRule {

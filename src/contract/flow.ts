@@ -84,8 +84,6 @@ export interface FlowRule {
 export interface FlowSettings {
   /** Patterns of lanes whose directives all take turns. */
   readonly lanes: readonly string[];
-  /** Default: those of a tenant share one turn only where they name no key. */
-  readonly turnsBy?: 'fairness_key' | 'tenant';
   /** Of tenants; those that are not named have 1. */
   readonly weights: ReadonlyMap<string, number>;
   readonly rules: readonly FlowRule[];

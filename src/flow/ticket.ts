@@ -56,7 +56,12 @@ export function ticketIn({ ticket, tickets }: Tickets, lane: string): Ticket | n
 /** The same with the priority that its record holds. */
 export function ticketNow(tickets: Tickets, lane: string, priority: number | null): Ticket | null {
   const ticket = ticketIn(tickets, lane);
-  return ticket === null || priority === null ? ticket : { ...ticket, priority };
+  return ticket && withPriority(ticket, priority);
+}
+
+/** `priority`: null: as accepted. */
+export function withPriority(ticket: Ticket, priority: number | null): Ticket {
+  return priority === null ? ticket : { ...ticket, priority };
 }
 
 /** null: it does not pass the gate of this lane. */
@@ -73,7 +78,7 @@ export function ticketOf(
   const isAsked = fields !== NO_FIELDS || ofRules.length > 0 || fixing !== null;
   if (!isAsked && !settings.lanes.some((pattern) => toolMatches(pattern, lane))) return null;
   return {
-    turn: turnOf(tenant, settings.turnsBy === 'tenant' ? undefined : fields.fairness_key),
+    turn: turnOf(tenant, fields.fairness_key),
     weight: settings.weights.get(tenant) ?? 1,
     priority: fixing?.priority ?? fields.priority ?? DEFAULT_PRIORITY,
     ...(fixing === null ? {} : { fixed_by: fixing.name }),

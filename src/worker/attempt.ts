@@ -23,7 +23,7 @@ import {
 import { reportAttempt } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
 import { logIds } from './log-ids.ts';
-import { mayBegin, throughGate } from './gate-pass.ts';
+import { mayBegin, passedBack, throughGate } from './gate-pass.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordRelease } from './record.ts';
@@ -49,10 +49,11 @@ export async function attemptDirective(
   enqueuedIn?: string,
   held: HeldJob | null = null,
 ): Promise<JobOutcome> {
-  const notBefore = (at: number): Promise<JobOutcome> => putOff(parts, job, enqueuedIn, held, at);
-  if (parts.running.isStopped()) return notBefore(Date.now());
+  if (parts.running.isStopped()) return putOff(parts, job, enqueuedIn, held, Date.now());
   const stored = envelopeIn(job) ?? (await readEnvelope(parts.records.journal, job));
   if (!stored) return DONE;
+  const notBefore = async (at: number): Promise<JobOutcome> =>
+    passedBack(parts, job, gateOf(stored, enqueuedIn), await putOff(parts, job, enqueuedIn, held, at));
   // A worker of a later version takes it; without one it ends at its deadline.
   if (isLater(stored)) return notBefore(Date.now() + LEFT_ALONE_MS);
   const envelope = stored.offloaded === undefined ? stored : await restored(parts, stored);
@@ -70,6 +71,12 @@ export async function attemptDirective(
   return throughGate(parts, { job, lane, ticket }, (pass) =>
     attemptTaken(parts, job, { ...taken, pass }, enqueuedIn),
   );
+}
+
+/** The lane whose gate it is in; null: none. */
+function gateOf(stored: Envelope, enqueuedIn: string | undefined): string | null {
+  const lane = enqueuedIn ?? stored.lane ?? '';
+  return ticketIn(stored, lane) === null ? null : lane;
 }
 
 async function attemptTaken(

@@ -1,7 +1,9 @@
 // An attempt's pass through the gate of its lane: held before the claim, given back when the attempt is recorded.
 // Must never let a call begin on a pass that may have lapsed, nor keep one while nothing runs.
 import type { Ticket } from '../contract/flow.ts';
+import { withPriority } from '../flow/ticket.ts';
 import type { GateRef } from '../journal/gate.ts';
+import { dueFrom } from '../journal/records.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Pass } from '../queue/gated-lanes.ts';
 import type { JobData } from '../queue/job.ts';
@@ -18,23 +20,38 @@ export interface HeldPass extends Pass {
   readonly heldAtWall: number;
 }
 
-type GateParts = Pick<AttemptParts, 'gated' | 'limits' | 'running'>;
+type GateParts = Pick<AttemptParts, 'gated' | 'limits' | 'records' | 'running'>;
 
 /** Makes the attempt with a pass; without one the directive waits in the gate, which enqueues it again. */
 export async function throughGate(
   parts: GateParts,
   { job, lane, ticket }: { job: JobData; lane: string; ticket: Ticket },
-  attempt: (pass: HeldPass) => Promise<JobOutcome>,
+  attempt: (pass: HeldPass | null) => Promise<JobOutcome>,
 ): Promise<JobOutcome> {
-  const { gated, limits, running } = parts;
+  const { gated, limits, records, running } = parts;
   const ref = { requestId: job.request_id, id: job.id };
   const pass: Pass = { lane, token: newIdentifier() };
   const { answer, ...asked } = await askedAt(parts, () => gated.hold(pass, ref, limits.leaseMs));
   if (answer === 'held') return leaveAfter(parts, pass, ref, await attempt({ ...pass, ...asked }));
   if (answer !== 'unknown') return DONE;
+  const record = await persistently(() => records.journal.directive(ref.requestId, ref.id), running.givenUp);
+  // Nothing of it is called any more: it needs no turn.
+  if (record === null || record.terminal !== null) return attempt(null);
   // Whoever accepted it died before it entered.
-  const isOut = await persistently(() => gated.enter(lane, job, { ticket }), running.givenUp);
+  const entry = { ticket: withPriority(ticket, record.priority), arrivedAt: dueFrom(record) };
+  const isOut = await persistently(() => gated.enter(lane, job, entry), running.givenUp);
   return isOut ? { kind: 'later', at: Date.now() } : DONE;
+}
+
+/** Of what was let out, and does not begin now: it holds nothing until it is due again. `lane`: whose gate it is in; null: none. */
+export async function passedBack(
+  parts: GateParts,
+  { request_id: requestId, id }: JobData,
+  lane: string | null,
+  outcome: JobOutcome,
+): Promise<JobOutcome> {
+  if (lane === null || outcome.kind !== 'later') return outcome;
+  return leaveAfter(parts, { lane, token: '' }, { requestId, id }, outcome);
 }
 
 async function askedAt<T>({ running }: Pick<GateParts, 'running'>, ask: () => Promise<T>) {

@@ -2,11 +2,14 @@
 -- Must never give back what another has meanwhile.
 -- @include include-gate.lua
 --
--- KEYS[1] gate   ARGV[1] member   ARGV[2] token   ARGV[3] in how many milliseconds it is due again ('' = it is over)
+-- KEYS[1] gate   ARGV[1] member   ARGV[2] token ('' = it was let out, and has not begun)   ARGV[3] in how many milliseconds it is due again ('' = it is over)
 -- ARGV[4] how many may be out
 -- Returns { left | stale, then as `with_released` }.
 arrive()
 local item = item_of(ARGV[1])
+if item and not redis.call('ZSCORE', key('out'), item.member) then
+  return with_released({ 'stale' })
+end
 if not item or item.owner ~= ARGV[2] then
   return with_released({ 'stale' })
 end

@@ -200,6 +200,18 @@ test('after a standstill of everything those who run go on, once; who is gone ha
   expect(await gate.look(LANE, refOf(second))).toMatchObject({ kind: 'limit', name: 'one' });
 });
 
+test('what was let out and is put off before it begins holds nothing, and what waits in its line stays there', async () => {
+  const gate = openGate();
+  const limits = [{ name: 'one', concurrency: 1 }];
+  const first = await gate.add({ limits }, 5);
+  const second = await gate.add({ limits }, 5);
+  const unbegun = { token: '', againInMs: 60_000, room: 5 };
+  expect(await gate.leave(LANE, refOf(second.id), unbegun)).toMatchObject({ kind: 'stale' });
+  const left = await gate.leave(LANE, refOf(first.id), unbegun);
+  expect([left.kind, idsOf(left.released)]).toEqual(['left', [second.id]]);
+  expect(await gate.look(LANE, refOf(first.id))).toMatchObject({ kind: 'later' });
+});
+
 test('a limit is as what was accepted last says, whatever enters later', async () => {
   const gate = openGate();
   const limits = (concurrency: number) => [{ name: 'rule', concurrency }];

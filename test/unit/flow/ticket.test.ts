@@ -176,11 +176,6 @@ describe('rules of the configuration', () => {
       expect(ticket({ tool_name, metadata: { tags: ['night'] } }, flow) !== null).toBe(isFit);
   });
 
-  test('where turns are by tenant, no key gives a caller another one', () => {
-    const flow = settings({ lanes: ['*'], turns_by: 'tenant', weights: { acme: 3 } });
-    expect(ticket({ fairness_key: 'k' }, flow, 'acme')).toMatchObject({ turn: 'acme', weight: 3 });
-  });
-
   test('a lane that takes turns gives each a ticket, with the weight of its tenant', () => {
     const flow = settings({ lanes: ['tool.c*'], weights: { acme: 3 } });
     expect(ticket({}, flow, 'acme')).toEqual({ turn: 'acme', weight: 3, priority: 4, limits: [] });
