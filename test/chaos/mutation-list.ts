@@ -359,8 +359,8 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-limit': [
     patch(
       `${SCRIPTS}/include-gate.lua`,
-      "redis.call('SCARD', key('held:' .. name)) >= concurrency then",
-      "redis.call('SCARD', key('held:' .. name)) > concurrency then",
+      "redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then",
+      "redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
     ),
   ],
   'flow-strict-priority': [
@@ -369,12 +369,21 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-tags-per-line': [
     patch(
       `${SCRIPTS}/gate-enter.lua`,
-      "local turn, names = ARGV[3] .. '.' .. ARGV[4], {}",
-      "local turn, names = ARGV[3] .. '.' .. ARGV[4] .. (ARGV[10] or ''), {}",
+      "local tenant, turn, names = ARGV[3], ARGV[3] .. '.' .. ARGV[4], {}",
+      "local tenant, turn, names = ARGV[3] .. (ARGV[10] or ''), ARGV[3] .. (ARGV[10] or '') .. '.' .. ARGV[4], {}",
     ),
   ],
   'flow-unblock-lost': [
     patch(`${SCRIPTS}/include-gate.lua`, '      if other ~= name then', '      if false then'),
+  ],
+  'flow-standstill': [patch(`${SCRIPTS}/include-gate.lua`, 'if still_ms < STILL_MS or', 'if true or')],
+  'flow-passed-by': [patch(`${SCRIPTS}/include-gate.lua`, 'NOW - item.arrived > LONG_MS', 'false')],
+  'flow-share-of-keys': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "local first = redis.call('ZRANGE', key('ready:'), 0, 0",
+      "local first = redis.call('ZRANGE', key('ready:'), -1, -1",
+    ),
   ],
 };
 

@@ -218,7 +218,13 @@ test('a limit is as what was accepted last says, whatever enters later', async (
   const before = await nowOf();
   await pass(10);
   for (let n = 0; n < 6; n += 1) await gate.add({ limits: limits(1) }, 10);
-  const old = { requestId: 'r', id: 'old', digest: 'g', ticket: ticketOf({ limits: limits(5) }), arrivedAt: before };
+  const old = {
+    requestId: 'r',
+    id: 'old',
+    digest: 'g',
+    ticket: ticketOf({ limits: limits(5) }),
+    arrivedAt: before,
+  };
   expect((await gate.enter(LANE, old, 10)).released).toEqual([]);
   expect((await gate.counts(LANE)).passed).toBe(1);
 });
