@@ -22,7 +22,7 @@ const secretSchema = z
 const secretsSchema = z.array(secretSchema).min(1).max(MOST_SECRETS);
 
 const OWN_HEADERS =
-  /^(?:webhook-.*|host|content-length|content-type|transfer-encoding|connection|traceparent)$/i;
+  /^(?:webhook-.*|host|content-length|content-type|transfer-encoding|connection|upgrade|expect|traceparent|user-agent)$/i;
 
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'is not the name of a header');
 
@@ -99,7 +99,7 @@ const privateNote = {
 
 const endpointSchema = z.strictObject({
   url: httpUrl()
-    .refine((url) => !URL.canParse(url) || new URL(url).username === '', 'must not name a user: use a header')
+    .refine((url) => !namesUser(url), 'must not name a user: use a header')
     .register(notes, { description: 'Where events are posted. Redirects are not followed.' }),
   secrets: secretsSchema.register(notes, secretsNote),
   headers: headersSchema
@@ -153,6 +153,11 @@ export const webhookSections = {
 export type Webhooks = z.output<typeof webhookSections.webhooks>;
 export type WebhookEndpoint = z.output<typeof endpointSchema>;
 type Match = z.output<typeof matchSchema>;
+
+function namesUser(url: string): boolean {
+  const { username, password } = URL.parse(url) ?? { username: '', password: '' };
+  return username !== '' || password !== '';
+}
 
 function isSecret(secret: string): boolean {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return false;

@@ -64,6 +64,15 @@ function answerOf(
   return new Promise((resolve, reject) => {
     const sent: ClientRequest = send(url, options, resolve);
     sent.on('error', reject);
+    // Without a listener Node leaves an answer of 101 without an end; nobody speaks another protocol here.
+    sent.on('upgrade', (answer, socket) => {
+      socket.destroy();
+      resolve(answer);
+    });
+    // Whatever closes it, whoever waits here is answered.
+    sent.on('close', () =>
+      reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })),
+    );
     sent.end(body);
   });
 }

@@ -10,10 +10,17 @@ export class PrivateAddress extends Error {
   override name = 'PrivateAddress';
 }
 
+/** Which the library takes for public: IPv4-compatible IPv6, and what a virtual machine of Azure asks its host at. */
+const ALSO_INSIDE = ['::/96', '168.63.129.16/32'].map((range) => ipaddr.parseCIDR(range));
+
 /** IPv4 in IPv6 counts as what it is inside; loopback, link-local, private, CGNAT, translated and reserved ranges are not public. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  return ipaddr.process(address).range() === 'unicast';
+  const known = ipaddr.process(address);
+  const isInside = ALSO_INSIDE.some(
+    ([range, bits]) => range.kind() === known.kind() && known.match(range, bits),
+  );
+  return known.range() === 'unicast' && !isInside;
 }
 
 /** The literal address in the host of a URL; null: it is a name. */

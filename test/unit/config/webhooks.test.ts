@@ -18,12 +18,14 @@ describe('an endpoint', () => {
     ['with a secret of 23 bytes', endpoint({ secrets: [`whsec_${btoa('x'.repeat(23))}`] }), /24 to 64 bytes/],
     ['with a secret of another form', endpoint({ secrets: ['x'.repeat(40)] }), /whsec_/],
     ['that names a user', endpoint({ url: 'https://a:b@c.example/' }), /must not name a user/],
+    ['that names a password only', endpoint({ url: 'https://:b@c.example/' }), /must not name a user/],
     ['of another protocol', endpoint({ url: 'ftp://a.example/' }), /http or https/],
     [
       'that sets a header of the signature',
       endpoint({ headers: { 'Webhook-Id': 'x' } }),
       /set by the service/,
     ],
+    ['that names another sender', endpoint({ headers: { 'User-Agent': 'x' } }), /set by the service/],
     ['that sets a length', endpoint({ headers: { 'Content-Length': '1' } }), /set by the service/],
     ['that breaks a header', endpoint({ headers: { a: 'x\r\ny: z' } }), /no header may have/],
   ])('%s is refused', (_what, given, message) => {
