@@ -33,7 +33,7 @@ export type OnceVerdict =
       /** As in `OnceAnswer`, milliseconds since the epoch, by the clock of Redis. */
       untilAt: number;
       replaces: OnceRef | null;
-      /** It begins when another one has ended. */
+      /** The sweeper is to look at it soon: it begins when another one has ended, or in steps at another instant now. */
       waits: boolean;
     }
   | { kind: 'open'; of: OnceRef; deadlineAt: number }

@@ -31,6 +31,8 @@ export interface DirectiveRecord {
   begin: RecordedBegin | null;
   /** It waits for the end of the directive that it replaces. */
   behind: boolean;
+  /** Why it is to end without another attempt; '' = no reason was given, null: it may go on. */
+  cancel: string | null;
   /** Sequence of the terminal signal. */
   terminal: number | null;
   /** Why it does not go on; null: nobody has said so since its last claim. */
@@ -67,7 +69,7 @@ type Fields = Record<string, string | undefined>;
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
-  'behind',
+  'behind', 'cancel',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -109,6 +111,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     begin: recordedBegin(fields['begin']),
     behind: fields['behind'] !== undefined,
+    cancel: fields['cancel'] ?? null,
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
     priority: numberOrNull(fields['priority']),

@@ -66,13 +66,13 @@ export function createCanceller(options: CancellerOptions) {
   const withdraw = (requestId: string, ids: readonly string[], reason: string): Promise<void> =>
     endEach(requestId, ids, reason, true);
 
-  const cancelEach = (requestId: string, ids: readonly string[], reason: string): Promise<void> =>
+  const cancelEach = (requestId: string, ids: readonly string[], reason?: string): Promise<void> =>
     endEach(requestId, ids, reason, false);
 
   async function endEach(
     requestId: string,
     ids: readonly string[],
-    reason: string,
+    reason: string | undefined,
     spareRunning: boolean,
   ): Promise<void> {
     await inBatches(ids, async (id) => {

@@ -4,12 +4,14 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { FIRING_PREFIX } from '../contract/schedule.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
+import { ONCE_REQUEST_PREFIX } from './once-request.ts';
 
 type Senders = Pick<DirectiveClient, 'submit' | 'execute'> & { readonly runs: DirectiveClient['runs'] };
 
 const RESERVED: readonly (readonly [prefix: string, what: string])[] = [
   [FIRING_PREFIX, 'what schedules fire'],
   [WEBHOOK_REQUEST_PREFIX, 'deliveries of webhooks'],
+  [ONCE_REQUEST_PREFIX, 'what is submitted under a key'],
 ];
 
 export function withoutFiringIds<S extends Senders>(senders: S): S {

@@ -4,6 +4,8 @@ import { hash } from 'node:crypto';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
 import { type Once, type OnceFields, onceOf } from '../contract/once.ts';
 
+export const ONCE_REQUEST_PREFIX = 'once.';
+
 /** Of SHA-256, in hexadecimal digits: as keys.ts and include-tag.lua of the journal count on. */
 const KEY_DIGITS = 32;
 
@@ -27,7 +29,7 @@ export function onceIn(directives: readonly Directive[]): OnceDirective | null {
 
 /** `unique`: without a dot. The tenant is written before it, as with every id. */
 export function onceRequestId({ kind, key }: Once, unique: string): string {
-  return `once.${hash('sha256', `${kind}:${key}`, 'hex').slice(0, KEY_DIGITS)}.${unique}`;
+  return `${ONCE_REQUEST_PREFIX}${hash('sha256', `${kind}:${key}`, 'hex').slice(0, KEY_DIGITS)}.${unique}`;
 }
 
 export function uniqueOf(requestId: string): string {

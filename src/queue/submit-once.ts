@@ -157,8 +157,8 @@ async function submissionOf(
   verdict: Accepted,
 ): Promise<Submission> {
   const { of, replaces, waits } = verdict;
-  // The content that took the place may be the first one of which somebody is notified.
-  if (noticed && verdict.outcome === 'debounced') await announceNotice(index, of);
+  // In steps: the content that took the place may be the first one of which somebody is notified.
+  if (noticed && waits && verdict.outcome === 'debounced') await announceNotice(index, of);
   if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
   // It is marked already: no attempt begins, and the one that runs is stopped by its next heartbeat at the latest.
   if (replaces) await canceller.cancelEach(replaces.requestId, [replaces.id], REPLACED).catch(() => {});

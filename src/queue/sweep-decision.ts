@@ -15,6 +15,8 @@ export type SweepDecision =
   | { kind: 'withdraw'; at: number }
   /** It begins when another one has ended. */
   | { kind: 'release'; at: number }
+  /** It was cancelled, and whoever did that has not ended it. */
+  | { kind: 'cancel'; at: number; reason: string }
   /** It begins at that instant. */
   | { kind: 'park'; at: number }
   /** Its deadline has passed; or the instant by which it was to begin, and it has not. */
@@ -71,6 +73,8 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
     return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   if (isTooLate(record, now)) return { kind: 'expire', isTooLate: true };
+  if (record.cancel !== null && record.status !== 'running')
+    return { kind: 'cancel', at: now + SHORTEST_LOOK_MS, reason: record.cancel };
   if (record.behind) return { kind: 'release', at: now + BEHIND_LOOK_MS };
   const begins = beginsLater(record, now + SHORTEST_PARK_MS);
   if (begins !== null) return { kind: 'park', at: begins };

@@ -15,6 +15,7 @@ import { failureSignal } from '../journal/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import { ticketNow } from '../flow/ticket.ts';
+import type { Canceller } from './cancel.ts';
 import type { GatedLanes } from './gated-lanes.ts';
 import { jobDataFor } from './job.ts';
 import type { LaneWaits } from './lane-waits.ts';
@@ -33,6 +34,8 @@ export interface DirectiveSweepParts {
   lanes: Lanes;
   gated: Pick<GatedLanes, 'enter' | 'removeEnded'>;
   ends: EndRecorder;
+  /** Ends what was cancelled by somebody who has died. */
+  canceller: Pick<Canceller, 'cancelEach'>;
   /** Default: nothing is traced. */
   spans?: Spans;
   onEnded?(requestId: string, id: string): void;
@@ -65,6 +68,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
     else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at, begins);
+    else if (record && decision.kind === 'cancel') await endCancelled(parts, entry, decision);
     else if (record && decision.kind === 'release') await release(entry, record, now, decision.at);
     else if (record && decision.kind === 'park')
       await parts.later.park(entry, record.lane ?? '', decision.at);
@@ -145,6 +149,16 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   return examine;
+}
+
+/** Where that fails, the next look does it. */
+async function endCancelled(
+  { index, canceller }: Pick<DirectiveSweepParts, 'index' | 'canceller'>,
+  entry: DueEntry,
+  { at, reason }: { at: number; reason: string },
+): Promise<void> {
+  await index.lookAgain(entry, at);
+  await canceller.cancelEach(entry.requestId, [entry.id], reason || undefined);
 }
 
 async function enqueueIn(

@@ -22,7 +22,7 @@ export function sweeperOn(
   { logger, onError, notify }: SweeperSettings,
 ): Startable {
   const { journal, runs, index, later, dead, ends, activity } = store.records;
-  const { lanes, gated, waker } = store.queue;
+  const { lanes, gated, waker, canceller } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
   const waits = createLaneWaits({ catalog: store.catalog, lanes });
@@ -36,6 +36,7 @@ export function sweeperOn(
     lanes,
     gated,
     waker,
+    canceller,
     spans,
     reports,
     sayWait,

@@ -322,17 +322,24 @@ export const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'once-repeat': [patch(`${SCRIPTS}/accept-once.lua`, 'if stored then', 'if false then')],
   'once-forgotten': [patch(`${SCRIPTS}/accept-once.lua`, 'if oldest then', 'if false then')],
-  'once-one-open': [patch(`${SCRIPTS}/accept-once.lua`, 'elseif not open then', 'elseif true then')],
+  'once-one-open': [patch(`${SCRIPTS}/accept-once.lua`, 'if not open then', 'if true then')],
   'once-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
   'once-chain': [
     patch(
       `${SCRIPTS}/accept-once.lua`,
-      'return open_one(part, id)\nend\n\n-- It begins',
-      'return nil\nend\n\n-- It begins',
+      'return open_one(part, id)\nend\n\n-- Where what',
+      'return nil\nend\n\n-- Where what',
     ),
   ],
+  'once-left-open': [patch(`${SCRIPTS}/accept-once.lua`, 'open = open or left_open(part, id)', '')],
+  'once-replaced-look': [
+    patch('src/queue/sweep-decision.ts', "record.cancel !== null && record.status !== 'running'", 'false'),
+  ],
+  'once-kept': [
+    patch(`${SCRIPTS}/include-record.lua`, "redis.call('HGET', key .. ':once', 'part') == part", 'false'),
+  ],
   'once-cancelled': [
-    patch(`${SCRIPTS}/accept-once.lua`, "redis.call('HSETNX', state, open.id .. '|cancel', ARGV[9])", ''),
+    patch(`${SCRIPTS}/accept-once.lua`, "redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])", ''),
   ],
   'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
 };

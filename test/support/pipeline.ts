@@ -162,6 +162,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       lanes: queue.lanes,
       gated: queue.gated,
       waker: queue.waker,
+      canceller: queue.canceller,
       sayWait: createWaitSayer({ journal: records.journal, waits }),
       sayRunWait: createRunWaitSayer({ ...records, waits }),
       waits,

@@ -2,6 +2,7 @@
 -- Must never begin a second one where one counts, nor change what an attempt was made of; nor do either twice for one submission.
 -- @include include-entrance.lua
 -- @include include-once.lua
+-- @include include-sweep.lua
 --
 -- KEYS[4], KEYS[5] as include-entrance.lua says
 -- ARGV[1..4] as accept.lua   ARGV[5] dedupe | debounce | refuse | join | replace: what the key is for, or what happens if one is open
@@ -10,14 +11,15 @@
 -- Returns { 'conflict', id, stored digest } | { 'no_room', bytes that the request holds } | { 'full' }: it would begin, but for ARGV[8]
 --   | { 'open', part, id, its deadline }
 --   | { 'ok', now, 'accepted' | 'existing', outcome, part, id, until, part and id of what is cancelled for it ('' = nothing),
---     1 = it waits for the end of another one }.
+--     1 = the sweeper is to look at it soon: it waits for the end of another one, or is in steps }.
 local FIRST = after_announcements(10)
 local MODE, TOKEN = ARGV[5], ARGV[7]
 local ID, DIGEST, DEADLINE, ENDS = ARGV[FIRST], ARGV[FIRST + 2], ARGV[FIRST + 4], ARGV[FIRST + 6] ~= ''
 
--- How long the key is remembered when nothing counts there any more, and how much longer than the deadline of another one something
--- waits for its end, should nobody look: a worker is gone by then.
-local HOUR_MS = 3600000
+-- How much longer than the deadline of another one something waits for its end, should nobody look: a worker is gone by then.
+local HOUR_MS = KEY_KEPT_MS
+-- Whoever submits what replaces another one has ended that by then, or is dead.
+local REPLACED_LOOK_MS = 1000
 
 local now = now_ms()
 
@@ -27,7 +29,8 @@ local function own_begin()
   return tonumber(deadline_ms or DEADLINE), begins_at(word or '-', now), start_by or '-'
 end
 
-local function remember(outcome, part, id, until_at, replaced, ends_at)
+-- `kept_until`: so long at least, and KEY_KEPT_MS more; what is remembered for longer already stays so.
+local function remember(outcome, part, id, until_at, replaced, kept_until)
   local place = int(redis.call('HINCRBY', GUARD, 'n', 1) % TOKENS_KEPT)
   local oldest = redis.call('HGET', GUARD, 'r:' .. place)
   if oldest then
@@ -35,7 +38,7 @@ local function remember(outcome, part, id, until_at, replaced, ends_at)
   end
   redis.call('HSET', GUARD, 'r:' .. place, TOKEN, 't:' .. TOKEN, DIGEST .. ' ' .. outcome .. ' ' .. part .. ' ' .. id .. ' ' .. int(until_at)
     .. ' ' .. (replaced and replaced.part .. ' ' .. replaced.id or ''))
-  redis.call('PEXPIRE', GUARD, int(math.max(until_at, ends_at) - now + HOUR_MS))
+  redis.call('PEXPIRE', GUARD, int(math.max(kept_until - now + KEY_KEPT_MS, redis.call('PTTL', GUARD))))
 end
 
 local function reply(verdict, outcome, part, id, until_at, replaced, waits)
@@ -49,7 +52,8 @@ local function again(stored)
   if digest ~= DIGEST then
     return { 'conflict', id, digest }
   end
-  return reply('existing', outcome, part, id, tonumber(until_at), of ~= '' and { part = of, id = replaced })
+  local in_steps = outcome == 'debounced' and not KEYS[4]
+  return reply('existing', outcome, part, id, tonumber(until_at), of ~= '' and { part = of, id = replaced }, in_steps)
 end
 
 -- What counts under the key, while it is open; nil = nothing is.
@@ -59,9 +63,9 @@ local function open_one(part, id)
   end
   local state = tag_of_part(part) .. ':state'
   local read = redis.call('HMGET', state, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|behind', id .. '|given', id .. '|lane')
-  local _, accepted_at, deadline_at = given_of(state, id, read[5], read[6])
-  return { part = part, id = id, status = read[1], begun = read[2], cancelled = read[3], behind = read[4], accepted_at = accepted_at,
-    deadline_at = deadline_at }
+  local lane, accepted_at, deadline_at = given_of(state, id, read[5], read[6])
+  return { part = part, id = id, status = read[1], begun = read[2], cancelled = read[3], behind = read[4], lane = lane,
+    accepted_at = accepted_at, deadline_at = deadline_at }
 end
 
 -- For the end of what this one has to wait: of the open one where an attempt of it may run, else of what that one waits for.
@@ -71,6 +75,13 @@ local function to_wait_for(open)
   end
   local part, id = string.match(open.behind or '', '^(%S+) (%S+)')
   return open_one(part, id)
+end
+
+-- Where what counts has ended while it waited, the one that it waited for may run.
+local function left_open(part, id)
+  local behind = part and redis.call('HGET', tag_of_part(part) .. ':state', id .. '|behind')
+  local before, before_id = string.match(behind or '', '^(%S+) (%S+)')
+  return open_one(before, before_id)
 end
 
 -- It begins, once `before` has ended (nil = at once). Returns a `reply`, or a refusal.
@@ -113,8 +124,25 @@ local function begin(outcome, replaced, before)
       redis.call('HSET', GUARD, 'latest', int(now + tonumber(ARGV[6])))
     end
   end
-  remember(outcome, OWN_PART, ID, until_at, replaced, ends_at)
+  local retention_ms = tonumber(ARGV[1])
+  local window_ms = (MODE == 'dedupe') and tonumber(ARGV[6]) or 0
+  remember(outcome, OWN_PART, ID, until_at, replaced, ENDS and now + math.max(window_ms, retention_ms) or math.max(until_at, ends_at))
   return reply('accepted', outcome, OWN_PART, ID, until_at, replaced, before)
+end
+
+-- What is open begins at another instant, perhaps in another lane; and whoever has this content notified of is notified of its end.
+local function announce_change(open, lane, at)
+  local member = request_id() .. '/' .. open.id
+  if drop_later(KEYS[4], member .. '|' .. open.lane) then
+    add_later(KEYS[4], member .. '|' .. lane, at)
+  else
+    look_by(KEYS[4], member, int(at), false)
+  end
+  for word = 11, FIRST - 1, 2 do
+    if string.find(ARGV[word + 1], '@notice/', 1, true) == 1 then
+      look_by(KEYS[4], request_id() .. '/@notice/' .. open.id, int(now + tonumber(ARGV[word])), false)
+    end
+  end
 end
 
 -- The content of this one takes the place of that of `open`, which begins after quiet, but not later than `latest`.
@@ -133,23 +161,25 @@ local function take_place(open, latest)
   redis.call('HSET', BODIES, open.id, ARGV[FIRST + 5])
   change_begin(record, open.id, { type = ARGV[FIRST + 1], lane = lane, accepted_at = open.accepted_at, deadline_ms = deadline_ms }, at, by)
   if KEYS[4] then
-    -- Elsewhere, and where it has another lane now, it is looked at when it was to begin before.
-    redis.call('ZADD', (later_keys(KEYS[4])), 'XX', int(at), request_id() .. '/' .. open.id .. '|' .. lane)
+    announce_change(open, lane, at)
   end
   remember('debounced', open.part, open.id, at, nil, at + deadline_ms)
-  return reply('existing', 'debounced', open.part, open.id, at)
+  return reply('existing', 'debounced', open.part, open.id, at, nil, not KEYS[4])
 end
 
 -- It gets no other attempt, and the worker of the one that runs is to stop it.
 local function replace(open)
   local answer = begin('replaced', open, to_wait_for(open))
   if answer[1] == 'ok' then
-    local state = tag_of_part(open.part) .. ':state'
-    redis.call('HSETNX', state, open.id .. '|cancel', ARGV[9])
-    redis.call('HSETNX', state, open.id .. '|cancel_at', int(now))
+    turn_to(tag_of_part(open.part))
+    redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])
+    redis.call('HSETNX', STATE, open.id .. '|cancel_at', int(now))
     if open.status == 'accepted' then
       -- Of what was never claimed nobody asks whether it is cancelled.
-      redis.call('HSET', state, open.id .. '|status', 'waiting', open.id .. '|next_attempt_at', int(now))
+      redis.call('HSET', STATE, open.id .. '|status', 'waiting', open.id .. '|next_attempt_at', int(now))
+    end
+    if KEYS[4] then
+      look_by(KEYS[4], request_id() .. '/' .. open.id, int(now + REPLACED_LOOK_MS), false)
     end
   end
   return answer
@@ -167,7 +197,9 @@ local open = open_one(part, id)
 if MODE == 'debounce' then
   local waits = open and open.status == 'waiting' and not open.begun and not open.cancelled and not ENDS
   return waits and take_place(open, tonumber(latest)) or begin('began')
-elseif not open then
+end
+open = open or left_open(part, id)
+if not open then
   return begin('began')
 elseif open.part == OWN_PART and open.id == ID then
   return reply('existing', 'joined', open.part, open.id, open.deadline_at)

@@ -6,7 +6,7 @@
 --
 -- GUARD   hash: part, id = the directive that counts now; until, latest = instants; n = tokens so far, `t:<token>` -> what became of a
 --         submission, `r:<n modulo TOKENS_KEPT>` -> token
-local OF_KEY, OWN_PART = string.match(STATE, '^(.-{.-})%.(.-)}:state$')
+local OF_KEY, OWN_PART = key_of_request()
 local GUARD = OF_KEY .. ':once'
 
 -- Of what began or changed something; the oldest goes.

@@ -73,12 +73,31 @@ local function emit(before, first, last, closed, counted)
   return sequence, announcement
 end
 
+-- What is remembered of a key is kept so much longer than what was submitted under it can be read.
+local KEY_KEPT_MS = 3600000
+
+-- The key under which the request was submitted, and its part, as include-once.lua has them; nil = under none.
+local function key_of_request()
+  if string.find(STATE, '}.', 1, true) then
+    return string.match(STATE, '^(.-{.-})%.(.-)}:state$')
+  end
+end
+
+-- What counts under the key has ended. The end may come a year before it was to begin.
+local function key_ended(retention_ms)
+  local key, part = key_of_request()
+  if key and redis.call('HGET', key .. ':once', 'part') == part then
+    redis.call('PEXPIRE', key .. ':once', int(tonumber(retention_ms) + KEY_KEPT_MS))
+  end
+end
+
 -- Nothing is open any more; what follows opens the request again.
 local function close_request(now, retention_ms, ...)
   redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), ...)
   redis.call('PEXPIRE', STATE, retention_ms)
   redis.call('PEXPIRE', BODIES, retention_ms)
   log_expire(retention_ms)
+  key_ended(retention_ms)
 end
 
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the

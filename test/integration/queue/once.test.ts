@@ -1,12 +1,13 @@
 /** Directives under a key, on a real Redis: once in a window, once after quiet, one at a time; whatever comes together or twice.
  *  It must never judge an instant by another clock than that of Redis. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { Submission } from '../../../src/contract/submission.ts';
 import { eventually } from '../../support/eventually.ts';
 import { aborted, done, fails, gate } from '../../support/executors.ts';
-import { acceptance, claimOf, LANE, toolCall } from '../../support/journal.ts';
+import { acceptance, claimOf, LANE, RETENTION_MS, toolCall } from '../../support/journal.ts';
 import { errorOf, openPipeline, refusal } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -224,6 +225,40 @@ describe('debounce', () => {
     expect(await submit(debounce(key, 'two'), 'b')).toMatchObject({ request_id: first.request_id });
   });
 
+  test('in another lane a shorter quiet is kept too, and only there it is counted', async () => {
+    const client = await open.submitter({ knownServers: ['test', 'other'] });
+    const key = randomUUID();
+    const first = await submit(debounce(key));
+    const moved = { ...debounce(key, 'two', { quiet_ms: 60_000 }), tool_name: 'other.echo' };
+    const second = answerOf(await client.submit(moved as SubmittedDirective));
+    expect(second).toMatchObject({ id: first.id, outcome: 'debounced' });
+    const [later] = open.keys.later;
+    const member = `${first.request_id}/${first.id}|tool.other`;
+    expect(await open.connection.zrange(later, '0', '-1', 'WITHSCORES')).toEqual([
+      member,
+      String(second.until),
+    ]);
+    expect(await open.store.records.later.counts()).toEqual(new Map([['tool.other', 1]]));
+  });
+
+  test('the end of a content that took a place is notified of, in the same write', async () => {
+    const key = randomUUID();
+    const { request_id, id } = await submit(debounce(key));
+    const notice = `${request_id}/@notice/${id}`;
+    expect(await open.connection.zscore(open.keys.sweep, notice)).toBeNull();
+    await submit({ ...debounce(key, 'two'), on_end: 'mine' } as SubmittedDirective);
+    expect(await open.connection.zscore(open.keys.sweep, notice)).not.toBeNull();
+  });
+
+  test('what ends at once does not shorten how long the key is remembered', async () => {
+    const key = randomUUID();
+    const first = await submit(debounce(key));
+    const before = await open.connection.pttl(guardOf(first));
+    const short = { ...debounce(key, 'two', { quiet_ms: 1 }), tool_name: 'nobody.knows', deadline_ms: 1_000 };
+    await submit(short as SubmittedDirective);
+    expect(await open.connection.pttl(guardOf(first))).toBeGreaterThan(before - 60_000);
+  });
+
   test('what names an unknown tool ends at once, and takes nothing’s place', async () => {
     const key = randomUUID();
     const first = await submit(debounce(key));
@@ -306,6 +341,45 @@ describe('singleton', () => {
     expect(record?.deadlineAt).toBe((record?.begin?.at ?? 0) + 900_000);
   });
 
+  test('what follows one that was cancelled as it waited begins when the one that runs has ended', async () => {
+    const key = randomUUID();
+    const started = gate();
+    const go = gate();
+    const ran: unknown[] = [];
+    await open.startWorker(async (directive) => {
+      ran.push(directive.arguments['text']);
+      started.open();
+      await go.passed;
+      return done;
+    });
+    await open.sweeper().start();
+    const first = await submit(singleton(key, 'replace'));
+    await started.passed;
+    const second = await submit(singleton(key, 'replace', 'two'));
+    await open.client.cancel(second.request_id);
+    expect(await refusal(open.client.submit(singleton(key, 'refuse', 'x')))).toMatchObject({
+      open: { request_id: first.request_id },
+    });
+    const third = await submit(singleton(key, 'replace', 'three'));
+    expect(await open.journal.releaseOnce({ requestId: third.request_id, id: third.id })).toEqual({
+      kind: 'held',
+    });
+    go.open();
+    await open.resultOf(third);
+    expect(ran).toEqual(['one', 'three']);
+  });
+
+  test('of what was cancelled a year before it was to begin, nothing stays for a year', async () => {
+    const key = randomUUID();
+    const first = await submit({
+      ...singleton(key, 'refuse'),
+      delay_ms: 300 * 24 * HOUR_MS,
+    } as SubmittedDirective);
+    expect(await open.connection.pttl(guardOf(first))).toBeGreaterThan(299 * 24 * HOUR_MS);
+    await open.client.cancel(first.request_id);
+    expect(await open.connection.pttl(guardOf(first))).toBeLessThanOrEqual(RETENTION_MS + HOUR_MS);
+  });
+
   test('a redrive is refused while another one is open, and made once afterwards', async () => {
     const key = randomUUID();
     const worker = await open.startWorker(async () => fails('tool_error'));
@@ -323,14 +397,33 @@ describe('singleton', () => {
     expect(await refusal(open.client.submit(singleton(key, 'refuse')))).toMatchObject({ open: open_ });
   });
 
-  test('what was cancelled for another one gets no attempt, though whoever submitted that died', async () => {
-    const key = randomUUID();
-    const first = await submit(singleton(key, 'replace'));
+  /** And then whoever submits that dies. */
+  async function replaceAndDie(first: Answer, key: string): Promise<void> {
     const next = toolCall({ request_id: `${first.request_id.slice(0, 37)}.${randomUUID()}` });
     const once = { kind: 'singleton', key, whenOpen: 'replace' } as const;
     const entry = { acceptance: acceptance(next), once, token: 't', hasRoom: true, reason: 'replaced' };
-    // And then nothing.
-    expect(await open.journal.acceptOnce(next.request_id, entry)).toMatchObject({ outcome: 'replaced' });
+    const together = { announcements: [], laneBase: null, inlineBytes: 0 };
+    const verdict = await open.journal.acceptOnce(next.request_id, entry, { together });
+    expect(verdict).toMatchObject({ outcome: 'replaced' });
+  }
+
+  test('what was to begin in a year ends soon, though whoever replaced it died', async () => {
+    const key = randomUUID();
+    const later = { ...singleton(key, 'replace'), delay_ms: 300 * 24 * HOUR_MS };
+    const first = await submit(later as SubmittedDirective);
+    await replaceAndDie(first, key);
+    await open.sweeper().start();
+    expect(errorOf(await open.resultOf(first))).toMatchObject({
+      type: 'cancelled',
+      details: { reason: 'replaced' },
+    });
+    await eventually(() => open.store.records.later.size()).toBe(0);
+  });
+
+  test('what was cancelled for another one gets no attempt, though whoever submitted that died', async () => {
+    const key = randomUUID();
+    const first = await submit(singleton(key, 'replace'));
+    await replaceAndDie(first, key);
     const ran: unknown[] = [];
     await open.startWorker(async (directive) => {
       ran.push(directive.arguments);
@@ -346,11 +439,33 @@ describe('under a key', () => {
     [{ dedupe: { key: 'k', window_ms: 1 }, singleton: { key: 'k' } }, 'dedupe'],
     [{ debounce: { key: 'k', quiet_ms: 1 }, delay_ms: 1 }, 'debounce'],
     [{ dedupe: { key: 'k', window_ms: 1 }, request_id: 'r' }, 'request_id'],
+    [{ request_id: `once.${'a'.repeat(32)}.` }, 'request_id'],
     [{ singleton: { key: 'a\nb' } }, 'singleton.key'],
     [{ dedupe: { key: 'k', window_ms: 0 } }, 'dedupe.window_ms'],
   ])('%j is refused', async (fields, path) => {
     const refused = await refusal(open.client.submit(under(fields)));
     expect(refused).toMatchObject({ code: 'invalid_body', errors: [{ path }] });
+  });
+
+  test('Redis and the service name the keys of a request alike, whatever its id', async () => {
+    const hex = 'a'.repeat(32);
+    const ids = [
+      'r',
+      'once.',
+      `once.${hex}`,
+      `once.${hex}.`,
+      `once.${hex}.x`,
+      `once.${hex}.x.y`,
+      `x.once.${hex}.x`,
+    ];
+    const script = readFileSync(
+      new URL('../../../src/journal/scripts/include-tag.lua', import.meta.url),
+      'utf8',
+    );
+    for (const id of ids.flatMap((own) => [own, `acme~${own}`, `acme~b~${own}`])) {
+      const tag = await open.connection.eval(`${script}\nreturn tag_of(ARGV[1])`, 0, id);
+      expect(`${open.prefix}:${String(tag)}:state`).toBe(open.keys.request(id)[0]);
+    }
   });
 
   test('several are refused', async () => {

@@ -33,6 +33,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     priority: null,
     asked: null,
     behind: false,
+    cancel: null,
     ...fields,
   };
 }

@@ -25,6 +25,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
   nextAttemptAt: null,
   begin: null,
   behind: false,
+  cancel: null,
   terminal: 9,
   waits: null,
   task: false,
