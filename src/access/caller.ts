@@ -18,7 +18,7 @@ import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 import { guardSchedules } from './schedule-rights.ts';
-import { forbiddenRun, forbiddenUse } from './use.ts';
+import { forbiddenOnce, forbiddenRun, forbiddenUse } from './use.ts';
 
 const callers = new AsyncLocalStorage<Principal>();
 
@@ -259,8 +259,12 @@ function requireUse(directives: unknown, maxDirectives: number): Principal | nul
   // Refused before anything is compared with so many.
   if (list.length > maxDirectives)
     throw refusedAt('invalid_body', [tooManyDirectives(list.length, maxDirectives)]);
-  if (!isRestricted(caller)) return caller;
-  for (const directive of list) refuse(forbiddenUse(caller, Object(directive) as Record<string, unknown>));
+  for (const each of list) {
+    const directive = Object(each) as Record<string, unknown>;
+    if (isRestricted(caller)) refuse(forbiddenUse(caller, directive));
+    const sentence = forbiddenOnce(caller, directive);
+    if (sentence !== null) throw forbidden(sentence, { scope: 'cancel' });
+  }
   return caller;
 }
 

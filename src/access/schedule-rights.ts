@@ -6,7 +6,7 @@ import { hasExpired, type KeyRecord } from './key-records.ts';
 import { callerText, hasScope, type Patterns, PERSON_MARK, type Principal, TOKEN_MARK } from './principal.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { ENVIRONMENT_KEY, principalOf } from './gate.ts';
-import { forbiddenRun, forbiddenUse } from './use.ts';
+import { forbiddenOnce, forbiddenRun, forbiddenUse } from './use.ts';
 
 /** As it is kept with the schedule. */
 export interface Owner {
@@ -36,9 +36,12 @@ export function ownerOf(caller: Principal | null): Owner | null {
   return { id, name, ...rights, perMinute, perDay, tokensPerDay, moneyPerDay };
 }
 
-/** A token or a login is not asked for again: it lives for minutes or hours, and its rights stay as they were. */
+/**
+ * A token or a login is not asked for again: it lives for minutes or hours, and its rights stay as they were, `cancel` among them if its
+ * schedule needed that when it was made.
+ */
 export function ownerAsCaller(owner: Owner, tenant: string): Principal {
-  return { ...owner, tenant, scopes: new Set(['submit']) };
+  return { ...owner, tenant, scopes: new Set(['submit', 'cancel']) };
 }
 
 export type OwnerCheck = (owner: Owner, tenant: string, template: Template) => Promise<string | null>;
@@ -67,7 +70,8 @@ function notAllowed(caller: Principal, template: unknown): string | null {
   const { directives, run } = Object(template) as { directives?: unknown; run?: unknown };
   if (run !== undefined) return forbiddenRun(caller, Object(run) as Record<string, unknown>);
   for (const directive of Array.isArray(directives) ? (directives as unknown[]) : []) {
-    const no = forbiddenUse(caller, Object(directive) as Record<string, unknown>);
+    const members = Object(directive) as Record<string, unknown>;
+    const no = forbiddenUse(caller, members) ?? forbiddenOnce(caller, members);
     if (no !== null) return no;
   }
   return null;

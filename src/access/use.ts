@@ -1,7 +1,8 @@
 // What a directive or a run uses, as names that the patterns of a key are compared with.
 // Must never guess: what has no name here is not allowed to a restricted key.
 import { serverReadOf } from '../contract/server-read.ts';
-import { allows, type Principal } from './principal.ts';
+import { DIRECTIVE_TYPES } from '../contract/directive.ts';
+import { allows, callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 
 /** Members of any submitted value; their types are checked after this. */
 type Unchecked = Readonly<Record<string, unknown>>;
@@ -14,6 +15,21 @@ export function forbiddenUse(principal: Principal, directive: Unchecked): string
     return forbiddenModel(principal, directive);
   if (type === 'emit_tool_error' || type === 'emit_request_error') return null;
   return refusedName('tools', principal.tools, `custom.${textOf(type)}`);
+}
+
+/**
+ * What of the work of others it would end or change, in a sentence; null: nothing. What is replaced is cancelled; and a key that is limited
+ * to names cannot know which name the content has that its own takes the place of.
+ */
+export function forbiddenOnce(principal: Principal, directive: Unchecked): string | null {
+  const { type, singleton, debounce } = directive;
+  if ((singleton ?? debounce) === undefined || hasScope(principal, 'cancel')) return null;
+  if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(type)) return null;
+  const missing = `The ${callerText(principal)} has not the scope cancel`;
+  if ((Object(singleton) as Unchecked)['when_open'] === 'replace')
+    return `${missing}, which singleton with "replace" needs: it cancels what is open.`;
+  if (debounce === undefined || !isRestricted(principal)) return null;
+  return `${missing}, which debounce needs of a limited key: its content takes the place of another's.`;
 }
 
 export function forbiddenRun(principal: Principal, run: Unchecked): string | null {

@@ -22,7 +22,7 @@ import {
 } from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
-import { onceErrors } from './once.ts';
+import { ONCE_IN_CLEAR, onceErrors, onceFieldOf, type OnceFields } from './once.ts';
 import type { FieldError } from './problem.ts';
 import {
   llmEmbedSchema,
@@ -173,12 +173,11 @@ function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes)
 /** What is encrypted can be read under its own identity only, so that nobody else chooses that, nor gives it another one. */
 function misplacedErrors(directive: ParsedDirective): FieldError[] {
   if (encryptedFields(directive).length === 0) return [];
+  const once = onceFieldOf(directive as OnceFields);
+  if (once !== undefined) return [{ path: once, message: ONCE_IN_CLEAR }];
   const unnamed = (['request_id', 'id'] as const).filter((field) => directive[field] === undefined);
   const message = 'is required of a directive with an encrypted field: it is encrypted for one place';
-  const errors = unnamed.map((path) => ({ path: path as string, message }));
-  if (!('debounce' in directive) || directive.debounce === undefined) return errors;
-  const own = 'cannot go with an encrypted field: it would take the place of another directive';
-  return [...errors, { path: 'debounce', message: own }];
+  return unnamed.map((path) => ({ path, message }));
 }
 
 /** Passed on like the known types; only the workers of its lane know what it means. */

@@ -72,6 +72,15 @@ export function onceOf({ dedupe, debounce, singleton }: OnceFields): Once | null
   return { kind: 'debounce', key: debounce.key, quietMs: quiet_ms, atMostMs: at_most_ms };
 }
 
+/** The field by which it is submitted under a key; undefined: it has none. */
+export function onceFieldOf(fields: OnceFields): (typeof KINDS)[number] | undefined {
+  return KINDS.find((kind) => fields[kind] !== undefined);
+}
+
+/** Why what is encrypted is not submitted under a key. */
+export const ONCE_IN_CLEAR =
+  'cannot go with encryption: what is encrypted is bound to its ids, and under a key the service chooses them';
+
 interface Named extends OnceFields {
   readonly request_id?: string | undefined;
 }
@@ -83,9 +92,7 @@ export function onceErrors<D extends object>(
   counts: (directive: D) => boolean,
 ): FieldError[] {
   return directives.flatMap((directive, index) => {
-    const kind = counts(directive)
-      ? KINDS.find((each) => (directive as Named)[each] !== undefined)
-      : undefined;
+    const kind = counts(directive) ? onceFieldOf(directive as Named) : undefined;
     if (kind === undefined) return [];
     const at = (name: string): string => fieldPath([name], prefixOf(index));
     if (directives.length > 1) return [{ path: at(kind), message: 'must be submitted alone' }];

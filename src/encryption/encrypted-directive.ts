@@ -2,7 +2,8 @@
 // Must never send a directive of a type that it cannot encrypt.
 import { type PayloadCodec, encryptableFields } from '../contract/encrypted.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
-import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
+import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
 import { encryptField } from './payload-value.ts';
 
 const KEY_ID_LENGTH = 32;
@@ -15,10 +16,8 @@ export async function encryptDirectives(
   given: readonly SubmittedDirective[],
   idempotencyKey: string | undefined,
 ): Promise<SubmittedDirective[]> {
-  const errors = given.flatMap(({ type }, index) =>
-    encryptableFields(type).length > 0
-      ? []
-      : [refusal(type, given.length === 1 ? '' : `directives[${index}].`)],
+  const errors = given.flatMap((directive, index) =>
+    refusals(directive, given.length === 1 ? '' : `directives[${index}].`),
   );
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
   const stem = idempotencyKey === undefined ? null : await keyedRequest(idempotencyKey);
@@ -51,12 +50,17 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && JSON.stringify(value) !== '{}';
 }
 
-function refusal(type: string, prefix: string) {
-  return {
-    path: `${prefix}type`,
-    message: `directives of the type ${type} cannot be encrypted; send them with a client that has no codec`,
-  };
+function refusals(directive: SubmittedDirective, prefix: string): FieldError[] {
+  const { type } = directive;
+  if (encryptableFields(type).length === 0) {
+    const message = `directives of the type ${type} cannot be encrypted; send them with a client that has no codec`;
+    return [{ path: `${prefix}type`, message }];
+  }
+  const once = onceFieldOf(directive as OnceFields);
+  return once === undefined ? [] : [{ path: `${prefix}${once}`, message: `${ONCE_IN_CLEAR}; ${INSTEAD}` }];
 }
+
+const INSTEAD = 'use a client without a codec, or leave the field out';
 
 function newId(): string {
   return crypto.randomUUID();

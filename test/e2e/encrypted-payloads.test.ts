@@ -228,6 +228,20 @@ describe('ciphertext', () => {
     await expect(plain.submit(named)).rejects.toMatchObject({ problem: { code: 'invalid_body' } });
   });
 
+  test.each([
+    { dedupe: { key: 'k', window_ms: 1_000 } },
+    { debounce: { key: 'k', quiet_ms: 1_000 } },
+    { singleton: { key: 'k' } },
+  ])('under a key is refused before it is sent, and by the service: %j', async (once) => {
+    const [field] = Object.keys(once);
+    const why = { errors: [{ path: field, message: expect.stringContaining('bound to its ids') as string }] };
+    const call = { type: 'tool_exec', tool_name: 'peer.echo', arguments: { text: 'x' }, ...once };
+    await expect(client.submit(call as SubmittedDirective)).rejects.toMatchObject({ problem: why });
+    const { arguments: form } = await of('tool');
+    const sent = plain.submit({ ...call, arguments: form } as SubmittedDirective);
+    await expect(sent).rejects.toMatchObject({ problem: why });
+  });
+
   test('without the ids that it was made for is refused at once', async () => {
     const { arguments: form } = await of('tool');
     const unnamed = plain.submit({ ...echo(''), arguments: form } as SubmittedDirective);

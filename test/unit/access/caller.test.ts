@@ -54,6 +54,28 @@ test.each([{ perDay: 1 }, { tokensPerDay: 1 }, { moneyPerDay: 0 }, { tools: ['a.
   },
 );
 
+test.each([
+  [{ singleton: { key: 'k', when_open: 'replace' } }, {}],
+  [{ debounce: { key: 'k', quiet_ms: 1 } }, { tools: ['a.*'] }],
+])('%j by %o needs the scope cancel: it ends or changes what others submitted', async (once, limits) => {
+  const submitted: unknown[] = [];
+  const submit = async (given: unknown): Promise<unknown> => {
+    submitted.push(given);
+    return { request_id: 'r', directives: [] };
+  };
+  const client = guardClient({ submit, runs: {} } as unknown as DirectiveClient, quiet);
+  const call = { type: 'tool_exec', tool_name: 'a.x', ...once } as never;
+  const scopes = (...names: string[]) => ({ ...limits, scopes: new Set(names) });
+  await expect(as('low', () => client.submit(call), scopes('submit'))).rejects.toMatchObject({
+    problem: { code: 'forbidden', scope: 'cancel' },
+  });
+  expect(submitted).toEqual([]);
+  await as('low', () => client.submit(call), scopes('submit', 'cancel'));
+  const custom = { type: 'b', ...once } as never;
+  await as('low', () => client.submit(custom), { scopes: new Set(['submit']) });
+  expect(submitted).toEqual([call, custom]);
+});
+
 test('a decision carries the name of its key, or what its caller says', async () => {
   const { bodies, client } = recording();
   await as('ops', () => client.runs.decide('r', 'c', { decision: 'approve' }));

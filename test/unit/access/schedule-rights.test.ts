@@ -18,6 +18,22 @@ test.each([TOKEN_MARK, PERSON_MARK])(
   },
 );
 
+test('a key that may not cancel any more fires nothing that replaces', async () => {
+  const record = {
+    tenant: 'acme',
+    scopes: ['submit'],
+    ...UNLIMITED,
+    id: 'k1',
+    name: 'Ada',
+    expires_at: null,
+  };
+  const without = createOwnerCheck(async () => record as never);
+  const singleton = { key: 'k', when_open: 'replace' };
+  const template = { directives: [{ type: 'tool_exec', tool_name: 'a.x', singleton }] } as never;
+  expect(await without({ ...owner, id: 'k1' }, 'acme', template)).toContain('scope cancel');
+  expect(await check({ ...owner, id: `${TOKEN_MARK}ada`, tools: null }, 'acme', template)).toBe(null);
+});
+
 test('a key that is not there any more is revoked', async () => {
   const gone = { ...owner, id: 'k1', tools: null };
   expect(await check(gone, 'acme', calling('a.x'))).toBe('The key "Ada" is revoked.');
