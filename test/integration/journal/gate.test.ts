@@ -1,12 +1,12 @@
 /** The gate of a lane on a real Redis, whose clock the test moves: random work against an independent model, order by count.
  *  It must never read an order out of the gate's own keys that the model shall confirm. */
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Ticket, TicketLimit } from '../../../src/contract/flow.ts';
-import { createGate, type GateRef, type LetOut } from '../../../src/journal/gate.ts';
+import type { GateRef, LetOut } from '../../../src/journal/gate.ts';
 import { type KeySpace, keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
-import { moveClock, MOVED_CLOCK_KEY } from '../../../src/redis/moved-clock.ts';
+import { MOVED_CLOCK_KEY } from '../../../src/redis/moved-clock.ts';
 import { uniquePrefix } from '../../support/journal.ts';
 import { useRedis } from '../../support/shared.ts';
 
@@ -15,13 +15,21 @@ const LANE = 'tool.gate';
 const LEASE_MS = 6_000;
 const PASS_MS = 15_000;
 let connection: RedisConnection;
+let createGate: typeof import('../../../src/journal/gate.ts').createGate;
 let movedMs = 0;
 
-beforeAll(() => {
+/** Files share their modules: the scripts that read a moved clock are of modules of this file's own. */
+beforeAll(async () => {
+  vi.resetModules();
+  const { moveClock } = await import('../../../src/redis/moved-clock.ts');
   moveClock(() => movedMs);
+  ({ createGate } = await import('../../../src/journal/gate.ts'));
   connection = connectRedis(redis.url, 'commands');
 });
-afterAll(() => closeRedis(connection));
+afterAll(async () => {
+  vi.resetModules();
+  await closeRedis(connection);
+});
 
 async function pass(ms: number): Promise<void> {
   movedMs += ms;
