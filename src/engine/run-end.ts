@@ -5,16 +5,24 @@ import { ownId, tenantOf } from '../contract/tenant.ts';
 import type { OnEnd } from '../contract/webhook.ts';
 import { runEndedEvent } from '../contract/webhook-event.ts';
 import type { EndState } from '../queue/notify.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
 import { viewOf } from './run-client.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
 import type { EngineCore } from './transition.ts';
 
-export function createRunEnds(store: Pick<RunStore, 'read'>, view: EngineCore['view']) {
+/** `runs`: what is open is known without its document. */
+export function createRunEnds(
+  runs: Pick<RunJournal, 'head'>,
+  store: Pick<RunStore, 'read'>,
+  view: EngineCore['view'],
+) {
   return async (requestId: string): Promise<EndState> => {
-    const run = await store.read(requestId, NO_SIGNALS);
-    if (run === null) return { kind: 'missing' };
-    const { endedAt, begin, now } = run;
-    if (endedAt === null) return { kind: 'open', since: begin?.at ?? now, beginsAt: begin?.at ?? null };
+    const head = await runs.head(requestId);
+    if (head !== null && !head.ended)
+      return { kind: 'open', since: head.changedAt, beginsAt: head.begin?.at ?? null };
+    const run = head && (await store.read(requestId, NO_SIGNALS));
+    if (run === null || run.endedAt === null) return { kind: 'missing' };
+    const { endedAt } = run;
     const event = runEndedEvent(viewOf(view, run), {
       requestId: ownId(requestId),
       tenant: tenantOf(requestId),

@@ -7,13 +7,15 @@ export function openThings({
   index,
   later,
 }: {
-  index: Pick<SweepIndex, 'size'>;
+  index: Pick<SweepIndex, 'size' | 'sizeOfService'>;
   later: Pick<LaterIndex, 'size'>;
-}): Pick<SweepIndex, 'size'> {
+}) {
   return {
-    async size(): Promise<number> {
+    /** Without notices of ends and their deliveries. Up to `few` they may be counted along: Redis has less to do. */
+    async size(few = 0): Promise<number> {
       const [cared, waiting] = await Promise.all([index.size(), later.size()]);
-      return cared + waiting;
+      const all = cared + waiting;
+      return all <= few ? all : all - (await index.sizeOfService(cared));
     },
   };
 }

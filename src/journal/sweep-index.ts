@@ -1,7 +1,8 @@
 // The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
 // Must never be trusted: the journal says what is really open.
 import { isPassing } from '../contract/server-read.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import { ownId, tenantOf } from '../contract/tenant.ts';
+import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';
 import type { NoteEnded } from './archive-queue.ts';
@@ -47,6 +48,7 @@ export type SweepIndex = ReturnType<typeof createSweepIndex>;
 
 const FLUSH_DELAY_MS = 20;
 const FLUSH_BATCH = 256;
+const SAMPLE = 1_000;
 
 /** Half a millisecond in the score marks an entry whose directive was missing once. */
 const MISSED_MARK = 0.5;
@@ -68,6 +70,11 @@ export function refOf(member: string): DirectiveRef {
 /** What a list of requests shows: not the reads of hosts, nor notes of spans and of notices. */
 function isShown({ requestId, id }: DirectiveRef): boolean {
   return !isPassing(requestId) && !id.startsWith('@spans') && !id.startsWith('@notice');
+}
+
+/** What the service keeps for itself: notices of ends, and their deliveries. */
+function isOfService({ requestId, id }: DirectiveRef): boolean {
+  return id.startsWith('@notice/') || ownId(requestId).startsWith(WEBHOOK_REQUEST_PREFIX);
 }
 
 function crowdWords({ mostSeen, mostGiven, shortestLookMs, longestLookMs }: CrowdRule): number[] {
@@ -184,7 +191,29 @@ export function createSweepIndex(
 
   const size = async (): Promise<number> => connection.zcard(keys.sweep);
   const withdraw = withdrawFrom(connection, keys);
-  return { add, announce, lookWithin, withdraw, lookAgain, lookOnceMore, forget, flush, take, size };
+  const sizeOfService = sizeOfServiceIn(connection, keys);
+  return {
+    add,
+    announce,
+    lookWithin,
+    withdraw,
+    lookAgain,
+    lookOnceMore,
+    forget,
+    flush,
+    take,
+    size,
+    sizeOfService,
+  };
+}
+
+/** How many of `all` entries are notices of ends and their deliveries: exactly of less than 1,000, else within a few in a hundred. */
+function sizeOfServiceIn(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
+  return async (all: number): Promise<number> => {
+    const sample = (await connection.zrandmember(sweep, SAMPLE)) as string[];
+    const found = sample.filter((member) => isOfService(refOf(member))).length;
+    return sample.length < SAMPLE ? found : Math.round((all * found) / SAMPLE);
+  };
 }
 
 /** Of what was announced and refused, under ids that nobody else submits. Where all keys are in one slot it was not announced. */

@@ -16,7 +16,7 @@ import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import type { GatedLanes } from './gated-lanes.ts';
 import type { Lanes } from './lanes.ts';
-import type { CallNotice } from './notice.ts';
+import { type CallNotice, NOTICE_ENTRY } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { reportEndedByOthers } from './settle-span.ts';
@@ -92,6 +92,9 @@ export function createCanceller(options: CancellerOptions) {
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
     if (json === null) return alreadyEnded(journal, requestId, id);
     const signal = cancelledSignal(json, record, reason);
+    const { noticed } = decodeEnvelope(json);
+    // What is cancelled before it begins was to be looked at much later: who dies here has it looked at soon.
+    if (noticed) await index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, SHORTEST_LOOK_MS);
     const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
     if (verdict.kind === 'running') return null;
     if (verdict.kind === 'requested') {

@@ -2,7 +2,6 @@
 // Must never refuse part of a batch.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { tenantOf } from '../contract/tenant.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Begins, type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
 import type { TenantBytes } from '../journal/tenant-bytes.ts';
 import type { MemoryRoom } from './memory-room.ts';
@@ -10,8 +9,8 @@ import type { MemoryRoom } from './memory-room.ts';
 export interface CapacityOptions {
   /** Directives of a lane that wait to be taken, with those that wait in its gate. */
   queued: (lane: string) => Promise<number>;
-  /** All that is open. */
-  index: Pick<SweepIndex, 'size'>;
+  /** All that is open; up to `few` roughly. */
+  index: { size(few?: number): Promise<number> };
   /** The most directives waiting in a lane; null = no limit. */
   maxQueuedIn: (lane: string) => number | null;
   /** The most open directives of the whole service; null = no limit. */
@@ -92,7 +91,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
     const limit = total > 0 ? maxOpen : null;
     return [
       ...ofLanes,
-      { name: '', what: 'the service', limit, added: total, read: () => index.size() },
+      { name: '', what: 'the service', limit, added: total, read: () => index.size((limit ?? 0) / 2) },
     ].filter((bound) => bound.limit !== null);
   }
 

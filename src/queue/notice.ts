@@ -30,7 +30,8 @@ const AT_ONCE = 16;
 /** More than so many are left to the sweeper. */
 const MOST_WAITING = 10_000;
 
-export function createNoticeCalls(): NoticeCalls {
+/** `leave`: has the sweeper look at once. Default: it looks when it was to. */
+export function createNoticeCalls(leave: CallNotice = () => {}): NoticeCalls {
   let answer: ((requestId: string, id: string) => Promise<void>) | null = null;
   const waiting: [string, string][] = [];
   let underWay = 0;
@@ -49,7 +50,7 @@ export function createNoticeCalls(): NoticeCalls {
 
   return {
     call(requestId, id) {
-      if (answer === null || waiting.length >= MOST_WAITING) return;
+      if (answer === null || waiting.length >= MOST_WAITING) return leave(requestId, id);
       waiting.push([requestId, id]);
       next();
     },

@@ -34,7 +34,11 @@ export type EndState =
   | { kind: 'open'; since: number; beginsAt: number | null }
   | { kind: 'ended'; end: KnownEnd };
 
-export type Notified = Exclude<EndState, { kind: 'ended' }> | { kind: 'notified' };
+/** `full`: as many deliveries as may wait for some receiver do. `since`: of the end. */
+export type Notified =
+  | Exclude<EndState, { kind: 'ended' }>
+  | { kind: 'full'; since: number }
+  | { kind: 'notified' };
 
 export interface NotifierParts {
   journal: Pick<Journal, 'directive' | 'envelope' | 'log'>;
@@ -52,9 +56,12 @@ export function createNotifier({ journal, submitter, endNotices, runEnd }: Notif
     const state = await (isRun ? runEnd(requestId) : directiveEnd(journal, requestId, id));
     if (state.kind !== 'ended') return state;
     const about = { requestId, subject: id };
-    for (const target of receiversOf(endNotices, requestId, state.end))
-      await submitOnce(submitter, deliveryOf(target, state.end, about, endNotices), state.end.event);
-    return { kind: 'notified' };
+    let isFull = false;
+    for (const target of receiversOf(endNotices, requestId, state.end)) {
+      const delivery = deliveryOf(target, state.end, about, endNotices);
+      if (!(await submitOnce(submitter, delivery, state.end.event))) isFull = true;
+    }
+    return isFull ? { kind: 'full', since: Date.parse(state.end.event.timestamp) } : { kind: 'notified' };
   };
 }
 
@@ -90,7 +97,7 @@ function deliveryOf(
     id: nameOf(target),
     request_id: scopedAs(requestId, `${WEBHOOK_REQUEST_PREFIX}${ended}`),
     metadata: { ended: { request_id: ownId(requestId), id: subject } },
-    ...(typeof target === 'string' ? { endpoint: target } : target),
+    ...(typeof target === 'string' ? { endpoint: target } : { ...target, host: hostOf(target.url) }),
     webhook_id: `msg_${ended}`,
     event: boundedEvent(event, payloadBytes),
     ...retries,
@@ -99,13 +106,25 @@ function deliveryOf(
   };
 }
 
-/** Where the id is taken, the delivery is there: perhaps with the settings that the configuration had then. */
-async function submitOnce(submitter: NotifierParts['submitter'], delivery: object, event: WebhookEvent) {
+/** By which deliveries to one host are counted. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/\.$/, '').slice(-256);
+}
+
+/** false: the lane is full. Where the id is taken, the delivery is there: perhaps with the settings that the configuration had then. */
+async function submitOnce(
+  submitter: NotifierParts['submitter'],
+  delivery: object,
+  event: WebhookEvent,
+): Promise<boolean> {
   try {
     const { traceparent } = event.data;
     await submitter.submit([delivery as unknown as ParsedDirective], { traceparent });
+    return true;
   } catch (error) {
-    if (error instanceof DirectiveRefused && error.problem.code === 'id_conflict') return;
+    const code = error instanceof DirectiveRefused ? error.problem.code : null;
+    if (code === 'id_conflict') return true;
+    if (code === 'lane_full') return false;
     throw error;
   }
 }

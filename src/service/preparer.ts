@@ -1,9 +1,9 @@
 // Builds what routes and digests directives in a process, by the rules of its configuration.
 // Must never leave out a rule.
-import { flowSettings } from '../config/flow.ts';
 import type { Config } from '../config/config.ts';
 import type { Registry } from '../executors/registry.ts';
 import { createPreparer, type Preparer, type PreparerOptions } from '../queue/prepare.ts';
+import { flowOf } from './delivery-turns.ts';
 import type { Store } from './store.ts';
 
 export function preparerOn(
@@ -12,7 +12,7 @@ export function preparerOn(
   config: Config,
   caller?: PreparerOptions['caller'],
 ): Preparer {
-  const flow = flowSettings(config.flow);
+  const flow = flowOf(config);
   return createPreparer(catalog, executeImmediately, {
     spans,
     flow,

@@ -29,7 +29,7 @@ import { createLaneFreedom, type LaneFreedom } from '../queue/lane-freedom.ts';
 import { createLanes, type Lanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
-import { createNoticeCalls } from '../queue/notice.ts';
+import { createNoticeCalls, NOTICE_ENTRY } from '../queue/notice.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -125,7 +125,9 @@ function waysOn(
   const confirm = confirmations(connection, durability);
   const ordered = !connection.isCluster;
   const { note: changed } = changes;
-  const notices = createNoticeCalls();
+  const notices = createNoticeCalls((requestId, id) => {
+    index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, 0).catch(() => {});
+  });
   const { call: callNotice } = notices;
   return {
     confirm,

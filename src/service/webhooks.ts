@@ -1,5 +1,5 @@
 // Joins notices of ends with the stores of a process, and deliveries with its configuration.
-// Must never let a full lane or a full installation refuse a delivery: its notice was accepted with what has ended.
+// Must never lose a notice that a receiver has no room for: it waits, as long as what has ended is kept.
 import type { Config } from '../config/config.ts';
 import type { WebhookEndpoint } from '../config/webhooks.ts';
 import { webhookLane } from '../catalog/route.ts';
@@ -10,6 +10,7 @@ import type { DirectiveDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import { type Receiver, webhookSend, type WebhookSend } from '../executors/webhook-send.ts';
 import { createGoneReceivers } from '../journal/gone-receivers.ts';
+import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { NOTICE_ENTRY } from '../queue/notice.ts';
 import { createNotifier, type Notify } from '../queue/notify.ts';
 import { createSubmitter } from '../queue/submit.ts';
@@ -17,6 +18,10 @@ import { version } from '../version.ts';
 import type { ServedLane } from '../worker/worker.ts';
 import { preparerOn } from './preparer.ts';
 import type { Store } from './store.ts';
+
+/** Deliveries that wait for one endpoint, and for all addresses of callers. */
+const MOST_TO_ENDPOINT = 10_000;
+const MOST_TO_CALLERS = 100_000;
 
 /** Notifies on the first store of the process, for the ends that each of them records. */
 export function notifierOn(stores: readonly Store[], registry: Registry, config: Config): Notify | undefined {
@@ -40,7 +45,7 @@ function notifyOn(store: Store, registry: Registry, config: Config): Notify {
     journal,
     index,
     preparer: preparerOn(store, registry, config),
-    capacity: { reserve: async () => async () => {}, requireMemory: async () => {} },
+    capacity: roomFor(queue),
     argumentsBytes: Infinity,
     requestBytes: config.limits.request_bytes,
   });
@@ -48,7 +53,18 @@ function notifyOn(store: Store, registry: Registry, config: Config): Notify {
     journal,
     submitter,
     endNotices,
-    runEnd: createRunEnds(createRunStore(runs), runView),
+    runEnd: createRunEnds(runs, createRunStore(runs), runView),
+  });
+}
+
+/** What was accepted before needs no other room: only a receiver that is down has a bound. */
+function roomFor({ lanes, gated }: Store['queue']): Capacity {
+  return createCapacity({
+    queued: async (lane) => (await lanes.queued(lane)) + (await gated.waiting(lane)),
+    index: { size: async () => 0 },
+    maxQueuedIn: (lane) => (lane === webhookLane(null) ? MOST_TO_CALLERS : MOST_TO_ENDPOINT),
+    maxOpen: null,
+    memory: { require: async () => {} },
   });
 }
 

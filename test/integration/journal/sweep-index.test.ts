@@ -2,6 +2,7 @@
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
 import { createChangedRequests } from '../../../src/journal/changed-requests.ts';
+import { openThings } from '../../../src/journal/open-things.ts';
 import { claimOf, dueAt, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -89,6 +90,17 @@ test('a claim that comes while a sweeper has the entry is looked at when its lea
 test('a claim of what was never accepted leaves no entry', async () => {
   await open.journal.claim(claimOf(toolCall()));
   expect(await open.index.size()).toBe(0);
+});
+
+test('what is open is counted without notices of ends and their deliveries', async () => {
+  const own = ['a', 'b', 'c'].map((id) => ref(id));
+  const notices = own.map(({ id }) => ref(`@notice/${id}`));
+  const deliveries = ['webhook.1', 'acme~webhook.2'].map((requestId) => ({ requestId, id: 'orders' }));
+  await open.index.add([...own, ...notices, ...deliveries], 100);
+  const things = openThings({ index: open.index, later: { size: async () => 2 } });
+  expect(await things.size()).toBe(5);
+  // More than that it is not asked for.
+  expect(await things.size(100)).toBe(10);
 });
 
 test('a repeated announcement delays nothing', async () => {

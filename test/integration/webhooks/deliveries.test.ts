@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { webhookEventSchema } from '../../../src/contract/webhook-event.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
@@ -61,6 +62,7 @@ beforeAll(async () => {
   await untilListed(service.url, 'peer.echo', 'ruled.echo');
   const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
   await direct.submit(call('direct', { delay_ms: 3_600_000, on_end: 'named' }));
+  await direct.submit(call('direct-late', { delay_ms: 7_200_000, on_end: 'named' }));
   await direct.cancel('direct', 'd');
   await direct.close();
 });
@@ -275,6 +277,18 @@ describe('adjutant listen', () => {
     const line = listening.lines.find((each) => each.startsWith('{')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({ status: 204, event: { data: { id: 'd' } } });
   });
+});
+
+test('the end of what was to begin much later is passed on, whoever ends it', async () => {
+  const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
+  const connection = connectRedis(redis.url, 'commands');
+  const lookAt = async () =>
+    Number(await connection.zscore(`${service.prefix}:sweep`, 'direct-late/@notice/d'));
+  // The sweeper has seen that it begins later.
+  await eventually(lookAt).toBeGreaterThan(Date.now() + 1_800_000);
+  await direct.cancel('direct-late', 'd');
+  await one('direct-late');
+  await Promise.all([direct.close(), closeRedis(connection)]);
 });
 
 test('a rule notifies of ends that ask for nothing, and of no delivery', async () => {
