@@ -189,31 +189,23 @@ export function createSweepIndex(
     return { now: Number(now), entries, more: more === 1 };
   }
 
-  const size = async (): Promise<number> => connection.zcard(keys.sweep);
   const withdraw = withdrawFrom(connection, keys);
-  const sizeOfService = sizeOfServiceIn(connection, keys);
-  return {
-    add,
-    announce,
-    lookWithin,
-    withdraw,
-    lookAgain,
-    lookOnceMore,
-    forget,
-    flush,
-    take,
-    size,
-    sizeOfService,
-  };
+  const looks = { add, announce, lookWithin, lookAgain, lookOnceMore };
+  return { ...looks, withdraw, forget, flush, take, ...sizesOf(connection, keys) };
 }
 
-/** How many of `all` entries are notices of ends and their deliveries: exactly of less than 1,000, else within a few in a hundred. */
-function sizeOfServiceIn(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
-  return async (all: number): Promise<number> => {
+/** How much it holds. */
+function sizesOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
+  const size = async (): Promise<number> => connection.zcard(sweep);
+
+  /** How many of `all` entries are notices of ends and their deliveries: exactly of less than 1,000, else within a few in a hundred. */
+  async function sizeOfService(all: number): Promise<number> {
     const sample = (await connection.zrandmember(sweep, SAMPLE)) as string[];
     const found = sample.filter((member) => isOfService(refOf(member))).length;
     return sample.length < SAMPLE ? found : Math.round((all * found) / SAMPLE);
-  };
+  }
+
+  return { size, sizeOfService };
 }
 
 /** Of what was announced and refused, under ids that nobody else submits. Where all keys are in one slot it was not announced. */
