@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { okResult } from '../../../src/contract/result.ts';
@@ -81,6 +82,25 @@ describe('on a cluster', () => {
     expect((await client.result(requestId, 'read-2.redrive-1'))?.data).toMatchObject({
       call_id: 'read-2.redrive-1',
     });
+  });
+
+  test('under a key a shorter quiet is kept, and what is replaced ends before its instant', async () => {
+    const { request_id: _request, id: _id, ...call } = countingCall('read', 7, { requestId: '' });
+    const submit = async (fields: object) => {
+      const { request_id, directives } = await client.submit({ ...call, ...fields } as SubmittedDirective);
+      return { request_id, id: directives[0]?.id ?? '' };
+    };
+    const key = randomUUID();
+    const first = await submit({ debounce: { key, quiet_ms: 3_600_000 } });
+    expect(await submit({ debounce: { key, quiet_ms: 200 } })).toEqual(first);
+    const end = await client.result(first.request_id, first.id);
+    expect(end?.data).toMatchObject({ result: { ok: true } });
+    const singleton = { key, when_open: 'replace' };
+    const replaced = await submit({ singleton, delay_ms: 3_600_000 });
+    const last = await client.execute({ ...call, singleton } as SubmittedDirective);
+    expect(last.data).toMatchObject({ result: { ok: true } });
+    const cancelled = await client.result(replaced.request_id, replaced.id);
+    expect(cancelled?.data).toMatchObject({ result: { error: { type: 'cancelled' } } });
   });
 
   test('waiting and running work is cancelled from another process', async () => {
