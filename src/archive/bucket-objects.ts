@@ -41,6 +41,12 @@ export function createBucketObjects(options: BucketOptions): ObjectStore {
       const { ok, bytes } = await boundedBody(response.body, mostBytes);
       return ok ? bytes : null;
     },
+    async removeOne(folder, name) {
+      const init = { method: 'DELETE', signal: within(0) };
+      const response = await ask(pathOf(folder, name), EMPTY_SHA256, init);
+      if (!response.ok && response.status !== 404) throw refusal(response, await textOf(response));
+      await response.body?.cancel();
+    },
     idleFolders: null,
     remove: async () => {},
   };

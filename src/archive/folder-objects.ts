@@ -26,6 +26,8 @@ export function createFolderObjects(folder: string): ObjectStore {
         await access(root, constants.R_OK);
         return readWhole(join(root, within, name), mostBytes);
       }),
+    removeOne: async (within, name) =>
+      inTime(root, async () => rm(join(root, within, name), { force: true })),
     idleFolders: (idleMs) => idleFolders(root, Date.now() - idleMs),
     remove: async (within) =>
       inTime(root, async () => rm(join(root, within), { recursive: true, force: true })),

@@ -8,6 +8,8 @@ export interface ObjectStore {
   put(folder: string, name: string, bytes: Buffer): Promise<void>;
   /** null: there is none, or one with more bytes. Rejects where that is unknown. */
   get(folder: string, name: string, mostBytes: number): Promise<Buffer | null>;
+  /** May be repeated. */
+  removeOne(folder: string, name: string): Promise<void>;
   /** The folders of requests that nobody has written to for so long; null: the store itself removes what is old. */
   readonly idleFolders: ((idleMs: number) => AsyncIterable<string>) | null;
   remove(folder: string): Promise<void>;

@@ -48,6 +48,10 @@ export function createPayloadObjects({
       if (bytes === null || hash('sha256', bytes, 'hex') !== ref.sha256) throw new PayloadLost(ref);
       return bytes;
     },
+    drop: async (requestId, { sha256 }) =>
+      reach('does not remove large payloads at present', async () =>
+        store.removeOne(folderOf(requestId), sha256),
+      ),
   };
 }
 

@@ -1,5 +1,6 @@
 // Payloads that lie in a store of objects instead of Redis, which holds their size and their hash.
 // Must never return other bytes than those that were put.
+import { randomUUID } from 'node:crypto';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { decodeEnvelope, type Envelope, withIds } from './envelope.ts';
 
@@ -24,6 +25,8 @@ export interface PayloadObjects {
   put(requestId: string, bytes: Buffer): Promise<PayloadRef>;
   /** Rejects with `PayloadLost`. */
   get(requestId: string, ref: PayloadRef): Promise<Buffer>;
+  /** Of one that was put and that nothing names. */
+  drop(requestId: string, ref: PayloadRef): Promise<void>;
 }
 
 /** Of a process that knows no store: it writes none, and cannot read those of others. */
@@ -31,6 +34,7 @@ export const NO_OBJECTS: PayloadObjects = {
   aboveBytes: Infinity,
   put: async () => unknownStore(),
   get: async () => unknownStore(),
+  drop: async () => unknownStore(),
 };
 
 function unknownStore(): never {
@@ -86,8 +90,7 @@ export async function keptEnvelope(
   text: string,
 ): Promise<string> {
   if (text.length * 3 <= objects.aboveBytes) return text;
-  const bytes = Buffer.from(text);
-  if (bytes.length <= objects.aboveBytes) return text;
+  if (Buffer.byteLength(text) <= objects.aboveBytes) return text;
   const envelope = decodeEnvelope(text);
   const members = Object.entries(envelope.directive as object).flatMap(([name, value]: [string, unknown]) => {
     const size = MEMBERS.includes(name) ? (JSON.stringify(value) ?? '').length : 0;
@@ -95,7 +98,9 @@ export async function keptEnvelope(
   });
   // What users' own types hold in other members stays.
   if (members.length === 0) return text;
-  const offloaded = await objects.put(requestId, bytes);
+  // Each submission has an object of its own: one that is refused is removed without a look at others.
+  const copy = `${text.slice(0, -1)},"copy":"${randomUUID()}"}`;
+  const offloaded = await objects.put(requestId, Buffer.from(copy));
   const directive = { ...envelope.directive, ...(Object.fromEntries(members) as object) };
   return JSON.stringify({ ...envelope, directive, offloaded });
 }

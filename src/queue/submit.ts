@@ -9,7 +9,7 @@ import type { SubmitOptions } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { Journal } from '../journal/journal.ts';
-import { keptEnvelope, NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
+import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -21,6 +21,7 @@ import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
+import { createKeptPayloads } from './kept-payloads.ts';
 import type { CallNotice } from './notice.ts';
 import { passingRefusal } from './passing-request.ts';
 import {
@@ -79,7 +80,7 @@ export function createSubmitter(options: SubmitterOptions) {
   const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
   const { spans = NO_SPANS, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = options;
   const submitOnce = createOnceSubmitter(options);
-  const { objects = NO_OBJECTS } = options;
+  const payloads = createKeptPayloads({ objects: options.objects ?? NO_OBJECTS, journal });
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -103,7 +104,7 @@ export function createSubmitter(options: SubmitterOptions) {
       ids,
       begins: beginsOf(prepared),
     });
-    const kept = await keptEach(objects, requestId, prepared).catch(async (error: unknown) => {
+    const kept = await payloads.keep(requestId, prepared).catch(async (error: unknown) => {
       await leave(ids);
       throw error;
     });
@@ -117,6 +118,7 @@ export function createSubmitter(options: SubmitterOptions) {
       });
     if (verdict.kind !== 'ok') note.forget();
     await leave(notAccepted(prepared, verdict));
+    await payloads.dropRefused(requestId, kept, verdict);
     if (verdict.kind === 'no_room')
       throw requestFull(requestId, verdict.bytes, requestBytesOf(limitsOf, requestId, options.requestBytes));
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
@@ -155,22 +157,6 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   return { submit };
-}
-
-/** Each large one is stored before it is accepted; one that is not accepted after all is removed with its request. */
-async function keptEach(
-  objects: PayloadObjects,
-  requestId: string,
-  prepared: readonly Prepared[],
-): Promise<readonly Prepared[]> {
-  if (objects.aboveBytes === Infinity) return prepared;
-  return Promise.all(
-    prepared.map(async (each) => {
-      const { acceptance } = each;
-      const envelope = await keptEnvelope(objects, requestId, acceptance.envelope);
-      return envelope === acceptance.envelope ? each : { ...each, acceptance: { ...acceptance, envelope } };
-    }),
-  );
 }
 
 /** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */

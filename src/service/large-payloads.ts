@@ -33,6 +33,7 @@ export function payloadObjectsOf(config: Place, logger: Pick<Logger, 'warn'>): P
     aboveBytes,
     put: async (requestId, bytes) => objects.put(requestId, bytes).catch(report(requestId)),
     get: async (requestId, ref) => objects.get(requestId, ref).catch(report(requestId)),
+    drop: async (requestId, ref) => objects.drop(requestId, ref).catch(report(requestId)),
   };
 }
 

@@ -91,6 +91,20 @@ describe('large arguments and results', () => {
     });
   });
 
+  test('leave nothing where they are repeated or refused, also side by side', async () => {
+    const repeats = Array.from({ length: 6 }, async () => client.submit(echo(LARGE, 'repeated')));
+    const statuses = (await Promise.all(repeats)).map(({ directives }) => directives[0]?.status);
+    expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
+    const pair = [echo(LARGE, 'repeated', { id: 'new' }), echo(`${LARGE}!`, 'repeated')];
+    await expect(client.submit(pair)).rejects.toMatchObject({ problem: { code: 'id_conflict' } });
+    // The directive, and what its tool answered.
+    expect((await client.result('repeated', 'd'))?.data).toMatchObject({ result: { ok: true } });
+    expect(objectsOf('repeated')).toHaveLength(2);
+    expect((await client.directive('repeated', 'd'))?.directive).toMatchObject({
+      arguments: { text: LARGE },
+    });
+  });
+
   test('small ones stay where they were', async () => {
     await client.execute(echo('small', 'small'));
     expect(() => objectsOf('small')).toThrow(/ENOENT/);
