@@ -1,10 +1,10 @@
 // What stands in place of a value that only its sender and its worker can read, and the codec that makes it.
 // Must never hold the value in clear, nor take another form for it.
 import * as z from 'zod';
+import { ENCRYPTED, encryptedKeyId, encryptedNote } from './encrypted-form.ts';
 import { isObject } from './json-object.ts';
 
-/** The only member of an object that stands for an encrypted value. */
-export const ENCRYPTED = '$encrypted';
+export { ENCRYPTED, encryptedKeyId, encryptedNote };
 
 /** Where a value belongs: what was encrypted for one place can be read at no other. */
 export interface PayloadPlace {
@@ -72,21 +72,10 @@ export function encodedIn(value: unknown): EncodedPayload | null {
   return read.success ? read.data : null;
 }
 
-/** The id of the key with which `value` is encrypted, also where only its head is left; null: it is in clear. */
-export function encryptedKeyId(value: unknown): string | null {
-  const encoded = isObject(value) ? value[ENCRYPTED] : undefined;
-  return isObject(encoded) && typeof encoded['key_id'] === 'string' ? encoded['key_id'] : null;
-}
-
 /** The same without what can be decrypted, for readers who only need to know that it is encrypted. */
 export function encryptedHead(value: unknown): unknown {
   const key_id = encryptedKeyId(value);
   return key_id === null ? value : { [ENCRYPTED]: { key_id } };
-}
-
-/** What stands where a text was. */
-export function encryptedNote(keyId: string): string {
-  return `encrypted with the key "${keyId}"`;
 }
 
 const FORM = `must be exactly {"${ENCRYPTED}": {"codec", "key_id", "data", "digest"}} where it holds ${ENCRYPTED}`;

@@ -29,11 +29,21 @@ function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: stri
     }));
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const branch = nearestBranch(issue.errors);
+    const branches = branchesOf(issue.errors);
+    const branch = nearestBranch(branches);
     if (branch) return branch.flatMap((nested) => issueErrors(nested, keys, prefix));
-    return [{ path: fieldPath(keys, prefix), message: unionMessage(issue.errors) }];
+    return [{ path: fieldPath(keys, prefix), message: unionMessage(branches) }];
   }
   return [{ path: fieldPath(keys, prefix), message: messageOf(issue) }];
+}
+
+/** Of alternatives that are alternatives themselves, those. */
+function branchesOf(branches: readonly (readonly Issue[])[]): readonly (readonly Issue[])[] {
+  return branches.flatMap((branch) => {
+    const [only, ...others] = branch;
+    const isUnion = only?.code === 'invalid_union' && only.path.length === 0 && only.errors.length > 0;
+    return isUnion && others.length === 0 ? branchesOf(only.errors) : [branch];
+  });
 }
 
 /** The alternative whose type matched, so that only its members are reported. */

@@ -22,7 +22,7 @@ test('of 200 calls each has one result; repeatable ones are repeated, others are
   await using installation = await install({ server: { lane: { concurrency: 16 } } });
   const { url } = await installation.start('up');
   const fields = { max_retries: 5, retry_backoff_ms: 20 };
-  const calls = countingCalls(['idempotent', 'once'], EACH, { requestId: REQUEST, delayMs: 60, fields });
+  const calls = countingCalls(['idempotent', 'once'], EACH, { requestId: REQUEST, delayMs: 200, fields });
   expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
 
   const killed = new Set<number>();
