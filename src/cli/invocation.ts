@@ -1,7 +1,6 @@
 /** What a verb that calls the service gets.
  *  It must never hold a setting of a single verb. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { PayloadCodec } from '../contract/encrypted.ts';
 import type { ExitCode } from './failure.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { Terminal } from './terminal.ts';
@@ -9,8 +8,8 @@ import type { Terminal } from './terminal.ts';
 export interface Invocation {
   /** Reads what is encrypted with a key of the environment. */
   readonly client: DirectiveClient;
-  /** The keys of the environment; null: there are none. */
-  readonly codec: PayloadCodec | null;
+  /** Encrypts too, with the first key of the environment; null: there is none. */
+  readonly encrypting: DirectiveClient | null;
   readonly terminal: Terminal;
   /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;

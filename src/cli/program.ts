@@ -4,7 +4,7 @@ import { Argument, Command, CommanderError, Help } from 'commander';
 import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
 import type { PayloadCodec } from '../contract/encrypted.ts';
 import { aesCodec } from '../encryption/aes-codec.ts';
-import { decryptingClient } from '../encryption/encrypted-client.ts';
+import { decryptingClient, encryptingClient } from '../encryption/encrypted-client.ts';
 import { readKeyText } from '../encryption/key-text.ts';
 import { ADJUTANT } from './command-name.ts';
 import { control, type ControlOptions } from './commands/control.ts';
@@ -218,8 +218,9 @@ function clientOf(
       ...(json ? {} : { onReach: createReachLines(terminal) }),
     });
     const client = codec === null ? plain : decryptingClient(plain, codec);
+    const encrypting = codec && encryptingClient(plain, codec);
     try {
-      finish(await verb({ client, codec, json, terminal, keyboard, interrupt }));
+      finish(await verb({ client, encrypting, json, terminal, keyboard, interrupt }));
     } finally {
       await client.close();
     }

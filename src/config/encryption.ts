@@ -2,7 +2,8 @@
 // Must never hold a key in the file, nor show one.
 import * as z from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { readKeyText } from '../encryption/key-text.ts';
+import { tenantSchema } from '../contract/tenant.ts';
+import { KEY_ID, MOST_KEYS, readKeyText } from '../encryption/key-text.ts';
 import { ownMember } from '../contract/own-member.ts';
 import { ConfigError } from './error.ts';
 import type { Environment } from './environment-values.ts';
@@ -16,6 +17,14 @@ const encryptionSchema = z.strictObject({
     .register(notes, {
       description:
         'The variable with the keys, as in `k2=<key>,k1=<key>`; a key is 32 random bytes in base64 or hex. Only workers need it.',
+    }),
+  tenants: z
+    .record(tenantSchema, z.array(z.string().regex(KEY_ID)).min(1).max(MOST_KEYS))
+    .optional()
+    .register(notes, {
+      description:
+        'By tenant, the ids of the keys that open what it submits, as in `{"acme": ["k1"]}`; a key opens nothing of tenants that do not name it.',
+      fallback: 'each key opens what any tenant submits',
     }),
 });
 
@@ -31,6 +40,8 @@ export interface EncryptionConfig {
   readonly variable: string;
   /** null: it is not set, as for an API alone. */
   readonly keys: KeyRing | null;
+  /** By tenant, the ids of the keys that it may use; null: each may use all. */
+  readonly ofTenant: ReadonlyMap<string, ReadonlySet<string>> | null;
 }
 
 const FIX = 'Correct the variable, or remove `encryption` from the configuration.';
@@ -42,12 +53,15 @@ export function encryptionOf(
 ): EncryptionConfig | null {
   if (section === undefined) return null;
   const variable = section.keys_env;
+  const ofTenant = section.tenants
+    ? new Map(Object.entries(section.tenants).map(([tenant, ids]) => [tenant, new Set(ids)]))
+    : null;
   const text = ownMember(environment, variable)?.trim() ?? '';
-  if (text === '') return { variable, keys: null };
+  if (text === '') return { variable, keys: null, ofTenant };
   const read = readKeyText(text);
   if (!read.ok)
     throw new ConfigError('environment', [{ path: variable, message: read.message }], { fix: FIX });
-  return { variable, keys: read.keys };
+  return { variable, keys: read.keys, ofTenant };
 }
 
 /** Throws `ConfigError` when a worker has no keys that its configuration asks for. */

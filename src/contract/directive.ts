@@ -11,7 +11,7 @@ import {
   ownFields,
   submittedCustomFieldsSchema,
 } from './custom-directive.ts';
-import { encryptedFields } from './encrypted.ts';
+import { encryptedFields, mixtureOf } from './encrypted.ts';
 import { boundedErrors, fieldErrors } from './field-error.ts';
 import { fieldPath } from './field-path.ts';
 import {
@@ -177,7 +177,7 @@ function misplacedErrors(directive: ParsedDirective): FieldError[] {
   if (once !== undefined) return [{ path: once, message: ONCE_IN_CLEAR }];
   const unnamed = (['request_id', 'id'] as const).filter((field) => directive[field] === undefined);
   const message = 'is required of a directive with an encrypted field: it is encrypted for one place';
-  return unnamed.map((path) => ({ path, message }));
+  return [...unnamed.map((path) => ({ path: path as string, message })), ...mixtureOf(directive)];
 }
 
 /** Passed on like the known types; only the workers of its lane know what it means. */

@@ -12,7 +12,14 @@ export interface PayloadPlace {
   readonly id: string;
   /** As in `arguments`, `context` or `result`. */
   readonly field: string;
+  /** Of a directive what it calls, as `callOf` returns it; of an answer nothing. */
+  readonly call: PayloadCall;
 }
+
+export type PayloadCall = readonly (string | null | readonly string[])[];
+
+/** Of all that is answered. */
+export const ANSWERED: PayloadCall = [];
 
 const encodedSchema = z.strictObject({
   /** How it was encoded, as in `A256GCM`. */
@@ -46,19 +53,24 @@ export interface PayloadCodec {
   digest(bytes: Uint8Array, place: PayloadPlace, keyId: string): Promise<string>;
 }
 
-/** `key_missing`: there is no key of this id here. `damaged`: it was changed, or encrypted for another place. */
-export type UnreadableReason = 'key_missing' | 'damaged';
+/**
+ * `key_missing`: there is no key of this id here. `damaged`: it was changed, or encrypted for another place. `in_clear`: the answer is not
+ * encrypted, and its directive is.
+ */
+export type UnreadableReason = 'key_missing' | 'damaged' | 'in_clear';
+
+const REASONS: Readonly<Record<UnreadableReason, (keyId: string) => string>> = {
+  key_missing: (keyId) => `is encrypted with the key "${keyId}", which is not here`,
+  damaged: (keyId) =>
+    `cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another directive`,
+  in_clear: () => 'is not encrypted, though its directive is: no worker with the key has written it',
+};
 
 export class PayloadUnreadable extends Error {
   readonly reason: UnreadableReason;
   readonly keyId: string;
-  constructor(reason: UnreadableReason, keyId: string, place: PayloadPlace) {
-    const where = `${place.field} of ${place.request}/${place.id}`;
-    super(
-      reason === 'key_missing'
-        ? `${where} is encrypted with the key "${keyId}", which is not here`
-        : `${where} cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another directive`,
-    );
+  constructor(reason: UnreadableReason, keyId: string, place: Omit<PayloadPlace, 'call'>) {
+    super(`${place.field} of ${place.request}/${place.id} ${REASONS[reason](keyId)}`);
     this.name = 'PayloadUnreadable';
     this.reason = reason;
     this.keyId = keyId;
@@ -113,4 +125,40 @@ export function encryptedFields(directive: object): readonly { field: string; en
     const encoded = encodedIn(members[field]);
     return encoded === null ? [] : [{ field, encoded }];
   });
+}
+
+/** Whether it has to be hidden: an empty context says nothing. */
+export function isSecret(value: unknown): boolean {
+  return value !== undefined && JSON.stringify(value) !== '{}';
+}
+
+/** What a directive calls, with which of its fields encrypted: nothing of it may be another one when they are read. */
+export function callOf(directive: object, fields: readonly string[] = fieldsOf(directive)): PayloadCall {
+  const { type, tool_name, server, model, model_alias, effect } = directive as Readonly<
+    Record<string, string | undefined>
+  >;
+  return [...[type, tool_name, server, model, model_alias, effect].map((each) => each ?? null), fields];
+}
+
+function fieldsOf(directive: object): readonly string[] {
+  return encryptedFields(directive).map(({ field }) => field);
+}
+
+/** A directive is encrypted with one key, and all that can be; otherwise who has another key could add to it. */
+export function mixtureOf(directive: object): readonly { path: string; message: string }[] {
+  const [first, ...others] = encryptedFields(directive);
+  if (first === undefined) return [];
+  const { codec, key_id } = first.encoded;
+  const members = directive as Readonly<Record<string, unknown>>;
+  const clear = encryptableFields(String(members['type'])).filter(
+    (field) => isSecret(members[field]) && encodedIn(members[field]) === null,
+  );
+  const foreign = others.filter(({ encoded }) => encoded.codec !== codec || encoded.key_id !== key_id);
+  return [
+    ...clear.map((path) => ({ path, message: `must be encrypted too, as ${first.field} is` })),
+    ...foreign.map(({ field: path }) => ({
+      path,
+      message: `must be encrypted as ${first.field}: with one key`,
+    })),
+  ];
 }

@@ -104,8 +104,8 @@ async function secretsOf(bytes: Uint8Array<ArrayBuffer>): Promise<Secrets> {
 }
 
 /** A list as JSON: no two places have the same text. It ends with a line, so that a digest has one reading. */
-function boundTo(keyId: string, { request, id, field }: PayloadPlace): Uint8Array<ArrayBuffer> {
-  return utf8(`${JSON.stringify(['adjutant', 1, AES_CODEC, keyId, request, id, field])}\n`);
+function boundTo(keyId: string, { request, id, field, call }: PayloadPlace): Uint8Array<ArrayBuffer> {
+  return utf8(`${JSON.stringify(['adjutant', 1, AES_CODEC, keyId, request, id, field, call])}\n`);
 }
 
 function utf8(text: string): Uint8Array<ArrayBuffer> {

@@ -2,10 +2,13 @@
 // Must never change a signal that is not encrypted, nor fail on one whose key is not here: that stays as it is.
 import type { Directive } from '../contract/directive.ts';
 import {
+  callOf,
   type EncodedPayload,
   encodedIn,
+  encryptableFields,
   encryptedFields,
   type PayloadCodec,
+  type PayloadPlace,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
 import { isObject } from '../contract/json-object.ts';
@@ -14,16 +17,41 @@ import type { Signal } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
 import { openError, openerFor, openResult } from './encrypted-result.ts';
 import { decryptValue } from './payload-value.ts';
+import { isEnd, requireSealed, type End } from './sealed-signal.ts';
 
 type SignalOf<T extends Signal['type']> = Extract<Signal, { type: T }>;
 type Open = (encoded: EncodedPayload, field: string) => Promise<unknown>;
 
-/** Throws `PayloadUnreadable` where something was changed. Also for signals of an archive. */
-export async function decryptSignal<S extends Signal>(codec: PayloadCodec, signal: S): Promise<S> {
-  const { call_id } = signal.data as { call_id?: unknown };
-  if (typeof call_id !== 'string') return signal;
-  const open = openerFor(codec, { request: signal.subject, id: call_id });
-  return whereKeyIsHere(async () => opened(open, signal) as Promise<S>, signal);
+/** Of which directive a signal must be. */
+export type Asked = Pick<PayloadPlace, 'request' | 'id'>;
+
+/** Throws `PayloadUnreadable` where something was changed. Also for signals of an archive. `asked`: default: that which the signal names. */
+export async function decryptSignal<S extends Signal>(
+  codec: PayloadCodec,
+  signal: S,
+  asked = askedBy(signal),
+): Promise<S> {
+  if (asked === null) return signal;
+  return whereKeyIsHere(async () => openedSignal(codec, signal, asked), signal);
+}
+
+/** Of a directive that is known to be encrypted: what is in clear, or in a key that is not here, is refused. */
+export async function decryptSealed<S extends Signal>(
+  codec: PayloadCodec,
+  signal: S,
+  asked: Asked,
+): Promise<S> {
+  return openedSignal(codec, requireSealed(signal, asked), asked);
+}
+
+async function openedSignal<S extends Signal>(codec: PayloadCodec, signal: S, asked: Asked): Promise<S> {
+  return opened(openerFor(codec, asked), signal) as Promise<S>;
+}
+
+/** null: it is of no directive. */
+export function askedBy({ subject, data }: Signal): Asked | null {
+  const { call_id } = data as { call_id?: unknown };
+  return typeof call_id === 'string' ? { request: subject, id: call_id } : null;
 }
 
 async function whereKeyIsHere<T>(open: () => Promise<T>, closed: T): Promise<T> {
@@ -57,12 +85,6 @@ async function openedProgress(open: Open, signal: SignalOf<'ai.tool.progress'>):
   return { ...signal, data: { ...signal.data, message, metadata } };
 }
 
-type End = SignalOf<'ai.tool.result' | 'ai.llm.response' | 'ai.embed.result'>;
-
-function isEnd(signal: Signal): signal is End {
-  return ['ai.tool.result', 'ai.llm.response', 'ai.embed.result'].includes(signal.type);
-}
-
 async function openedEnd(open: Open, signal: End): Promise<Signal> {
   const before = signal.data.result;
   const { result, beside } = await openResult(open, before);
@@ -76,13 +98,21 @@ async function openedEnd(open: Open, signal: End): Promise<Signal> {
 }
 
 /** A directive as its sender wrote it, and its end. */
-export async function decryptView(codec: PayloadCodec, view: DirectiveView): Promise<DirectiveView> {
-  const directive = await whereKeyIsHere(async () => clearDirective(codec, view.directive), view.directive);
-  return { ...view, directive, result: view.result && (await decryptSignal(codec, view.result)) };
+export async function decryptView(
+  codec: PayloadCodec,
+  view: DirectiveView,
+  asked: Asked,
+  isOwn: boolean,
+): Promise<DirectiveView> {
+  const named = { ...view.directive, request_id: asked.request, id: asked.id };
+  const directive = await whereKeyIsHere(async () => clearDirective(codec, named), view.directive);
+  const decrypt = isOwn ? decryptSealed : decryptSignal;
+  return { ...view, directive, result: view.result && (await decrypt(codec, view.result, asked)) };
 }
 
 /** A redrive repeats what was encrypted for the id of the first one. */
 async function clearDirective(codec: PayloadCodec, directive: Directive): Promise<Directive> {
+  if (isPart(directive)) return directive;
   const [last, ...earlier] = idsOf(directive);
   for (const id of earlier) {
     const clear = await clearUnder(codec, directive, id).catch(() => null);
@@ -91,8 +121,18 @@ async function clearDirective(codec: PayloadCodec, directive: Directive): Promis
   return clearUnder(codec, directive, last ?? directive.id);
 }
 
+/** What is encrypted is read with all that was encrypted with it. */
+function isPart(directive: Directive): boolean {
+  const members = directive as unknown as Readonly<Record<string, unknown>>;
+  return encryptableFields(directive.type).some((field) => isOffloaded(members[field]));
+}
+
+function isOffloaded(value: unknown): boolean {
+  return isObject(value) && Object.hasOwn(value, '$offloaded');
+}
+
 async function clearUnder(codec: PayloadCodec, directive: Directive, id: string): Promise<Directive> {
-  const place = { request: directive.request_id, id };
+  const place = { request: directive.request_id, id, call: callOf(directive) };
   const clear = await Promise.all(
     encryptedFields(directive).map(
       async ({ field, encoded }) => [field, await decryptValue(codec, encoded, { ...place, field })] as const,

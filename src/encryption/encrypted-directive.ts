@@ -1,6 +1,6 @@
 // Encrypts a directive before it leaves its sender: each field that may be secret, for the identity of the directive.
 // Must never send a directive of a type that it cannot encrypt.
-import { type PayloadCodec, encryptableFields } from '../contract/encrypted.ts';
+import { callOf, type PayloadCodec, encryptableFields, isSecret } from '../contract/encrypted.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
@@ -10,12 +10,15 @@ const KEY_ID_LENGTH = 32;
 
 export type Submitted = SubmittedDirective | readonly SubmittedDirective[];
 
+/** It has its ids. */
+export type EncryptedDirective = SubmittedDirective & { readonly id: string; readonly request_id: string };
+
 /** The same directives, encrypted, each with its ids: those of the idempotency key where there is one, else new ones. */
 export async function encryptDirectives(
   codec: PayloadCodec,
   given: readonly SubmittedDirective[],
   idempotencyKey: string | undefined,
-): Promise<SubmittedDirective[]> {
+): Promise<EncryptedDirective[]> {
   const errors = given.flatMap((directive, index) =>
     refusals(directive, given.length === 1 ? '' : `directives[${index}].`),
   );
@@ -30,24 +33,21 @@ export async function encryptDirectives(
   );
 }
 
-async function encryptOne(
-  codec: PayloadCodec,
-  directive: SubmittedDirective & { readonly id: string; readonly request_id: string },
-): Promise<SubmittedDirective> {
+async function encryptOne(codec: PayloadCodec, directive: EncryptedDirective): Promise<EncryptedDirective> {
   const { id, request_id: request } = directive;
   const members = directive as unknown as Readonly<Record<string, unknown>>;
-  const present = encryptableFields(directive.type).filter((field) => isGiven(members[field]));
+  const fields = encryptableFields(directive.type);
+  const secret = fields.filter((field) => isSecret(members[field]));
+  // One is encrypted in any case, so that the answer is.
+  const present = secret.length > 0 ? secret : fields.slice(0, 1);
+  const call = callOf(directive, present);
   const encrypted = await Promise.all(
     present.map(
-      async (field) => [field, await encryptField(codec, members[field], { request, id, field })] as const,
+      async (field) =>
+        [field, await encryptField(codec, members[field] ?? {}, { request, id, field, call })] as const,
     ),
   );
   return { ...directive, ...(Object.fromEntries(encrypted) as object) };
-}
-
-/** An empty context says nothing, and need not be hidden. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && JSON.stringify(value) !== '{}';
 }
 
 function refusals(directive: SubmittedDirective, prefix: string): FieldError[] {

@@ -3,10 +3,10 @@
 import { fromBase64Url } from './base64url.ts';
 import type { KeyRing } from './key-ring.ts';
 
-const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
+export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const HEX = /^[0-9a-f]{64}$/i;
 const KEY_BYTES = 32;
-const MOST_KEYS = 32;
+export const MOST_KEYS = 32;
 
 const FORM =
   'must be <id>=<key>, several separated by commas; a key is 32 random bytes in base64 or hex, as `openssl rand -base64 32` prints them';

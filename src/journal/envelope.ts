@@ -16,6 +16,8 @@ export interface Envelope extends Tickets {
   spender?: Spender;
   /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
   noticed?: true;
+  /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */
+  sealedAs?: string;
   /** Where the whole of it lies, of which this is a part. */
   offloaded?: { readonly sha256: string; readonly bytes: number };
 }

@@ -48,8 +48,13 @@ export interface PreparerOptions {
 }
 
 export interface Preparer {
-  /** In the same order, in one trace. `spender`: default: whoever calls. */
-  prepare(directives: readonly Directive[], traceparent: string, spender?: Spender): Promise<Prepared[]>;
+  /** In the same order, in one trace. `spender`: default: whoever calls. `sealedAs`: as in `Envelope`. */
+  prepare(
+    directives: readonly Directive[],
+    traceparent: string,
+    spender?: Spender,
+    sealedAs?: string,
+  ): Promise<Prepared[]>;
 }
 
 const DEFAULT_DEADLINE_MS = 900_000;
@@ -71,6 +76,7 @@ export function createPreparer(
     directives: readonly Directive[],
     traceparent: string,
     spender: Spender | undefined = caller(),
+    sealedAs?: string,
   ): Promise<Prepared[]> {
     const routes = await routesOf(directives);
     const parent = spans.under(traceparent);
@@ -79,7 +85,7 @@ export function createPreparer(
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      return { ...prepare(directive, context, route, spender), span };
+      return { ...prepare(directive, context, route, { spender, sealedAs }), span };
     });
   }
 
@@ -103,7 +109,7 @@ export function createPreparer(
     directive: Directive,
     traceparent: string,
     route: Route | Result,
-    spender: Spender | undefined,
+    { spender, sealedAs }: { spender: Spender | undefined; sealedAs: string | undefined },
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
@@ -117,6 +123,7 @@ export function createPreparer(
       ...(spender && lane !== null ? { spender } : {}),
       ...tickets,
       ...(noticed ? { noticed } : {}),
+      ...(sealedAs === undefined ? {} : { sealedAs }),
     };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
@@ -137,12 +144,12 @@ export function createPreparer(
     return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket, noticed };
   }
 
-  /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
-  function endStatus(directive: Directive, result: Result): 'succeeded' | 'failed' {
-    return result.ok || directive.type.startsWith('emit_') ? 'succeeded' : 'failed';
-  }
-
   return { prepare: prepareAll };
+}
+
+/** Immediate directives succeed by saying what they were told to say, even if that is an error. */
+function endStatus(directive: Directive, result: Result): 'succeeded' | 'failed' {
+  return result.ok || directive.type.startsWith('emit_') ? 'succeeded' : 'failed';
 }
 
 const NO_TICKETS: Tickets = {};

@@ -8,6 +8,7 @@ import {
   type RedriveBody,
 } from '../contract/dead-letter.ts';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
+import { encryptedFields } from '../contract/encrypted.ts';
 import type { LaterFields } from '../contract/later.ts';
 import { type OnceFields, withoutOnce } from '../contract/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
@@ -105,7 +106,8 @@ export function createRedrive(parts: RedriveParts) {
       await dead.remove(entry);
       return null;
     }
-    const { directive, traceparent } = await wholeEnvelope(objects, decodeEnvelope(json));
+    const before = await wholeEnvelope(objects, decodeEnvelope(json));
+    const { directive, traceparent, sealedAs = entry.id } = before;
     const from = { request_id: ownId(entry.requestId), id: entry.id };
     const id = successorId(entry.id);
     const successor = {
@@ -115,7 +117,8 @@ export function createRedrive(parts: RedriveParts) {
     } as ParsedDirective;
     // Of what is one at a time, the key knows this redrive by its name.
     const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
-    await submitter.submit([successor], { traceparent, ...named });
+    const sealed = encryptedFields(directive).length > 0 ? { sealedAs } : {};
+    await submitter.submit([successor], { traceparent, ...named, ...sealed });
     await dead.remove(entry);
     return { from, to: { request_id: ownId(entry.requestId), id } };
   }

@@ -72,6 +72,8 @@ export interface SubmitterOptions {
 export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyKey' | 'traceparent'> {
   /** Channel on which the ends of newly accepted directives are announced. */
   replyChannel?: string | undefined;
+  /** As in `Envelope`. */
+  sealedAs?: string | undefined;
 }
 
 export type Submitter = ReturnType<typeof createSubmitter>;
@@ -85,7 +87,7 @@ export function createSubmitter(options: SubmitterOptions) {
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
     parsed: readonly ParsedDirective[],
-    { idempotencyKey, traceparent, replyChannel }: InternalSubmitOptions = {},
+    { idempotencyKey, traceparent, replyChannel, sealedAs }: InternalSubmitOptions = {},
   ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
     const refused = passingRefusal(requestId, directives);
@@ -94,7 +96,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const once = onceIn(directives);
     if (once !== null) return submitOnce(once, { trace, startedAt, idempotencyKey, replyChannel });
-    const prepared = await preparer.prepare(directives, trace);
+    const prepared = await preparer.prepare(directives, trace, undefined, sealedAs);
     requireBounded(directives, prepared, options.argumentsBytes);
     requireNear(directives);
     requireReceivers(directives, options.endNotices);

@@ -107,7 +107,8 @@ function workerSettings(settings: WorkerSettings) {
 function workerKeys({ encryption }: Config): WorkerKeys {
   requireEncryptionKeys({ encryption });
   if (encryption === null) return NO_KEYS;
-  return { codec: encryption.keys && aesCodec(encryption.keys), setting: NO_KEYS.setting };
+  const { keys, ofTenant } = encryption;
+  return { ...NO_KEYS, codec: keys && aesCodec(keys), ofTenant };
 }
 
 function attemptSettings(settings: WorkerSettings) {

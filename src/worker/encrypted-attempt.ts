@@ -1,9 +1,12 @@
 // What an attempt of an encrypted directive reads and says: opened with a key of this worker before the call, sealed after it.
 // Must never let anything of the call leave the attempt in clear.
+import { setImmediate } from 'node:timers/promises';
 import {
+  callOf,
   encodedIn,
   encryptedFields,
   encryptedNote,
+  mixtureOf,
   type PayloadCodec,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
@@ -11,12 +14,11 @@ import { directiveSchema, type Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
-import { isObject } from '../contract/json-object.ts';
+import type { FieldError } from '../contract/problem.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { sealFor, type Seal, sealResult } from '../encryption/encrypted-result.ts';
 import { decryptValue } from '../encryption/payload-value.ts';
 import type { Execution } from '../executors/definition.ts';
-import type { Envelope } from '../journal/envelope.ts';
 import type { Said } from './pending-reports.ts';
 import { boundError } from './result-bound.ts';
 
@@ -26,16 +28,21 @@ export interface WorkerKeys {
   readonly codec: PayloadCodec | null;
   /** Where they come from, for who has to set them. */
   readonly setting: string;
+  /** The ids of the keys that open what a tenant submits; null: each key serves every tenant. */
+  readonly ofTenant: ReadonlyMap<string, ReadonlySet<string>> | null;
 }
 
-export const NO_KEYS: WorkerKeys = { codec: null, setting: 'encryption.keys_env' };
+export const NO_KEYS: WorkerKeys = { codec: null, setting: 'encryption.keys_env', ofTenant: null };
 
 export type Opened =
   | { kind: 'opened'; directive: Directive; seal: Seal }
   | { kind: 'unreadable'; execution: Execution };
 
-/** Another directive of the request, as it was accepted; null: there is none. */
-export type ReadEnvelope = (id: string) => Promise<Envelope | null>;
+/** Whose the directive is, and the id that its sender gave it: a redrive repeats what was encrypted for another one. */
+export interface SealedPlace {
+  readonly tenant: string;
+  readonly id: string;
+}
 
 export function isEncrypted(directive: Directive): boolean {
   return encryptedFields(directive).length > 0;
@@ -43,34 +50,55 @@ export function isEncrypted(directive: Directive): boolean {
 
 /** Of an encrypted directive, under the id that its sender knows. */
 export async function openDirective(
-  { codec, setting }: WorkerKeys,
+  keys: WorkerKeys,
   directive: Directive,
-  read: ReadEnvelope,
+  { tenant, id: sealedAs }: SealedPlace,
 ): Promise<Opened> {
+  const { codec, setting } = keys;
   const fields = encryptedFields(directive);
   const keyId = fields[0]?.encoded.key_id ?? '';
   if (codec === null) return unreadable(keyMissing(keyId, setting));
-  const place = { request: directive.request_id, id: await firstId(directive, read) };
+  if (keys.ofTenant !== null && !keys.ofTenant.get(tenant)?.has(keyId))
+    return unreadable(keyOfOthers(keyId, tenant));
+  if (mixtureOf(directive).length > 0) return unreadable(notReadable(keyId));
+  const { request_id: request, id, type } = directive;
+  const place = { request, id: sealedAs, call: callOf(directive) };
   const opened: Record<string, unknown> = { ...directive };
   try {
-    for (const { field, encoded } of fields) {
+    for (const { field, encoded } of fields)
       opened[field] = await decryptValue(codec, encoded, { ...place, field });
-      if (findJsonHazard(opened[field]) !== null || encodedIn(opened[field]) !== null)
-        throw new PayloadUnreadable('damaged', keyId, { ...place, field });
-    }
   } catch (error) {
-    return unreadable(faultOf(error, keyId, setting));
+    const isMissing = error instanceof PayloadUnreadable && error.reason === 'key_missing';
+    return unreadable(isMissing ? keyMissing(error.keyId, setting) : notReadable(keyId));
   }
-  const { request_id: request, id } = directive;
-  return checked(opened, sealFor(codec, keyId, { request, id }));
+  const names = fields.map(({ field }) => field);
+  return checked(opened, names, sealFor(codec, keyId, { request, id, type }));
 }
 
 /** What was not seen at the acceptance is checked now; what is wrong with it only its sender may know. */
-async function checked(opened: unknown, seal: Seal): Promise<Opened> {
+async function checked(
+  opened: Record<string, unknown>,
+  fields: readonly string[],
+  seal: Seal,
+): Promise<Opened> {
+  // Each step reads all of it, and others have their turn between two.
+  await setImmediate();
+  const hazards = fields.flatMap((field) => hazardsOf(field, opened[field]));
+  if (hazards.length > 0) return invalid(hazards, seal);
+  await setImmediate();
   const parsed = directiveSchema.safeParse(opened);
   if (parsed.success) return { kind: 'opened', directive: parsed.data, seal };
-  const details = { errors: fieldErrors(parsed.error) };
-  const error = errorEnvelope('validation_error', 'The decrypted directive is not valid', details);
+  return invalid(fieldErrors(parsed.error), seal);
+}
+
+function hazardsOf(field: string, value: unknown): FieldError[] {
+  const hazard = findJsonHazard(value);
+  if (hazard !== null) return [{ ...hazard, path: `${field}${hazard.path === '' ? '' : `.${hazard.path}`}` }];
+  return encodedIn(value) === null ? [] : [{ path: field, message: 'is encrypted twice' }];
+}
+
+async function invalid(errors: readonly FieldError[], seal: Seal): Promise<Opened> {
+  const error = errorEnvelope('validation_error', 'The decrypted directive is not valid', { errors });
   return {
     kind: 'unreadable',
     execution: await sealExecution(seal, { result: errorResult(error), unsent: true }),
@@ -81,9 +109,7 @@ function unreadable(error: ErrorEnvelope): Opened {
   return { kind: 'unreadable', execution: { result: errorResult(error), unsent: true } };
 }
 
-function faultOf(error: unknown, keyId: string, setting: string): ErrorEnvelope {
-  if (error instanceof PayloadUnreadable && error.reason === 'key_missing')
-    return keyMissing(error.keyId, setting);
+function notReadable(keyId: string): ErrorEnvelope {
   const message = `The directive cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another one`;
   return errorEnvelope('decryption_failed', message, { key_id: keyId });
 }
@@ -94,40 +120,21 @@ function keyMissing(keyId: string, setting: string): ErrorEnvelope {
   return errorEnvelope('decryption_key_missing', message, { key_id: keyId, setting, fix });
 }
 
-/** More redrives of one directive nobody makes. */
-const MOST_REDRIVES = 64;
-
-/**
- * The id that its sender gave it. A redrive repeats what was encrypted for another id: of the same request, for the same tool or model,
- * with the same content; whoever copies it for another tool does not get it opened.
- */
-async function firstId(directive: Directive, read: ReadEnvelope): Promise<string> {
-  let last = directive;
-  for (let redrives = 0; redrives < MOST_REDRIVES; redrives += 1) {
-    const from = last.metadata['redrive_of'];
-    const id = isObject(from) && from['request_id'] === directive.request_id ? from['id'] : undefined;
-    const stored = typeof id === 'string' ? await read(id) : null;
-    if (stored === null) break;
-    const before = stored.directive;
-    if (sameWork(before) !== sameWork(directive)) break;
-    last = before;
-  }
-  return last.id;
+function keyOfOthers(keyId: string, tenant: string): ErrorEnvelope {
+  const setting = 'encryption.tenants';
+  const message = `The directive is encrypted with the key "${keyId}", which is no key of the tenant "${tenant}"`;
+  const fix = `use a key of the tenant, or name this one under ${setting} in the configuration of every worker`;
+  return errorEnvelope('decryption_key_missing', message, { key_id: keyId, setting, fix });
 }
 
-function sameWork(directive: Directive): string {
-  const { type, tool_name, server, model, model_alias } = directive as Partial<Record<string, unknown>>;
-  const fields = encryptedFields(directive).map(({ field, encoded }) => [field, encoded.data]);
-  return JSON.stringify([type, tool_name, server, model, model_alias, fields]);
-}
+type Metadata = Record<string, unknown>;
 
 /** Small enough that what is cut of an error is cut before it is encrypted. */
 const LARGEST_ERROR_BYTES = 8_192;
 
 /** What the service itself adds beside a result, none of it from the call. */
-const OPEN_METADATA: ReadonlySet<string> = new Set([
-  'server',
-  'tool',
+const OPEN_OF_TOOLS: ReadonlySet<string> = new Set(['server', 'tool']);
+const OPEN_OF_MODELS: ReadonlySet<string> = new Set([
   'model',
   'provider',
   'requested_model',
@@ -139,16 +146,16 @@ const OPEN_METADATA: ReadonlySet<string> = new Set([
   'repaired',
   'cost',
   'usage_so_far',
-  'sampling',
-  'unreported',
 ]);
 
 /** The same execution, of which only its sender can read more than how it went. */
 export async function sealExecution(seal: Seal, execution: Execution): Promise<Execution> {
   const { asks, content: _content, result, rejected = [], metadata = {}, ...rest } = execution;
   const note = encryptedNote(seal.keyId);
-  const said = Object.entries(metadata);
-  const secret = Object.fromEntries(said.filter(([name]) => !OPEN_METADATA.has(name)));
+  const open = openMetadata(seal.type, metadata);
+  const secret = Object.fromEntries(
+    Object.entries(metadata).filter(([name]) => open[name] !== metadata[name]),
+  );
   const beside = {
     ...(execution.content === undefined ? {} : { content: execution.content }),
     ...(Object.keys(secret).length === 0 ? {} : { metadata: secret }),
@@ -158,8 +165,23 @@ export async function sealExecution(seal: Seal, execution: Execution): Promise<E
     result: await sealResult(seal, bounded(asks === undefined ? result : cannotAsk()), beside),
     content: note,
     rejected: rejected.map((each) => ({ ...each, type: null, message: note })),
-    metadata: Object.fromEntries(said.filter(([name]) => OPEN_METADATA.has(name))),
+    metadata: open,
   };
+}
+
+function openMetadata(type: string, metadata: Metadata): Metadata {
+  const names = type === 'tool_exec' ? OPEN_OF_TOOLS : OPEN_OF_MODELS;
+  const { sampling } = metadata;
+  return {
+    ...Object.fromEntries(Object.entries(metadata).filter(([name]) => names.has(name))),
+    ...(sampling === undefined ? {} : { sampling: withoutReason(sampling) }),
+  };
+}
+
+/** Why no model answered may be in a provider's words. */
+function withoutReason(sampling: unknown): Metadata {
+  const { refusal: _refusal, ...counts } = Object(sampling) as Metadata;
+  return counts;
 }
 
 function bounded(result: Result): Result {

@@ -2,19 +2,21 @@
 // Must never outlive its claim, nor decide what an execution means.
 import { tenantOf, withOwnId } from '../contract/tenant.ts';
 import { hash } from 'node:crypto';
-import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Seal } from '../encryption/encrypted-result.ts';
 import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
 import type { ClaimRef } from '../journal/journal.ts';
-import { wholeEnvelope } from '../journal/large-payloads.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from './durably.ts';
-import { isEncrypted, openDirective, sealExecution, sealSaid } from './encrypted-attempt.ts';
-import { persistently } from './persistently.ts';
+import {
+  isEncrypted,
+  openDirective,
+  type SealedPlace,
+  sealExecution,
+  sealSaid,
+} from './encrypted-attempt.ts';
 import type { Said } from './pending-reports.ts';
 import { modelsOf } from './model-candidate.ts';
 import { logIds } from './log-ids.ts';
@@ -57,7 +59,9 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
   const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
   try {
-    const opened = isEncrypted(directive) ? await opener(parts, ref, directive) : null;
+    const opened = isEncrypted(directive)
+      ? await openDirective(parts.encryption, directive, placeOf(claimed))
+      : null;
     if (opened?.kind === 'unreadable') return unread(opened.execution, handle);
     const reporter = reporterFor(parts, claimed, handle, opened?.seal ?? null);
     const tasks = taskKeeping(parts, claimed, handle);
@@ -87,14 +91,9 @@ async function dialog(
   return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
 }
 
-async function opener(parts: AttemptParts, { requestId }: ClaimRef, directive: Directive) {
-  const { records, running, encryption } = parts;
-  return openDirective(encryption, directive, async (id) => {
-    const json = await persistently(() => records.journal.envelope(requestId, id), running.givenUp);
-    return json === null
-      ? null
-      : wholeEnvelope(records.payloads.objects, decodeEnvelope(json)).catch(() => null);
-  });
+/** Whose it is, and under which id its sender encrypted it. */
+function placeOf({ envelope, claim: { requestId, id } }: Claimed): SealedPlace {
+  return { tenant: tenantOf(requestId), id: envelope.sealedAs ?? id };
 }
 
 /** Nothing was called. */

@@ -192,14 +192,14 @@ describe('ciphertext', () => {
   const of = async (request: string): Promise<{ arguments: Record<string, unknown> }> =>
     (await plain.directive(request, 'd'))?.directive as never;
 
-  test('of another directive is not read, nor copied to another tool as its redrive', async () => {
+  test('of another directive is not read, nor repeated by who says that it is its redrive', async () => {
     const copied = { ...echo(''), ...(await of('tool')), metadata: {}, request_id: 'copies', id: 'd' };
     const end = await plain.execute(copied as SubmittedDirective);
     expect(end.data).toMatchObject({
       result: { error: { type: 'decryption_failed', details: { key_id: 'k2' } } },
     });
     const metadata = { redrive_of: { request_id: 'tool', id: 'd' } };
-    const redrive = { ...copied, request_id: 'tool', id: 'x', tool_name: 'peer.say', metadata };
+    const redrive = { ...copied, request_id: 'tool', id: 'x', metadata };
     expect((await plain.execute(redrive as SubmittedDirective)).data).toMatchObject({
       result: { error: { type: 'decryption_failed' } },
     });

@@ -7,8 +7,7 @@ import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts'
 import { type EndOptions, endFieldsOf } from '../end-options.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import type { PayloadCodec } from '../../contract/encrypted.ts';
-import { encryptingClient } from '../../encryption/encrypted-client.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
@@ -36,20 +35,19 @@ export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, End
 }
 
 export async function call(
-  invocation: Invocation,
+  given: Invocation,
   tool: string,
   argumentText: string | undefined,
   options: CallOptions,
 ): Promise<ExitCode> {
-  const { client } = invocation;
+  const invocation = options.encrypt === true ? { ...given, client: encryptingOf(given) } : given;
   const directive = directiveOf(
     tool,
     argumentText === undefined ? {} : objectArgument(argumentText),
     options,
   );
   using cancellation = cancelOnInterrupt(invocation);
-  const sender = options.encrypt === true ? encryptingClient(client, codecOf(invocation)) : client;
-  const submission = await sender.submit(directive, { signal: cancellation.giveUp });
+  const submission = await invocation.client.submit(directive, { signal: cancellation.giveUp });
   const [{ id, once } = { id: '', once: undefined }] = submission.directives;
   if (options.debounce !== undefined)
     return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`);
@@ -91,8 +89,8 @@ async function answerTo(
 
 const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
 
-function codecOf({ codec }: Invocation): PayloadCodec {
-  if (codec !== null) return codec;
+function encryptingOf({ encrypting }: Invocation): DirectiveClient {
+  if (encrypting !== null) return encrypting;
   throw usage(
     '--encrypt needs a key.',
     'Set ADJUTANT_ENCRYPTION_KEYS to <id>=<key>, with a key as `openssl rand -base64 32` prints it.',

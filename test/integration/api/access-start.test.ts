@@ -34,7 +34,7 @@ test('without read: the command line says what was accepted, with an exit code o
   const terminal = createTerminal(textStream(false), textStream(false));
   const interrupt = new AbortController().signal;
   const called = call(
-    { client, codec: null, terminal, keyboard: null, json: false, interrupt },
+    { client, encrypting: null, terminal, keyboard: null, json: false, interrupt },
     'a.b',
     undefined,
     {

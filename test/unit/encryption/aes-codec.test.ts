@@ -8,7 +8,8 @@ import { decryptValue, encryptField } from '../../../src/encryption/payload-valu
 
 const K1 = Buffer.alloc(32, 1).toString('base64');
 const K2 = Buffer.alloc(32, 2).toString('hex');
-const place = { request: 'r', id: 'd', field: 'arguments' };
+const call = ['tool_exec', 'bank.pay', null, null, null, null, ['arguments']];
+const place = { request: 'r', id: 'd', field: 'arguments', call };
 const old = createAesCodec(`k1=${K1}`);
 const both = createAesCodec(`k2=${K2}, k1=${K1}`);
 const value = { text: 'zażółć', nested: [1, null, { a: true }] };
@@ -52,6 +53,8 @@ describe('the codec', () => {
     ['another id', { ...place, id: 'e' }],
     ['another request', { ...place, request: 's' }],
     ['another field', { ...place, field: 'context' }],
+    ['another tool', { ...place, call: call.with(1, 'evil.echo') }],
+    ['more encrypted fields', { ...place, call: call.with(-1, ['arguments', 'context']) }],
     ['places that only look alike when joined', { ...place, request: 'r","d', id: '' }],
   ])('refuses what was encrypted for %s', async (_, other) => {
     const { $encrypted } = await encryptField(old, value, place);
@@ -75,7 +78,9 @@ describe('the codec', () => {
     const { $encrypted } = await encryptField(old, { a: 1 }, place);
     const bytes = Buffer.from($encrypted.data, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', Buffer.from(K1, 'base64'), bytes.subarray(0, 12));
-    decipher.setAAD(Buffer.from('["adjutant",1,"A256GCM","k1","r","d","arguments"]\n'));
+    decipher.setAAD(
+      Buffer.from(`["adjutant",1,"A256GCM","k1","r","d","arguments",${JSON.stringify(call)}]\n`),
+    );
     decipher.setAuthTag(bytes.subarray(-16));
     const text = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]);
     expect(text.toString()).toBe('{"a":1}');
