@@ -48,6 +48,6 @@ export function createBucketObjects(options: BucketOptions): ObjectStore {
       await response.body?.cancel();
     },
     idleFolders: null,
-    remove: async () => {},
+    removeIdle: async () => false,
   };
 }

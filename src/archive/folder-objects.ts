@@ -28,9 +28,9 @@ export function createFolderObjects(folder: string): ObjectStore {
       }),
     removeOne: async (within, name) =>
       inTime(root, async () => rm(join(root, within, name), { force: true })),
-    idleFolders: (idleMs) => idleFolders(root, Date.now() - idleMs),
-    remove: async (within) =>
-      inTime(root, async () => rm(join(root, within), { recursive: true, force: true })),
+    idleFolders: (idleMs, within) => idleFolders(root, within, Date.now() - idleMs),
+    removeIdle: async (within, idleMs) =>
+      inTime(root, async () => removedIdle(root, within, Date.now() - idleMs)),
   };
 }
 
@@ -48,7 +48,12 @@ async function written(root: string, within: string, name: string, bytes: Buffer
   } finally {
     await file.close();
   }
-  await rename(draft, join(target, name));
+  await rename(draft, join(target, name)).catch(async (error: unknown) => {
+    // It was idle, and was moved away a moment ago.
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await mkdir(target, { recursive: true, mode: FOLDER_MODE });
+    await rename(draft, join(target, name));
+  });
   for (let at = target; at.length >= root.length; at = dirname(at)) await synced(at);
 }
 
@@ -67,18 +72,37 @@ async function readWhole(path: string, mostBytes: number): Promise<Buffer | null
   }
 }
 
-/** Three levels below the root; also the drafts that a dead process has left. */
-async function* idleFolders(root: string, before: number): AsyncGenerator<string> {
+/** Moved away first: what is written meanwhile is seen by its time, or begins a folder of its own. */
+async function removedIdle(root: string, within: string, before: number): Promise<boolean> {
+  const aside = join(root, INCOMING, randomUUID());
+  await mkdir(join(root, INCOMING), { recursive: true, mode: FOLDER_MODE });
+  try {
+    await rename(join(root, within), aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+  const isIdle = await isOlder(aside, before);
+  if (!isIdle) await putBack(aside, join(root, within));
+  await rm(aside, { recursive: true, force: true });
+  return isIdle;
+}
+
+/** Beside what was written there since. */
+async function putBack(aside: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true, mode: FOLDER_MODE });
+  for await (const name of entriesOf(aside)) await rename(join(aside, name), join(target, name));
+}
+
+/** Of one installation, two levels below its own; also the drafts that a dead process has left. */
+async function* idleFolders(root: string, installation: string, before: number): AsyncGenerator<string> {
   for await (const draft of entriesOf(join(root, INCOMING)))
     if (await isOlder(join(root, INCOMING, draft), before)) yield join(INCOMING, draft);
-  for await (const installation of entriesOf(root)) {
-    if (installation === INCOMING) continue;
-    for await (const tenant of entriesOf(join(root, installation)))
-      for await (const request of entriesOf(join(root, installation, tenant))) {
-        const within = join(installation, tenant, request);
-        if (await isOlder(join(root, within), before)) yield within;
-      }
-  }
+  for await (const tenant of entriesOf(join(root, installation)))
+    for await (const request of entriesOf(join(root, installation, tenant))) {
+      const within = join(installation, tenant, request);
+      if (await isOlder(join(root, within), before)) yield within;
+    }
 }
 
 async function* entriesOf(path: string): AsyncGenerator<string> {

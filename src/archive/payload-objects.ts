@@ -7,7 +7,6 @@ import { PayloadLost, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { ObjectStore } from './object-store.ts';
 
 const RETRY_AFTER_MS = 5_000;
-const FOLDER = /^i-(?<of>[^/]+)\/t-(?<tenant>[^/]+)\/r-(?<id>[A-Za-z0-9._:-]{1,128})$/;
 
 export interface PayloadObjectsOptions {
   readonly store: ObjectStore;
@@ -53,37 +52,4 @@ export function createPayloadObjects({
         store.removeOne(folderOf(requestId), sha256),
       ),
   };
-}
-
-/** Longer than any submission takes from its payload to its acceptance. */
-const IDLE_MS = 3_600_000;
-/** Of one pass. */
-const MOST_LOOKS = 100_000;
-
-export interface Leftovers {
-  readonly store: ObjectStore;
-  readonly installation: string;
-  /** Whether there is the request, by its scoped id. Rejects where that is unknown. */
-  exists(requestId: string): Promise<boolean>;
-  scopedId(tenant: string, id: string): string;
-  readonly idleMs?: number;
-}
-
-/** Removes what belongs to requests that are gone, or were never accepted; how many. */
-export async function removeLeftovers(
-  { store, installation, exists, scopedId, idleMs = IDLE_MS }: Leftovers,
-  stop: AbortSignal,
-): Promise<number> {
-  let removed = 0;
-  let looks = 0;
-  for await (const folder of store.idleFolders?.(idleMs) ?? []) {
-    looks += 1;
-    if (stop.aborted || looks > MOST_LOOKS) break;
-    const { of, tenant = '', id = '' } = FOLDER.exec(folder)?.groups ?? {};
-    const isDraft = folder.startsWith('.incoming/');
-    if (!isDraft && (of !== installation || (await exists(scopedId(tenant, id))))) continue;
-    await store.remove(folder);
-    removed += 1;
-  }
-  return removed;
 }

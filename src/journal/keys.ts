@@ -59,6 +59,8 @@ export interface KeySpace {
   readonly budgets: string;
   /** String: what the installation seals with. */
   readonly seal: string;
+  /** [string: the name by which a folder of large payloads knows this Redis; string: the process that cleans the folder]. */
+  readonly payloadSweep: [name: string, sweeper: string];
   /** [hash of the API keys, hash of their uses]. */
   readonly access: [keys: string, uses: string];
   /** Hash: what was submitted with an API key in this minute and day. */
@@ -152,6 +154,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     },
     budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
+    payloadSweep: [`${prefix}:payloads:name`, `${prefix}:payloads:sweeper`],
     gone: (digest) => `${prefix}:{webhooks}:gone:${digest}`,
     ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),

@@ -1,10 +1,12 @@
 // The store of large payloads of a process: its place, and the removal of what no request needs any more.
 // Must never remove what belongs to a request that is there, nor while it cannot be told.
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createBucketObjects } from '../archive/bucket-objects.ts';
 import { createFolderObjects } from '../archive/folder-objects.ts';
 import type { ObjectStore } from '../archive/object-store.ts';
-import { createPayloadObjects, removeLeftovers } from '../archive/payload-objects.ts';
+import { createLeftoverRemover } from '../archive/payload-leftovers.ts';
+import { createPayloadObjects } from '../archive/payload-objects.ts';
 import type { Config } from '../config/config.ts';
 import { requestField, scopedId } from '../contract/tenant.ts';
 import type { PayloadObjects } from '../journal/large-payloads.ts';
@@ -63,7 +65,7 @@ const FIRST_MS = 1_000;
 
 /** null: nothing is to be removed here. */
 export function payloadSweepOn(
-  { records: { journal } }: Store,
+  { connection, keys, records: { journal } }: Store,
   config: Place,
   {
     onError,
@@ -75,12 +77,20 @@ export function payloadSweepOn(
   if (store === null || store.idleFolders === null) return null;
   const stopped = new AbortController();
   const exists = async (requestId: string): Promise<boolean> => (await journal.head(requestId)) !== null;
-  const leftovers = { store, installation: config.prefix, exists, scopedId, ...(idleMs ? { idleMs } : {}) };
+  const redis = namedRedis({ connection, keys });
+  const removeLeftovers = createLeftoverRemover({
+    ...{ store, installation: config.prefix, exists, scopedId, ...redis },
+    ...(idleMs ? { idleMs } : {}),
+  });
+  const hasTurn = turns({ connection, keys }, eachMs * 2);
+  async function pass(): Promise<void> {
+    if (await hasTurn()) await removeLeftovers(stopped.signal);
+  }
   async function run(): Promise<void> {
     for (let afterMs = FIRST_MS; !stopped.signal.aborted; afterMs = eachMs) {
       await pause(afterMs, stopped.signal);
       if (stopped.signal.aborted) return;
-      await removeLeftovers(leftovers, stopped.signal).catch(onError);
+      await pass().catch(onError);
     }
   }
   return {
@@ -91,5 +101,31 @@ export function payloadSweepOn(
     async stop() {
       stopped.abort();
     },
+  };
+}
+
+type Keyed = Pick<Store, 'connection' | 'keys'>;
+
+/** A name that is lost with all that Redis holds. */
+function namedRedis({ connection, keys: { payloadSweep } }: Keyed) {
+  const [key] = payloadSweep;
+  return {
+    redisName: async () => connection.get(key),
+    nameRedis: async () => {
+      await connection.set(key, randomUUID(), 'NX');
+      return (await connection.get(key)) ?? '';
+    },
+  };
+}
+
+/** One process at a time, the same one as long as it lives. Two at once would only look twice. */
+function turns({ connection, keys: { payloadSweep } }: Keyed, holdMs: number): () => Promise<boolean> {
+  const [, key] = payloadSweep;
+  const me = randomUUID();
+  return async () => {
+    if ((await connection.set(key, me, 'PX', holdMs, 'NX')) !== null) return true;
+    if ((await connection.get(key)) !== me) return false;
+    await connection.pexpire(key, holdMs);
+    return true;
   };
 }

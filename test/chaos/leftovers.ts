@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 const PERMANENT = [
   /^chaos:(catalog|models|agents|workers|lanes|lane-limits|gates)$/,
   /^chaos:\{access\}:(keys|uses|changes|submissions|spent:\w+|sessions:\w+)$/,
+  /^chaos:payloads:(name|sweeper)$/,
   /^chaos:\{budgets\}:/,
   /^\{chaos:changed-requests\}:taken$/,
   /^chaos:(archive|changed-requests|search-tenants|list-build)$/,

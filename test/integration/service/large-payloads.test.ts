@@ -1,6 +1,7 @@
 /** Large payloads in a folder instead of Redis, from a submission to a real MCP server and back.
  *  It must not look into the records: what counts is what Redis and the folder hold, and what callers read. */
 import {
+  existsSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,7 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFolderObjects } from '../../../src/archive/folder-objects.ts';
-import { createPayloadObjects, removeLeftovers } from '../../../src/archive/payload-objects.ts';
+import { createLeftoverRemover } from '../../../src/archive/payload-leftovers.ts';
+import { createPayloadObjects } from '../../../src/archive/payload-objects.ts';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -184,9 +186,19 @@ test('what belongs to no request is removed, and nothing else', async () => {
     Buffer.from(LARGE),
   );
   const kept = objectsOf('large');
-  const leftovers = { store, installation: service.prefix, exists, scopedId };
-  expect(await removeLeftovers(leftovers, new AbortController().signal)).toBe(0);
-  expect(await removeLeftovers({ ...leftovers, idleMs: -60_000 }, new AbortController().signal)).toBe(1);
+  // The service has named its Redis there.
+  const connection = connectRedis(redis.url, 'commands');
+  const redisName = async () => connection.get(`${service.prefix}:payloads:name`);
+  const owner = join(folder, `i-${service.prefix}`, 'owner');
+  await eventually(async () => existsSync(owner) && readFileSync(owner, 'utf8') === (await redisName())).toBe(
+    true,
+  );
+  const leftovers = { store, installation: service.prefix, exists, scopedId, redisName };
+  const given = { ...leftovers, nameRedis: async () => '' };
+  const { signal } = new AbortController();
+  expect(await createLeftoverRemover(given)(signal)).toBe(0);
+  expect(await createLeftoverRemover({ ...given, idleMs: -60_000 })(signal)).toBe(1);
+  await closeRedis(connection);
   expect(() => objectsOf('orphan')).toThrow(/ENOENT/);
   expect(objectsOf('large')).toEqual(kept);
   expect(readdirSync(join(folder, 'i-other', 't-default'))).toEqual(['r-orphan']);
