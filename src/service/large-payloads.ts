@@ -77,9 +77,12 @@ export function payloadSweepOn(
   if (store === null || store.idleFolders === null) return null;
   const stopped = new AbortController();
   const exists = async (requestId: string): Promise<boolean> => (await journal.head(requestId)) !== null;
-  const redis = namedRedis({ connection, keys });
   const removeLeftovers = createLeftoverRemover({
-    ...{ store, installation: config.prefix, exists, scopedId, ...redis },
+    store,
+    installation: config.prefix,
+    exists,
+    scopedId,
+    ...namedRedis({ connection, keys }),
     ...(idleMs ? { idleMs } : {}),
   });
   const hasTurn = turns({ connection, keys }, eachMs * 2);
