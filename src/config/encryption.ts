@@ -61,7 +61,26 @@ export function encryptionOf(
   const read = readKeyText(text);
   if (!read.ok)
     throw new ConfigError('environment', [{ path: variable, message: read.message }], { fix: FIX });
+  requireKnownKeys(section.tenants ?? {}, read.keys, variable);
   return { variable, keys: read.keys, ofTenant };
+}
+
+/** Throws `ConfigError` for keys of tenants that there are not. */
+function requireKnownKeys(
+  tenants: Readonly<Record<string, readonly string[]>>,
+  { keys }: KeyRing,
+  variable: string,
+): void {
+  const errors = Object.entries(tenants).flatMap(([tenant, ids]) =>
+    ids
+      .filter((id) => !keys.has(id))
+      .map((id) => ({
+        path: `encryption.tenants.${tenant}`,
+        message: `names the key "${id}", which ${variable} does not hold`,
+      })),
+  );
+  if (errors.length > 0)
+    throw new ConfigError('environment', errors, { fix: 'Add the key to the variable, or do not name it.' });
 }
 
 /** Throws `ConfigError` when a worker has no keys that its configuration asks for. */

@@ -259,6 +259,12 @@ describe('ciphertext', () => {
       result: { error: { type: 'tool_error', message: expect.stringContaining(CANARY) as string } },
     });
     expect((await client.directive('failed', id))?.directive).toMatchObject({ arguments: { text: CANARY } });
+    const again = async () => (await plain.redrive({ directives: [{ request_id: 'failed', id }] })).redriven;
+    const second: string[] = [];
+    await eventually(async () => second.push(...(await again()).map(({ to }) => to.id))).toBe(1);
+    expect((await client.result('failed', second[0] ?? ''))?.data).toMatchObject({
+      result: { error: { type: 'tool_error', message: expect.stringContaining(CANARY) as string } },
+    });
   });
 });
 

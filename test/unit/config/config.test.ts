@@ -104,6 +104,13 @@ describe('a server', () => {
 
 const server = (fields: object) => ({ mcpServers: { a: { command: 'node', ...fields } } });
 
+test('keys of tenants are those that the variable holds', () => {
+  const environment = { ADJUTANT_ENCRYPTION_KEYS: `k1=${'ab'.repeat(32)}` };
+  const given = (id: string) => parse({ encryption: { tenants: { acme: [id] } } }, environment);
+  expect(given('k1').encryption?.ofTenant).toEqual(new Map([['acme', new Set(['k1'])]]));
+  expect(fault(() => given('k2')).message).toMatch(/tenants\.acme.*"k2", which ADJUTANT_ENCRYPTION_KEYS/);
+});
+
 describe('each fault names its path', () => {
   test.each<[string, unknown]>([
     ['', []],
