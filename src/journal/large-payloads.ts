@@ -1,7 +1,7 @@
 // Payloads that lie in a store of objects instead of Redis, which holds their size and their hash.
 // Must never return other bytes than those that were put.
 import { randomUUID } from 'node:crypto';
-import { ServiceUnavailable } from '../contract/problem.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { decodeEnvelope, type Envelope, withIds } from './envelope.ts';
 
 export interface PayloadRef {
@@ -35,6 +35,16 @@ export const NO_OBJECTS: PayloadObjects = {
   put: async () => unknownStore(),
   get: async () => unknownStore(),
   drop: async () => unknownStore(),
+};
+
+/** Of a client that was not given the store: waiting changes nothing, so that it is a refusal. */
+export const OTHERS_OBJECTS: PayloadObjects = {
+  ...NO_OBJECTS,
+  get: async () => {
+    const detail =
+      'it lies in the store of large payloads, which this client does not know: give it the option `payloads`';
+    throw new DirectiveRefused(problem('not_found', { detail }));
+  },
 };
 
 function unknownStore(): never {

@@ -1,5 +1,6 @@
 // What programs read of a request: its signals, its directives and their results.
 // Must never change anything.
+import { DirectiveRefused } from '../contract/problem.ts';
 import { resultSchema } from '../contract/result.ts';
 import type { RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
@@ -141,10 +142,10 @@ export function createRequestReader(
   return { signals, page, request, trace, directive, payload };
 }
 
-/** What is lost is shown as lost. */
+/** What is lost, or is not for this client to read, is shown as that. */
 async function wholeOrPart(objects: PayloadObjects, envelope: Envelope): Promise<Envelope> {
   return wholeEnvelope(objects, envelope).catch((error: unknown) => {
-    if (error instanceof PayloadLost) return envelope;
+    if (error instanceof PayloadLost || error instanceof DirectiveRefused) return envelope;
     throw error;
   });
 }

@@ -9,6 +9,7 @@ import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { createRegistry } from '../executors/registry.ts';
 import { DEFAULT_REQUEST_BYTES } from '../journal/journal.ts';
+import { OTHERS_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { DEFAULT_PREFIX } from '../journal/keys.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import type { Durability } from '../queue/durability.ts';
@@ -21,6 +22,7 @@ import { createTraces, type TracingSettings } from '../telemetry/traces.ts';
 import { SILENT } from '../telemetry/logger.ts';
 import { version } from '../version.ts';
 import { type ClientOptions, createClient } from './client.ts';
+import { payloadObjectsOf } from './large-payloads.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 
 export { privateRedisUrl } from '../redis/private-redis.ts';
@@ -49,11 +51,31 @@ export interface DirectClientOptions {
   totalBytes?: number;
   /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
   directives?: readonly CustomDirectiveType[];
+  /** Where the installation has its large payloads, as its section `payloads`. Default: they are not read, and none is written. */
+  payloads?: DirectPayloads;
   /** Reports what it sends to a collector. Default: it does not; the workers' spans begin the trace, or continue the caller's. */
   tracing?: DirectTracing;
   /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
   codec?: PayloadCodec;
 }
+
+/** A folder, relative to the working directory, or a bucket. */
+export type DirectPayloads = (
+  | { folder: string }
+  | {
+      bucket: string;
+      endpoint: string;
+      accessKeyId: string;
+      secretAccessKey: string;
+      /** Default: `us-east-1`. */
+      region?: string;
+      /** As in the section. Default: none. */
+      prefix?: string;
+    }
+) & {
+  /** Smaller ones are submitted to Redis, bytes. Default: 262 144. */
+  offloadAboveBytes?: number;
+};
 
 export interface DirectTracing {
   /** Where OTLP traces are posted, as in `http://localhost:4318/v1/traces`. */
@@ -69,6 +91,7 @@ const DEFAULT_MAX_QUEUED = 10_000;
 const DEFAULT_MAX_OPEN = 100_000;
 const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
 const DEFAULT_BATCH = 1_000;
+const DEFAULT_ABOVE_BYTES = 262_144;
 
 /** Connects in the background; the first call waits for Redis. Throws when `redisUrl` or `tenant` has not the form of one. */
 export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
@@ -114,7 +137,23 @@ function storeOptions(options: DirectClientOptions, spans: Spans): StoreOptions 
     takes: NO_LOCAL_LANES,
     waitsForTurns: false,
     spans,
+    objects: objectsOf(options.payloads, prefix),
   };
+}
+
+function objectsOf(payloads: DirectPayloads | undefined, installation: string): PayloadObjects {
+  if (payloads === undefined) return OTHERS_OBJECTS;
+  const { offloadAboveBytes: offload_above_bytes = DEFAULT_ABOVE_BYTES } = payloads;
+  const place = { ...placeOf(payloads), offload_above_bytes };
+  const config = { payloads: place, directory: process.cwd(), prefix: installation };
+  return payloadObjectsOf(config, SILENT) ?? OTHERS_OBJECTS;
+}
+
+function placeOf(payloads: DirectPayloads) {
+  if ('folder' in payloads) return { folder: payloads.folder, region: '', prefix: '' };
+  const { bucket, endpoint, accessKeyId: access_key_id, secretAccessKey: secret_access_key } = payloads;
+  const { region = 'us-east-1', prefix = '' } = payloads;
+  return { bucket, endpoint, region, prefix, access_key_id, secret_access_key };
 }
 
 function clientOptions(options: DirectClientOptions, { catalog, spans }: Store): ClientOptions {

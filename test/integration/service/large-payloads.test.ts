@@ -20,6 +20,7 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { scopedId } from '../../../src/contract/tenant.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
@@ -120,6 +121,39 @@ describe('large arguments and results', () => {
     const { redriven } = await client.redrive({ directives: [{ request_id: 'failed', id: 'd' }] });
     const end = await client.result('failed', redriven[0]?.to.id ?? '');
     expect(JSON.stringify(end)).toContain(CANARY);
+  });
+});
+
+describe('the direct client', () => {
+  const named = { directives: [{ request_id: 'direct', id: 'd' }] };
+  const open = async (more: object = {}) =>
+    createDirectClient({ redisUrl: redis.url, prefix: service.prefix, ...more });
+
+  test('without the store shows what Redis has, and refuses the rest in words', async () => {
+    await client.execute(echo(LARGE, 'direct', { tool_name: 'peer.fail' }));
+    const dead = async () => (await client.deadLetters()).dead_letters.map(({ request_id }) => request_id);
+    await eventually(dead).toContain('direct');
+    const direct = await open();
+    expect(await direct.directive('direct', 'd')).toMatchObject({
+      status: 'failed',
+      directive: { arguments: { $offloaded: {} } },
+    });
+    await expect(direct.payload('large', 'd')).rejects.toMatchObject({
+      name: 'DirectiveRefused',
+      message: expect.stringContaining('option `payloads`') as string,
+    });
+    expect(await direct.redrive(named)).toMatchObject({ redriven: [], refused: [{ code: 'not_found' }] });
+    await direct.close();
+  });
+
+  test('with it reads, redrives and submits as the service does', async () => {
+    const direct = await open({ payloads: { folder, offloadAboveBytes: 32_768 } });
+    expect(await direct.payload('large', 'd')).toBe(JSON.stringify({ text: LARGE }));
+    expect((await direct.redrive(named)).redriven).toHaveLength(1);
+    const end = await direct.execute(echo(LARGE, 'directly'));
+    expect(end.data).toMatchObject({ result: { ok: true } });
+    expect(objectsOf('directly')).toHaveLength(2);
+    await direct.close();
   });
 });
 
