@@ -23,6 +23,14 @@ export function createBucketObjects(options: BucketOptions): ObjectStore {
   const pathOf = (folder: string, name: string): string => `/${options.prefix}${folder}${name}`;
   return {
     place: `the bucket ${options.bucket} at ${new URL(options.endpoint).host}`,
+    // Of an object that is not there. Without the right to list, a store answers 403 where it means 404.
+    async check() {
+      const response = await ask(pathOf('check/', 'none'), EMPTY_SHA256, { signal: within(0) });
+      const text = await textOf(response);
+      const isAbsent = response.status === 404 && !text.includes('NoSuchBucket');
+      const hasNoList = response.status === 403 && text.includes('AccessDenied');
+      if (!response.ok && !isAbsent && !hasNoList) throw refusal(response, text);
+    },
     async put(folder, name, bytes) {
       const init = {
         method: 'PUT',

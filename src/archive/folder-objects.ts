@@ -20,6 +20,7 @@ export function createFolderObjects(folder: string): ObjectStore {
   const inTime = createTimeLimit(FILE_MS);
   return {
     place: `the folder ${root}`,
+    check: async () => inTime(root, () => access(root, constants.R_OK | constants.W_OK | constants.X_OK)),
     put: async (within, name, bytes) => inTime(root, async () => written(root, within, name, bytes)),
     get: async (within, name, mostBytes) =>
       inTime(root, async () => {

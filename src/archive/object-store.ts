@@ -4,6 +4,8 @@
 export interface ObjectStore {
   /** For log lines: without a secret. */
   readonly place: string;
+  /** Rejects where it cannot be reached. Writes nothing. */
+  check(): Promise<void>;
   /** Whole or not at all; the same name has the same bytes, so that it may be repeated. */
   put(folder: string, name: string, bytes: Buffer): Promise<void>;
   /** null: there is none, or one with more bytes. Rejects where that is unknown. */

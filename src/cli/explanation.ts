@@ -37,6 +37,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
   request_closed: 'It has ended; use another request id.',
+  singleton_open:
+    'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
+  not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows how it stands.`,
   already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
@@ -57,10 +60,14 @@ export function explain(error: unknown): Explanation | null {
 
 /** Only an error without any answer means that no service listens there. */
 function remedyOf(error: ServiceUnavailable): string {
-  return error.retryAfterMs === null
-    ? START_IT
+  if (error.retryAfterMs === null) return START_IT;
+  return error.message.includes(NOT_STORED)
+    ? `Submit it again, with the same ids, when the store works: the log of the service and \`${ADJUTANT} doctor\` say what is wrong.`
     : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`. What was being submitted may have been accepted: repeat it with the same ids.`;
 }
+
+/** As `archive/payload-objects.ts` refuses a submission, before anything of it is accepted. */
+const NOT_STORED = 'does not take large payloads at present';
 
 /** Prints each explanation and returns the exit code. */
 export function report(error: unknown, terminal: Terminal, json = false): ExitCode {

@@ -71,7 +71,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   budget_spent: `\`${ADJUTANT} budgets\` shows what is spent, and when the day ends; the operator may raise the limit.`,
   decryption_key_missing:
     'Add the key to the variable that `encryption.keys_env` names, in the environment of every worker.',
-  decryption_failed: 'Submit it again with the client that encrypts it.',
+  decryption_failed:
+    'Compare the key of this name at the client and at the workers; then submit it again with the client that encrypts it.',
   unknown_model: 'Name a model as provider:model, or an alias that `models` of adjutant.json defines.',
 };
 

@@ -3,21 +3,17 @@
 import * as z from 'zod';
 import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
 import { TENANT_FORM } from '../contract/tenant.ts';
-import { endpointNameSchema, type WebhookTarget } from '../contract/webhook.ts';
+import { endpointNameSchema, isWebhookSecret, SECRET_FORM, type WebhookTarget } from '../contract/webhook.ts';
 import { END_STATUSES } from '../contract/webhook-event.ts';
 import { httpUrl } from './http-url.ts';
 import { durationMs } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
 
-const SHORTEST_KEY = 24;
-const LONGEST_KEY = 64;
 const MOST_SECRETS = 4;
 const MOST_NAMES = 64;
 
-const secretSchema = z
-  .string()
-  .refine(isSecret, `must be "whsec_" and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`);
+const secretSchema = z.string().refine(isWebhookSecret, `must be ${SECRET_FORM}`);
 
 const secretsSchema = z.array(secretSchema).min(1).max(MOST_SECRETS);
 
@@ -157,12 +153,6 @@ type Match = z.output<typeof matchSchema>;
 function namesUser(url: string): boolean {
   const { username, password } = URL.parse(url) ?? { username: '', password: '' };
   return username !== '' || password !== '';
-}
-
-function isSecret(secret: string): boolean {
-  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return false;
-  const { length } = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return length >= SHORTEST_KEY && length <= LONGEST_KEY;
 }
 
 /** What the service's own parts ask of the section. */

@@ -62,7 +62,7 @@ export type UnreadableReason = 'key_missing' | 'damaged' | 'in_clear';
 const REASONS: Readonly<Record<UnreadableReason, (keyId: string) => string>> = {
   key_missing: (keyId) => `is encrypted with the key "${keyId}", which is not here`,
   damaged: (keyId) =>
-    `cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another directive`,
+    `cannot be decrypted with the key "${keyId}": it was changed, encrypted for another directive, or with another key under this name`,
   in_clear: () => 'is not encrypted, though its directive is: no worker with the key has written it',
 };
 

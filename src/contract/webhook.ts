@@ -30,6 +30,18 @@ export const endFields = {
   on_end: onEndSchema.optional(),
 };
 
+const SHORTEST_KEY = 24;
+const LONGEST_KEY = 64;
+
+/** What a key that signs looks like. */
+export const SECRET_FORM = `"whsec_" and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`;
+
+export function isWebhookSecret(text: string): boolean {
+  const [, base64 = ''] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(text) ?? [];
+  const bytes = Math.floor((base64.length * 3) / 4);
+  return bytes >= SHORTEST_KEY && bytes <= LONGEST_KEY;
+}
+
 export type WebhookTarget = z.infer<typeof webhookTargetSchema>;
 export type OnEnd = z.infer<typeof onEndSchema>;
 

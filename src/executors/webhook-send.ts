@@ -75,6 +75,8 @@ async function deliver(
       messageTo(receiver, directive, { ...context, at: now(), agent: options.userAgent }),
     );
     if (reply.status === GONE && url !== undefined) await options.gone.add(url, context.tenant);
+    if (reply.status === GONE)
+      return failed({ ...(url === undefined ? GONE_ENDPOINT : DISABLED), details: GONE_NOW });
     return outcomeOf(reply, now().getTime());
   } catch (error) {
     return failed(unanswered(error, receiver));
@@ -104,7 +106,6 @@ function messageTo(receiver: Receiver, { webhook_id: id, event }: WebhookSend, a
 
 function outcomeOf({ status, retryAfter }: Reply, now: number): Execution {
   if (status >= 200 && status < 300) return { result: okResult({ status }) };
-  if (status === GONE) return failed({ ...DISABLED, details: { ...DISABLED.details, status } });
   if (status >= 300 && status < 400)
     return failed(refusal(`answered with status ${status}`, REDIRECT, { status }));
   const waitMs = retryAfterMs(retryAfter, now);
@@ -126,6 +127,13 @@ const DISABLED = refusal(
     reason: 'gone',
   },
 );
+
+const GONE_ENDPOINT = refusal(
+  'is gone',
+  'it answered with status 410; the next ends are still sent to it: correct its url in `webhooks.endpoints`, or remove it',
+);
+
+const GONE_NOW = { reason: 'gone', status: GONE };
 
 const NOT_ALLOWED = refusal(
   'is not in the configuration of this worker',

@@ -24,6 +24,19 @@ function objectStoreOf({ payloads, directory }: Place): ObjectStore | null {
   return createBucketObjects({ bucket, endpoint, region, prefix, accessKeyId, secretAccessKey });
 }
 
+/** Whether the store can be reached; null: all payloads are in Redis. `error`: null where it can. */
+export async function checkPayloads(config: Place): Promise<{ place: string; error: string | null } | null> {
+  const store = objectStoreOf(config);
+  if (store === null) return null;
+  const { place } = store;
+  try {
+    await store.check();
+    return { place, error: null };
+  } catch (error) {
+    return { place, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /** undefined: all payloads are in Redis. */
 export function payloadObjectsOf(config: Place, logger: Pick<Logger, 'warn'>): PayloadObjects | undefined {
   const store = objectStoreOf(config);

@@ -110,7 +110,7 @@ function unreadable(error: ErrorEnvelope): Opened {
 }
 
 function notReadable(keyId: string): ErrorEnvelope {
-  const message = `The directive cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another one`;
+  const message = `The directive cannot be decrypted with the key "${keyId}": it was changed, or encrypted for another one, or the client has another key under this name`;
   return errorEnvelope('decryption_failed', message, { key_id: keyId });
 }
 

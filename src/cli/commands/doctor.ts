@@ -62,6 +62,7 @@ async function examine(
   environment: Environment,
 ) {
   const { examineArchive } = await import('../../doctor/archive.ts');
+  const { examinePayloads } = await import('../../doctor/payloads.ts');
   const { examineWebhooks } = await import('../../doctor/webhooks.ts');
   const { searchFindings } = await import('../../doctor/search.ts');
   const { examineCollector } = await import('../../doctor/collector.ts');
@@ -81,6 +82,7 @@ async function examine(
     config === null ? [] : examineModels(config),
     config === null ? [] : examineCollector(config),
     config === null ? [] : examineArchive(config),
+    config === null ? [] : examinePayloads(config),
     config === null ? [] : examineWebhooks(config),
     config === null ? [] : searchFindings(config),
     config === null ? [] : examineBudgets(config),

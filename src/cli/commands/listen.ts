@@ -3,6 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DirectiveRefused, ServiceUnavailable } from '../../contract/problem.ts';
 import type { WebhookEvent } from '../../contract/webhook-event.ts';
+import { isWebhookSecret, SECRET_FORM } from '../../contract/webhook.ts';
 import { pause } from '../../lifecycle.ts';
 import { post } from '../../webhooks/post.ts';
 import { signedHeaders } from '../../webhooks/signature.ts';
@@ -29,12 +30,21 @@ const KEY_BYTES = 32;
 export async function listen(invocation: Invocation, options: ListenOptions): Promise<ExitCode> {
   const { terminal, interrupt } = invocation;
   requireUrl(options.forward);
+  requireSecret(options.secret);
   const secret = options.secret ?? `whsec_${randomBytes(KEY_BYTES).toString('base64')}`;
   const watch = createEndWatch(invocation.client, options.request);
   await watch.begin();
   terminal.err(`forwards ends to ${options.forward}, signed with ${secret}`);
+  if (options.request !== undefined) await sayIfAbsent(invocation, options.request);
   await forwardAll(invocation, watch, { url: options.forward, secret });
   return interrupt.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+/** A misspelt id would wait for ever without a word. */
+async function sayIfAbsent({ client, terminal }: Invocation, requestId: string): Promise<void> {
+  const found = await whileReached(async () => ({ view: await client.request(requestId) }));
+  if (found?.view === null)
+    terminal.err(`there is no request "${oneLine(requestId, 200)}" yet: waiting for it`);
 }
 
 interface Local {
@@ -108,4 +118,10 @@ function lineOf(event: WebhookEvent, { status, reason }: Forwarded): string {
 function requireUrl(text: string): void {
   const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
   if (!isHttp) throw usage(`"${oneLine(text, 80)}" is no URL.`, 'Give --forward http://localhost:3000/hook');
+}
+
+function requireSecret(secret: string | undefined): void {
+  if (secret === undefined || isWebhookSecret(secret)) return;
+  const how = 'Leave --secret out to get one, or make one: echo whsec_$(openssl rand -base64 32)';
+  throw usage(`--secret must be ${SECRET_FORM}.`, how);
 }

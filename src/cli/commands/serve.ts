@@ -119,6 +119,13 @@ async function check(
   ];
   for (const finding of findings) if (finding.ok) printAdvice(terminal, finding);
   requireSound(findings);
+  // Not awaited: a service starts without its store of large payloads.
+  void warnOfPayloads(terminal, config);
+}
+
+async function warnOfPayloads(terminal: Terminal, config: Config): Promise<void> {
+  const { examinePayloads } = await import('../../doctor/payloads.ts');
+  for (const finding of await examinePayloads(config)) if (!finding.ok) printAdvice(terminal, finding);
 }
 
 function printAdvice(terminal: Terminal, { subject, says, fix }: Finding): void {

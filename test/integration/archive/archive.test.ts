@@ -25,6 +25,7 @@ import {
   createHttpClient,
 } from '../../../src/client/http-client.ts';
 import type { ArchiveLine } from '../../../src/contract/archive.ts';
+import { examinePayloads } from '../../../src/doctor/payloads.ts';
 import { examineArchive } from '../../../src/doctor/archive.ts';
 import { createArchiveQueue } from '../../../src/journal/archive-queue.ts';
 import { createJournal } from '../../../src/journal/journal.ts';
@@ -379,6 +380,13 @@ describe('an archiver', () => {
     expect(found).toMatchObject({ subject: 'archive', ok: true });
     const [missing] = await examineArchive({ archive, directory: '/' });
     expect(missing).toMatchObject({ ok: false, says: expect.stringContaining('ENOENT') as string });
+    const payloads = { folder: at.folder, region: '', prefix: '', offload_above_bytes: 32_768 };
+    const place = { payloads, directory: '/', prefix: 'p' };
+    expect(await examinePayloads(place)).toMatchObject([{ subject: 'payloads', ok: true }]);
+    const unmounted = { ...place, payloads: { ...payloads, folder: archive.folder } };
+    expect(await examinePayloads(unmounted)).toMatchObject([
+      { ok: false, says: expect.stringContaining('ENOENT') as string },
+    ]);
     const keys = { access_key_id: 'ACCESS', secret_access_key: 'SECRET-2' };
     const bucket = {
       ...folders,

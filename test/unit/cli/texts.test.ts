@@ -11,6 +11,7 @@ import { redriveDead } from '../../../src/cli/commands/dead.ts';
 import { createSchedule } from '../../../src/cli/commands/schedules.ts';
 import { budgets } from '../../../src/cli/commands/budgets.ts';
 import { roleFindings, workerFindings } from '../../../src/cli/commands/doctor.ts';
+import { listen } from '../../../src/cli/commands/listen.ts';
 import { createKey } from '../../../src/cli/commands/keys.ts';
 import type { AccessClient, SubmittedKey } from '../../../src/contract/access.ts';
 import { explain } from '../../../src/cli/explanation.ts';
@@ -351,6 +352,35 @@ describe('an error', () => {
   test('where Redis is away, what was accepted is not known, and the same ids are safe', () => {
     const away = explain(new ServiceUnavailable('Redis is unreachable', { retryAfterMs: 1_000 }));
     expect(away?.how).toMatch(/doctor.*may have been accepted: repeat it with the same ids/);
+  });
+
+  test('of a store of large payloads that is away says nothing of what may have been accepted', () => {
+    const error = new ServiceUnavailable('the folder /x does not take large payloads at present (ENOENT)', {
+      retryAfterMs: 5_000,
+    });
+    expect(explain(error)?.how).toMatch(/^Submit it again.*doctor/);
+  });
+
+  test.each(['singleton_open', 'not_waiting'] as const)('%s has a fix of its own', (code) => {
+    expect(explain(new DirectiveRefused(problem(code)))?.how).not.toMatch(/^Correct it/);
+  });
+
+  test.each(['abc', `whsec_${'A'.repeat(31)}`, `whsec_${'A'.repeat(88)}`])(
+    'the secret %s, which no receiver takes, is refused before anything is watched',
+    async (secret) => {
+      const listening = listen({} as Invocation, { forward: 'http://127.0.0.1:9/hook', secret });
+      await expect(listening).rejects.toThrow('--secret must be "whsec_" and 24 to 64 bytes');
+    },
+  );
+
+  test('a misspelt id of a request is named, and waited for', async () => {
+    const [out, err] = [textStream(false), textStream(false)];
+    const interrupt = AbortSignal.abort();
+    const client = { request: async () => null };
+    const invocation = { client, terminal: createTerminal(out, err), interrupt, json: false };
+    const options = { forward: 'http://127.0.0.1:9/hook', request: 'nosuch' };
+    await listen(invocation as unknown as Invocation, options);
+    expect(err.text()).toContain('there is no request "nosuch" yet');
   });
 
   test.each([

@@ -64,8 +64,8 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
     'Add the key to the variable of `encryption.keys_env` on every worker, then redrive it.',
   ],
   decryption_failed: [
-    'What is encrypted was changed, or made for another directive; nothing was called.',
-    'Submit it again with the client that encrypts it.',
+    'What is encrypted was changed, or made for another directive or with another key of this name; nothing was called.',
+    'Compare the key at the client and at the workers, then submit it again.',
   ],
   budget_exceeded: [
     'The run met a limit of calls, tokens or cost.',
