@@ -33,7 +33,7 @@ export function gateWait({ limits }: Ticket, wait: WaitInGate, tenant: string): 
       const limit = limits.find(({ name }) => name === wait.name);
       const label = limit?.label ?? 'a limit';
       const isHidden = limit?.shared === true && tenant !== DEFAULT_TENANT;
-      const full = wait.kind === 'rate' ? begunText(limit) : runningText(wait, isHidden);
+      const full = wait.kind === 'rate' ? spacedText(limit) : runningText(wait, isHidden);
       const untilAt = wait.kind === 'rate' ? wait.untilAt : null;
       return { reason: 'limit', untilAt, detail: `${label}, ${full}${beforeText(wait.before)}` };
     }
@@ -62,7 +62,8 @@ function runningText({ running, limit }: { running: number; limit: number }, isH
   return `${running} of ${limit} ${running === 1 ? 'is' : 'are'} running`;
 }
 
-function begunText(limit: TicketLimit | undefined): string {
-  const rate = limit?.rate;
-  return `${rate === undefined ? 'as many' : rateText(rate)} have begun${rate === undefined ? ' as may' : ''}`;
+/** Fewer than `max` may have begun. */
+function spacedText(limit: TicketLimit | undefined): string {
+  const spaced = 'starts are spaced';
+  return limit?.rate === undefined ? spaced : `${rateText(limit.rate)}: ${spaced}`;
 }

@@ -11,6 +11,7 @@ import {
   type TicketLimit,
   type Tickets,
 } from '../contract/flow.ts';
+import { ENCRYPTED } from '../contract/encrypted.ts';
 import { modelLane, parseModelName } from '../contract/model-name.ts';
 import { isObject } from '../contract/json-object.ts';
 import { ownMember } from '../contract/own-member.ts';
@@ -22,6 +23,8 @@ import { toolMatches } from '../contract/tool-pattern.ts';
 const NAME_CHARACTERS = 22;
 const LABEL_CHARACTERS = 120;
 const TOOL_LANE = 'tool.';
+/** Shown where a value is encrypted, or no text, number or boolean. */
+const UNREADABLE = '(not readable)';
 const NO_FIELDS: FlowFields = {};
 
 /** What is kept with a directive. `models`: as `provider:model`, those that may answer it. */
@@ -151,8 +154,10 @@ function limitsOfRule({ name, match, concurrency, rate }: FlowRule, subject: Sub
   const limits: TicketLimit[] = [];
   const add = (kind: 'concurrency' | 'rate', by: readonly string[], limit: Partial<TicketLimit>): void => {
     const values = by.map((path) => valueAt(path, subject));
-    if (!values.every((value) => value !== null)) return;
-    const shown = values.map((value, position) => (isSecret(by[position]) ? REDACTED : value));
+    if (!values.every((value) => value !== undefined)) return;
+    const shown = values.map((value, position) =>
+      value === null ? UNREADABLE : isSecret(by[position]) ? REDACTED : value,
+    );
     const label = labelOf(`rule ${name}${shown.length === 0 ? '' : `: ${shown.join(', ')}`}`);
     const isShared = match.tenant === null && !by.includes('tenant');
     limits.push({
@@ -180,22 +185,27 @@ function fixedPriority(rules: readonly FlowRule[]): { name: string; priority: nu
   return fixing;
 }
 
-/** What `path` names, as text: 42 and "42" are one key. null: nothing that a limit could be counted by. */
-function valueAt(path: string, { directive, tenant, lane }: Subject): string | null {
+/**
+ * What `path` names, as text: 42 and "42" are one key. undefined: it is absent, and the rule is not about it. null: it is there, and
+ * cannot be told apart from others: it is encrypted, or no text, number or boolean. All such share one limit, so that none escapes.
+ */
+function valueAt(path: string, { directive, tenant, lane }: Subject): string | null | undefined {
   if (path === 'tenant') return tenant;
   if (path === 'lane') return lane;
   let value: unknown = directive;
   for (const name of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return null;
+    if (!isObject(value) || Object.hasOwn(value, ENCRYPTED)) return null;
+    if (!Object.hasOwn(value, name)) return undefined;
     value = value[name];
   }
+  if (value === undefined) return undefined;
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : null;
 }
 
 /** The parts are told apart whatever they hold. */
-function nameOf(parts: readonly string[]): string {
+function nameOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, NAME_CHARACTERS);
 }
 

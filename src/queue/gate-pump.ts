@@ -59,7 +59,8 @@ export function createGatePump({ gate, tend, news, onError }: GatePumpOptions): 
       const due = [...dueAt].filter(([, at]) => at <= performance.now());
       await Promise.all(due.map(([lane]) => look(lane)));
       plannedAt = Math.min(listAt, ...dueAt.values());
-      await pause(plannedAt - performance.now(), AbortSignal.any([stopping.signal, heard.signal]));
+      const untilDueMs = Math.max(0, plannedAt - performance.now());
+      await pause(untilDueMs, AbortSignal.any([stopping.signal, heard.signal]));
     }
   }
 

@@ -43,6 +43,8 @@ export interface PreparerOptions {
   caller?: () => Spender | undefined;
   /** Default: only what callers ask for. */
   flow?: FlowSettings;
+  /** Names of models, or aliases, that a budget may go on with. Default: none. */
+  cheaper?: readonly string[];
   /** Default: nobody is notified by a rule. */
   endNotices?: Pick<EndNotices, 'concerns'>;
 }
@@ -57,6 +59,15 @@ export interface Preparer {
   ): Promise<Prepared[]>;
 }
 
+/** What is known of a directive before it is prepared. */
+interface Preparation {
+  readonly route: Route | Result;
+  /** Models that a budget may go on with. */
+  readonly instead: readonly string[];
+  readonly spender: Spender | undefined;
+  readonly sealedAs: string | undefined;
+}
+
 const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
@@ -69,6 +80,7 @@ export function createPreparer(
     spans = NO_SPANS,
     caller = () => undefined,
     flow = NO_FLOW,
+    cheaper = [],
     endNotices = UNKNOWN_END_NOTICES,
   }: PreparerOptions = {},
 ): Preparer {
@@ -79,13 +91,14 @@ export function createPreparer(
     sealedAs?: string,
   ): Promise<Prepared[]> {
     const routes = await routesOf(directives);
+    const instead = await modelsInstead(directives);
     const parent = spans.under(traceparent);
     return directives.map((directive, position) => {
       const route = routes[position] as Route | Result;
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      return { ...prepare(directive, context, route, { spender, sealedAs }), span };
+      return { ...prepare(directive, context, { route, instead, spender, sealedAs }), span };
     });
   }
 
@@ -105,15 +118,24 @@ export function createPreparer(
     return directives.map(routed);
   }
 
+  /** Which lanes these are matters only where lanes differ. */
+  async function modelsInstead(directives: readonly Directive[]): Promise<readonly string[]> {
+    const differs = flow.rules.length > 0 || flow.lanes.length > 0;
+    if (cheaper.length === 0 || !differs || !directives.some(isAsk)) return [];
+    const { aliases } = await catalog.models.current();
+    return cheaper.flatMap((name) => aliases.get(name) ?? [name]);
+  }
+
   function prepare(
     directive: Directive,
     traceparent: string,
-    route: Route | Result,
-    { spender, sealedAs }: { spender: Spender | undefined; sealedAs: string | undefined },
+    { route, instead, spender, sealedAs }: Preparation,
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
-    const tickets = lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
+    const mayAnswer = models && [...models, ...instead];
+    const tickets =
+      lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models: mayAnswer });
     const noticed = isNoticed(endNotices, directive);
     const envelope: Envelope = {
       directive,

@@ -1,4 +1,4 @@
-// Changes how urgent a directive is that waits: in its record, which every entry into a gate reads, then in the gate.
+// Changes how urgent a directive is that waits: in the gate, then in its record, which every entry into a gate reads.
 // Must never loosen what a rule fixes, nor promise anything of a directive that has been let out.
 import type { Prioritized } from '../contract/flow.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
@@ -46,11 +46,13 @@ export function createPrioritize(
         id,
         `the rule "${ticket.fixed_by}" of the configuration fixes its priority`,
       );
+    if (record.status === 'running') throw notWaiting(requestId, id, WHY.running);
+    // First: what has been let out keeps its priority, in its record too.
+    const changed = await gates?.change(lane, { requestId, id }, priority);
+    if (changed === 'out') throw notWaiting(requestId, id, WHY.out);
     const kept = await journal.prioritize(requestId, id, priority);
     if (kept === 'unknown') throw unknownDirective(requestId, id);
     if (kept !== 'kept') throw notWaiting(requestId, id, WHY[kept]);
-    const changed = await gates?.change(lane, { requestId, id }, priority);
-    if (changed === 'out') throw notWaiting(requestId, id, WHY.out);
     return { request_id: ownId(requestId), id, priority };
   };
 }

@@ -1,5 +1,6 @@
 // Builds what routes and digests directives in a process, by the rules of its configuration.
 // Must never leave out a rule.
+import { budgetSettings } from '../config/budgets.ts';
 import type { Config } from '../config/config.ts';
 import type { Registry } from '../executors/registry.ts';
 import { createPreparer, type Preparer, type PreparerOptions } from '../queue/prepare.ts';
@@ -16,6 +17,7 @@ export function preparerOn(
   return createPreparer(catalog, executeImmediately, {
     spans,
     flow,
+    cheaper: budgetSettings(config.budgets).rules.flatMap(({ cheaper }) => cheaper ?? []),
     endNotices,
     ...(caller ? { caller } : {}),
   });

@@ -25,7 +25,7 @@ test.each([
   [{ kind: 'turn', before: 0 }, 'its turn'],
   [full('own'), 'account, 2 of 2 are running'],
   [full('own', 3), 'account, 2 of 2 are running, 3 before it in its line'],
-  [{ kind: 'rate', name: 'rate', untilAt: 1, before: 0 }, 'mail, 10 in 60 s have begun'],
+  [{ kind: 'rate', name: 'rate', untilAt: 1, before: 0 }, 'mail, 10 in 60 s: starts are spaced'],
   [{ kind: 'passed' }, undefined],
   [{ kind: 'none' }, undefined],
 ] satisfies [WaitInGate, string | undefined][])('%j: %s', (wait, text) => {

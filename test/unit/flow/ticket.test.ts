@@ -129,9 +129,30 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  test('42 and "42" are one key; an object, a list or nothing is none', () => {
+  test('42 and "42" are one key; where nothing is there, the rule is not about it', () => {
     expect(limitsFor({ account: 42 })).toEqual(limitsFor({ account: '42' }));
-    for (const account of [{}, [], null, undefined]) expect(limitsFor({ account })).toBeUndefined();
+    for (const given of [{}, { account: undefined }]) expect(limitsFor(given)).toBeUndefined();
+  });
+
+  test('what cannot be read escapes no rule: all of it shares one limit, which no value in clear has', () => {
+    const encoded = (key_id: string) => ({
+      codec: 'aes-256-gcm',
+      key_id,
+      data: 'AAAA',
+      digest: 'A'.repeat(22),
+    });
+    const [one, two] = ['a', 'b'].map((key_id) => limitsFor({ $encrypted: encoded(key_id) }));
+    expect(one).toMatchObject([{ label: 'rule per-account: (not readable)', concurrency: 2 }]);
+    for (const account of [{}, ['42'], null]) expect(limitsFor({ account })).toEqual(one);
+    expect(two).toEqual(one);
+    for (const account of ['null', '(not readable)', 'undefined'])
+      expect(limitsFor({ account })?.[0]?.name).not.toBe(one?.[0]?.name);
+  });
+
+  test('what cannot be read is still told apart by tenant', () => {
+    const flow = rules({ r: { concurrency: { by: ['tenant', 'arguments.account'], limit: 2 } } });
+    const of = (tenant: string) => ticket({ arguments: { account: [] } }, flow, tenant)?.limits[0]?.name;
+    expect(of('acme')).not.toBe(of('bolt'));
   });
 
   test.each(['constructor', 'toString'])('%s is a member only where the arguments have it', (name) => {

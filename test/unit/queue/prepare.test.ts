@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { type Directive, parseSubmission } from '../../../src/contract/directive.ts';
 import type { ModelTable } from '../../../src/contract/model-name.ts';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
+import { NO_FLOW } from '../../../src/contract/flow.ts';
+import { ticketIn } from '../../../src/flow/ticket.ts';
 import { NO_MODELS } from '../../../src/catalog/known-models.ts';
 import { createPreparer } from '../../../src/queue/prepare.ts';
 import type { Recent } from '../../../src/catalog/recent.ts';
@@ -52,4 +54,23 @@ test('reads again after a failed lookup, and then finds it', async () => {
   expect(asked.filter((read) => read.endsWith('recheck'))).toEqual(['servers recheck', 'models recheck']);
   expect(envelopes).toMatchObject([{ lane: 'llm.cloud', models: ['cloud:m'] }, { lane: 'tool.files' }]);
   expect(envelopes[1]).not.toHaveProperty('models');
+});
+
+test('what a budget may go on with is under the rules of its own lane', async () => {
+  const aliases = new Map([['small', ['tiny:t', 'cloud:s']]]);
+  const known = { models: { ...models, aliases }, servers };
+  const rule = { tenant: null, type: null, lane: 'llm.tiny', tool: null, tag: null };
+  const flow = {
+    ...NO_FLOW,
+    rules: [{ name: 'r', match: rule, concurrency: { by: [], limit: 1 }, rate: null, priority: null }],
+  };
+  const catalog = {
+    models: source('m', known.models, models, []),
+    servers: source('s', servers, servers, []),
+  };
+  const { prepare } = createPreparer(catalog, () => null, { flow, cheaper: ['small', 'other:o'] });
+  const [made] = await prepare([ask], '00-00000000000000000000000000000001-0000000000000001-01');
+  const envelope = decodeEnvelope(made?.acceptance.envelope ?? '');
+  expect([envelope.lane, ticketIn(envelope, 'llm.cloud')]).toEqual(['llm.cloud', null]);
+  expect(ticketIn(envelope, 'llm.tiny')?.limits).toMatchObject([{ concurrency: 1 }]);
 });
