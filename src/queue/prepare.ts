@@ -68,6 +68,7 @@ interface Preparation {
   readonly sealedAs: string | undefined;
 }
 
+/** `instead`: models that a budget may go on with. */
 const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
@@ -90,8 +91,8 @@ export function createPreparer(
     spender: Spender | undefined = caller(),
     sealedAs?: string,
   ): Promise<Prepared[]> {
-    const routes = await routesOf(directives);
-    const instead = await modelsInstead(directives);
+    const routes = await routesOf(catalog, executeImmediately, directives);
+    const instead = await modelsInstead(catalog, flow, { cheaper, directives });
     const parent = spans.under(traceparent);
     return directives.map((directive, position) => {
       const route = routes[position] as Route | Result;
@@ -102,28 +103,8 @@ export function createPreparer(
     });
   }
 
-  /** What is known is read again where it does not hold one of them. */
-  async function routesOf(directives: readonly Directive[]): Promise<(Route | Result)[]> {
-    const known: Known = {
-      servers: directives.some(isTool) ? await catalog.servers.current() : NO_SERVERS,
-      models: directives.some(isAsk) ? await catalog.models.current() : NO_MODELS,
-    };
-    const routed = (directive: Directive): Route | Result =>
-      executeImmediately(directive) ?? routeOf(directive, known);
-    const routes = directives.map(routed);
-    const lost = directives.filter((_, position) => isLost(routes[position]));
-    if (lost.length === 0) return routes;
-    if (lost.some(isTool)) known.servers = await catalog.servers.recheck();
-    if (lost.some(isAsk)) known.models = await catalog.models.recheck();
-    return directives.map(routed);
-  }
-
-  /** Which lanes these are matters only where lanes differ. */
-  async function modelsInstead(directives: readonly Directive[]): Promise<readonly string[]> {
-    const differs = flow.rules.length > 0 || flow.lanes.length > 0;
-    if (cheaper.length === 0 || !differs || !directives.some(isAsk)) return [];
-    const { aliases } = await catalog.models.current();
-    return cheaper.flatMap((name) => aliases.get(name) ?? [name]);
+  function ticketsIn(directive: Directive, lane: string | null, models?: readonly string[]): Tickets {
+    return lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
   }
 
   function prepare(
@@ -133,9 +114,7 @@ export function createPreparer(
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
-    const mayAnswer = models && [...models, ...instead];
-    const tickets =
-      lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models: mayAnswer });
+    const tickets = ticketsIn(directive, lane, models && [...models, ...instead]);
     const noticed = isNoticed(endNotices, directive);
     const envelope: Envelope = {
       directive,
@@ -167,6 +146,38 @@ export function createPreparer(
   }
 
   return { prepare: prepareAll };
+}
+
+/** What is known is read again where it does not hold one of them. */
+async function routesOf(
+  catalog: Pick<Catalog, 'servers' | 'models'>,
+  executeImmediately: ExecuteImmediately,
+  directives: readonly Directive[],
+): Promise<(Route | Result)[]> {
+  const known: Known = {
+    servers: directives.some(isTool) ? await catalog.servers.current() : NO_SERVERS,
+    models: directives.some(isAsk) ? await catalog.models.current() : NO_MODELS,
+  };
+  const routed = (directive: Directive): Route | Result =>
+    executeImmediately(directive) ?? routeOf(directive, known);
+  const routes = directives.map(routed);
+  const lost = directives.filter((_, position) => isLost(routes[position]));
+  if (lost.length === 0) return routes;
+  if (lost.some(isTool)) known.servers = await catalog.servers.recheck();
+  if (lost.some(isAsk)) known.models = await catalog.models.recheck();
+  return directives.map(routed);
+}
+
+/** What a budget may go on with: it matters only where lanes differ. */
+async function modelsInstead(
+  { models }: Pick<Catalog, 'models'>,
+  { rules, lanes }: FlowSettings,
+  { cheaper, directives }: { cheaper: readonly string[]; directives: readonly Directive[] },
+): Promise<readonly string[]> {
+  const differs = rules.length > 0 || lanes.length > 0;
+  if (cheaper.length === 0 || !differs || !directives.some(isAsk)) return [];
+  const { aliases } = await models.current();
+  return cheaper.flatMap((name) => aliases.get(name) ?? [name]);
 }
 
 /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
