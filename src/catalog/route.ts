@@ -56,6 +56,10 @@ export function webhookLane(endpoint: string | null): string {
   return endpoint === null ? CALLERS_LANE : `${WEBHOOK_LANE}${endpoint}`;
 }
 
+export function isWebhookLane(lane: string): boolean {
+  return lane.startsWith(WEBHOOK_LANE);
+}
+
 /** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
 export function toolOnServer(server: string, toolName: string, isListed: (name: string) => boolean): string {
   const address = `${server}.`;

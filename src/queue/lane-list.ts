@@ -8,7 +8,7 @@ import type { LaterIndex } from '../journal/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { BEAT_MS, type PresentWorker } from '../catalog/workers.ts';
-import { customLane, toolLane } from '../catalog/route.ts';
+import { customLane, isWebhookLane, toolLane } from '../catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 
@@ -21,6 +21,8 @@ export interface LaneListParts {
   gates?: Pick<GateLooks, 'counts'> | undefined;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
+  /** Whether lanes of deliveries are listed while something is in them: their names are the operator's. */
+  withWebhooks: boolean;
 }
 
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
@@ -45,7 +47,20 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
       workers: workersOf(name, workers),
       later: later?.get(name) ?? 0,
     });
-  return { lanes: await Promise.all(names.map(look)) };
+  const deliveries = parts.withWebhooks ? webhookLanesOf(workers) : [];
+  const [all, delivering] = await Promise.all(
+    [names, deliveries].map(async (each) => Promise.all(each.map(look))),
+  );
+  return { lanes: [...(all ?? []), ...(delivering ?? []).filter(isInUse)] };
+}
+
+function webhookLanesOf(workers: readonly PresentWorker[]): string[] {
+  const served = workers.flatMap(({ lanes }) => lanes?.map(({ name }) => name) ?? []);
+  return [...new Set(served.filter(isWebhookLane))].toSorted();
+}
+
+function isInUse({ waiting, active, delayed, paused, later = 0, gated = 0 }: ListedLane): boolean {
+  return paused || waiting + active + delayed + later + gated > 0;
 }
 
 /** A worker that misses so many beats has died, or stands still: what it ran may run elsewhere. */

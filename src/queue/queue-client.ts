@@ -142,7 +142,13 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>
-      whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
+      whileAvailable(() =>
+        listLanes({
+          ...parts,
+          kinds: [...(parts.parsing.customTypes?.keys() ?? [])],
+          withWebhooks: tenant === DEFAULT_TENANT,
+        }),
+      ),
     budgets: () => whileAvailable(() => parts.budgets(tenant)),
     workers: () => whileAvailable(() => listWorkers(catalog.workers)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),

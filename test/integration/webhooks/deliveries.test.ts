@@ -43,6 +43,7 @@ beforeAll(async () => {
           second: endpoint('/fails-once'),
           busy: endpoint('/busy-once'),
           never: endpoint('/fails', { max_retries: 1 }),
+          down: endpoint('/fails', { max_retries: 1, retry_backoff_ms: 600_000 }),
           redirect: endpoint('/redirect'),
           endless: endpoint('/endless'),
           headers: endpoint('/many-headers', { max_retries: 0 }),
@@ -187,6 +188,15 @@ describe('a receiver', () => {
     await client.submit(call('busy', { on_end: 'busy' }));
     await eventually(async () => (await deliveryOf('endless'))?.status).toBe('succeeded');
     await eventually(() => receiver.about('busy').length).toBe(2);
+  });
+
+  test('that is down has a lane that is listed, and an idle one has none', async () => {
+    await client.submit(call('down', { on_end: 'down' }));
+    const busy = { name: 'webhook.down', delayed: 1 };
+    await eventually(async () =>
+      (await client.lanes()).lanes.find(({ name }) => name === busy.name),
+    ).toMatchObject(busy);
+    expect((await client.lanes()).lanes.map(({ name }) => name)).not.toContain('webhook.others');
   });
 
   test('that is gone gets nothing more, at an address of a caller', async () => {

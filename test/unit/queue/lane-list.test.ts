@@ -56,3 +56,14 @@ test('the attempts of the last minute are those of all workers that count them',
   expect(both?.recent).toEqual({ attempts: 8, failed: 2 });
   expect((await own(counting(undefined)))?.recent).toBeUndefined();
 });
+
+test.each([
+  ['with something in it is listed', 1, true, 1],
+  ['with nothing in it is not', 0, true, 0],
+  ['is not for tenants: its name is the operator’s', 1, false, 0],
+])('a lane of deliveries %s', async (_name, jobs, withWebhooks, listed) => {
+  const lanes = [{ name: 'webhook.alarm', concurrency: 5, running: 0 }];
+  const worker = { ...workerWith(0), lanes } as unknown as PresentWorker;
+  const listing = await listLanes({ ...partsOf(jobs, [worker, worker]), withWebhooks });
+  expect(listing.lanes.filter(({ name }) => name === 'webhook.alarm')).toHaveLength(listed);
+});

@@ -118,11 +118,17 @@ function beginOf({ run, status, directives }: RequestView, now: number): string 
 
 const isToCome = (at: string | undefined, now: number): boolean => at !== undefined && Date.parse(at) > now;
 
+/** Something goes on: what else waits shows it at its own row. */
+function isRunning({ directives }: RequestView): boolean {
+  return directives.some(({ status }) => status === 'running');
+}
+
 function stateOf(view: RequestView, now: number): string {
   const { status, run, directives } = view;
   if (beginOf(view, now) !== null) return 'waiting';
   if (run !== undefined)
     return run.status === 'timeout' ? 'failed' : run.status === 'pending' ? 'queued' : run.status;
+  if (status === 'open' && isRunning(view)) return 'running';
   if (status === 'open') return directives.some((each) => each.status === 'waiting') ? 'waiting' : 'running';
   return directives.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
 }
@@ -135,7 +141,7 @@ function stateText(view: RequestView, now: number): string {
     const waits = directives.find(
       ({ waiting, status }) => waiting !== undefined && status !== 'failed',
     )?.waiting;
-    return waits === undefined ? stateOf(view, now) : safeText(`waits: ${waits.message}`);
+    return waits === undefined || isRunning(view) ? stateOf(view, now) : safeText(`waits: ${waits.message}`);
   }
   if (run.termination_reason !== null) return `${run.status} (${run.termination_reason})`;
   const waits = run.waiting_for.map(({ kind, name }) => (name === undefined ? kind : `${kind} of ${name}`));
