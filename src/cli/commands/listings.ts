@@ -111,11 +111,13 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
 }
 
 function gatedText({ gated }: ListedLane): string[] {
-  return gated === undefined ? [] : [`${gated} wait for their turn or a limit`];
+  return gated === undefined
+    ? []
+    : [gated === 1 ? '1 waits for its turn or a limit' : `${gated} wait for their turn or a limit`];
 }
 
 function laterText({ later }: ListedLane): string[] {
-  return later === undefined ? [] : [`${later} begin later`];
+  return later === undefined ? [] : [later === 1 ? '1 begins later' : `${later} begin later`];
 }
 
 function stateOf({ paused, blocked_until, waits }: ListedLane): string {

@@ -43,6 +43,7 @@ beforeAll(async () => {
           second: endpoint('/fails-once'),
           busy: endpoint('/busy-once'),
           never: endpoint('/fails', { max_retries: 1 }),
+          shut: endpoint('/gone'),
           down: endpoint('/fails', { max_retries: 1, retry_backoff_ms: 600_000 }),
           redirect: endpoint('/redirect'),
           endless: endpoint('/endless'),
@@ -206,6 +207,12 @@ describe('a receiver', () => {
     await client.submit(call('gone-2', { on_end }));
     await failureOf('gone-2').toMatchObject({ details: { reason: 'gone' } });
     expect(receiver.about('gone-2')).toEqual([]);
+  });
+
+  test('that is gone, and of the configuration, is said to be asked again', async () => {
+    await client.submit(call('shut', { on_end: 'shut' }));
+    const message = expect.stringContaining('the next ends are still sent to it') as string;
+    await failureOf('shut').toMatchObject({ message, details: { reason: 'gone', status: 410 } });
   });
 
   test('that failed has a dead letter, and a redrive delivers under the same id', async () => {
