@@ -60,7 +60,7 @@ async function ended(calls: readonly Call[]): Promise<void> {
 }
 
 const untilEnded = (calls: readonly Call[]): Promise<void> =>
-  vi.waitFor(() => ended(calls), { timeout: 30_000, interval: 50 });
+  vi.waitFor(() => ended(calls), { timeout: 90_000, interval: 50 });
 
 /** What is left of the gate but lists of starts, which end by themselves. */
 async function left(): Promise<string[]> {
@@ -72,7 +72,7 @@ async function left(): Promise<string[]> {
 }
 
 afterEach(async () => {
-  await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 10_000, interval: 50 });
+  await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 30_000, interval: 50 });
 });
 
 test('of a key as many run at once as its limit allows, in the order in which they came', async () => {
