@@ -105,7 +105,7 @@ async function submitUntilAccepted(client: DirectiveClient, directive: Submitted
   }
 }
 
-describe.concurrent('a Redis that is', () => {
+describe('a Redis that is', () => {
   test.each(TROUBLES)(
     '$name ($word): submissions are told when to come back, a known result is kept, nothing runs twice',
     async ({ word, options = {}, begin, end }) => {
