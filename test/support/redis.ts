@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type Child, freePort, spawnProcess } from './process.ts';
 
@@ -85,11 +86,26 @@ function argumentsOf(port: number, dir: string, options: RedisOptions): string[]
   return [...flags, ...(options.args ?? [])];
 }
 
+const PORT_TRIES = 50;
+const PORT_PAUSE_MS = 100;
+
 async function launch(args: readonly string[], port: number): Promise<Child> {
-  const child = spawnProcess(redisServerPath(), args);
-  await child.waitForLine(/Ready to accept connections/);
+  const child = await launched(args, PORT_TRIES);
   await untilItAnswers(port);
   return child;
+}
+
+/** While it was away its port may be in use for a moment, as that of somebody's connection, or of a child that it left. */
+async function launched(args: readonly string[], tries: number): Promise<Child> {
+  const child = spawnProcess(redisServerPath(), args);
+  try {
+    await child.waitForLine(/Ready to accept connections/);
+    return child;
+  } catch (error) {
+    if (tries <= 1 || !/Address already in use/.test(String(error))) throw error;
+    await delay(PORT_PAUSE_MS);
+    return launched(args, tries - 1);
+  }
 }
 
 /** A server that replays its append-only file listens before it answers. */
