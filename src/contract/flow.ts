@@ -125,3 +125,17 @@ export interface Tickets {
   /** In the lanes of its other models, where it differs from `ticket`. */
   readonly tickets?: Readonly<Record<string, Ticket | null>>;
 }
+
+/** What a directive in the gate of its lane waits for. `before`: how many are before it in its own line. `name`: of a limit in its ticket. */
+export type GateWait =
+  | { readonly kind: 'none' | 'passed' | 'running' }
+  | { readonly kind: 'later'; readonly untilAt: number }
+  | { readonly kind: 'turn'; readonly before: number }
+  | {
+      readonly kind: 'limit';
+      readonly name: string;
+      readonly running: number;
+      readonly limit: number;
+      readonly before: number;
+    }
+  | { readonly kind: 'rate'; readonly name: string; readonly untilAt: number; readonly before: number };

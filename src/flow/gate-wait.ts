@@ -1,25 +1,11 @@
 // What a directive in the gate of its lane waits for, in words.
 // Must never show one tenant how much others run.
-import type { Ticket, TicketLimit } from '../contract/flow.ts';
+import type { GateWait, Ticket, TicketLimit } from '../contract/flow.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import type { WaitFacts } from '../contract/waiting.ts';
 
-/** As the gate says it. `before`: how many are before it in its own line; `name`: of a limit in its ticket. */
-export type WaitInGate =
-  | { readonly kind: 'none' | 'passed' | 'running' }
-  | { readonly kind: 'later'; readonly untilAt: number }
-  | { readonly kind: 'turn'; readonly before: number }
-  | {
-      readonly kind: 'limit';
-      readonly name: string;
-      readonly running: number;
-      readonly limit: number;
-      readonly before: number;
-    }
-  | { readonly kind: 'rate'; readonly name: string; readonly untilAt: number; readonly before: number };
-
 /** null: nothing that the gate knows of. `tenant`: of the directive, for whose eyes it is. */
-export function gateWait({ limits }: Ticket, wait: WaitInGate, tenant: string): WaitFacts | null {
+export function gateWait({ limits }: Ticket, wait: GateWait, tenant: string): WaitFacts | null {
   switch (wait.kind) {
     case 'none':
     case 'passed':

@@ -1,7 +1,7 @@
 // The gates of lanes: where directives wait for their turn and for the limits they are under, before they have a job.
 // Must never decide by a clock or a count of its own: each step is one script, by the clock of the lane's Redis.
 import { hash } from 'node:crypto';
-import type { Ticket } from '../contract/flow.ts';
+import type { GateWait, Ticket } from '../contract/flow.ts';
 import { TENANT_MARK } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
@@ -56,20 +56,6 @@ export interface GateCounts {
   readonly passed: number;
   readonly running: number;
 }
-
-/** `before`: how many are before it in its own line. `name`: of a limit in its ticket. */
-export type GateWait =
-  | { readonly kind: 'none' | 'passed' | 'running' }
-  | { readonly kind: 'later'; readonly untilAt: number }
-  | { readonly kind: 'turn'; readonly before: number }
-  | {
-      readonly kind: 'limit';
-      readonly name: string;
-      readonly running: number;
-      readonly limit: number;
-      readonly before: number;
-    }
-  | { readonly kind: 'rate'; readonly name: string; readonly untilAt: number; readonly before: number };
 
 export type Gate = ReturnType<typeof createGate>;
 

@@ -1,15 +1,16 @@
 // What directives wait for in the gates of their lanes, at the moment when somebody asks.
 // Must never cost anything where no gate holds anything, nor look at more directives than one answer shows.
+import type { GateWait } from '../contract/flow.ts';
 import type { WaitFacts } from '../contract/waiting.ts';
 import { tenantOf } from '../contract/tenant.ts';
-import { gateWait, type WaitInGate } from '../flow/gate-wait.ts';
+import { gateWait } from '../flow/gate-wait.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 
 export interface GateLooks {
-  look(lane: string, ref: { requestId: string; id: string }): Promise<WaitInGate>;
+  look(lane: string, ref: { requestId: string; id: string }): Promise<GateWait>;
   counts(lane: string): Promise<{ waiting: number }>;
 }
 

@@ -1,8 +1,8 @@
 /** What a directive waits for, in words.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import type { Ticket, TicketLimit } from '../../../src/contract/flow.ts';
-import { gateWait, limitText, type WaitInGate } from '../../../src/flow/gate-wait.ts';
+import type { GateWait, Ticket, TicketLimit } from '../../../src/contract/flow.ts';
+import { gateWait, limitText } from '../../../src/flow/gate-wait.ts';
 
 const limits: TicketLimit[] = [
   { name: 'own', label: 'account', concurrency: 2 },
@@ -11,8 +11,8 @@ const limits: TicketLimit[] = [
 ];
 const ticket: Ticket = { turn: 'acme', weight: 1, priority: 4, limits };
 
-const words = (wait: WaitInGate, tenant = 'acme') => gateWait(ticket, wait, tenant)?.detail;
-const full = (name: string, before = 0): WaitInGate => ({
+const words = (wait: GateWait, tenant = 'acme') => gateWait(ticket, wait, tenant)?.detail;
+const full = (name: string, before = 0): GateWait => ({
   kind: 'limit',
   name,
   running: 2,
@@ -28,7 +28,7 @@ test.each([
   [{ kind: 'rate', name: 'rate', untilAt: 1, before: 0 }, 'mail, 10 in 60 s: starts are spaced'],
   [{ kind: 'passed' }, undefined],
   [{ kind: 'none' }, undefined],
-] satisfies [WaitInGate, string | undefined][])('%j: %s', (wait, text) => {
+] satisfies [GateWait, string | undefined][])('%j: %s', (wait, text) => {
   expect(words(wait)).toBe(text);
 });
 
