@@ -6,12 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
+import { bridge } from '../support/mcp-bridge.ts';
 import { countExecution } from './executions.ts';
 import { createTaskTools } from './task-tools.ts';
 import { noteSerialCall, type SerialLine } from './serial-calls.ts';
@@ -93,30 +92,11 @@ function createTools(): McpServer {
 }
 
 function serveHttp(port: number): void {
-  const handlers = {
-    tools: createMcpHandler(createTools),
-    tasks: createMcpHandler(() => createTaskTools(FOLDER, TOOLS), { legacy: 'reject' }),
-  };
-  const server = createServer((incoming, outgoing) => {
-    const gone = new AbortController();
-    outgoing.once('close', () => gone.abort());
-    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      signal: gone.signal,
-      ...body,
-    } as RequestInit);
-    const handler = incoming.url?.startsWith('/tasks') ? handlers.tasks : handlers.tools;
-    void handler.fetch(request).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      if (response.body === null) outgoing.end();
-      else
-        Readable.fromWeb(response.body as ReadableStream)
-          .on('error', () => {})
-          .pipe(outgoing);
-    });
-  });
+  const tools = bridge(createMcpHandler(createTools));
+  const tasks = bridge(createMcpHandler(() => createTaskTools(FOLDER, TOOLS), { legacy: 'reject' }));
+  const server = createServer((incoming, outgoing) =>
+    (incoming.url?.startsWith('/tasks') ? tasks : tools)(incoming, outgoing),
+  );
   server.listen(port, '127.0.0.1', () => process.stderr.write(`listens on ${port}\n`));
 }
 

@@ -3,11 +3,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { bridge } from './mcp-bridge.ts';
 
 const inputSchema = z.object({
   key: z.string(),
@@ -47,22 +46,7 @@ export async function startKeyedServer() {
   }
 
   const handler = createMcpHandler(tools);
-  const server = createServer((incoming, outgoing) => {
-    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      ...body,
-    } as RequestInit);
-    void handler.fetch(request).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      if (response.body === null) outgoing.end();
-      else
-        Readable.fromWeb(response.body as ReadableStream)
-          .on('error', () => {})
-          .pipe(outgoing);
-    });
-  });
+  const server = createServer(bridge(handler));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,13 +1,12 @@
 /** An MCP server over HTTP that makes a task of each call, in the process of the test, which ends the tasks.
  *  It must never end one by itself, nor be reached from another machine. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { createMcpHandler, ProtocolError, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
+import { bridge } from './mcp-bridge.ts';
 
 const ANY = z.looseObject({});
 const TASKS = { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -124,25 +123,4 @@ function served(
       answer(method, taskId, mcpReq.inputResponses),
     );
   return server;
-}
-
-function bridge(handler: Pick<ReturnType<typeof createMcpHandler>, 'fetch'>) {
-  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    const gone = new AbortController();
-    outgoing.once('close', () => gone.abort());
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      signal: gone.signal,
-      ...(incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {}),
-    } as RequestInit);
-    void handler.fetch(request).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      if (response.body === null) outgoing.end();
-      else
-        Readable.fromWeb(response.body as ReadableStream)
-          .on('error', () => {})
-          .pipe(outgoing);
-    });
-  };
 }

@@ -4,11 +4,10 @@
  *  with PEER_GROWS=unseen it has one more tool, unannounced, once it has listed them over HTTP. */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
+import { bridge } from '../mcp-bridge.ts';
 
 const events: string[] = [];
 let grown = false;
@@ -68,26 +67,11 @@ function createPeer(): McpServer {
 function serveHttp(): void {
   const handler = createMcpHandler(createPeer, { legacy: 'reject' });
   announce = () => handler.notify.toolsChanged();
+  const answer = bridge(handler);
   const server = createServer((incoming, outgoing) => {
-    const gone = new AbortController();
-    outgoing.once('close', () => gone.abort());
-    const hasBody = incoming.method === 'POST';
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      signal: gone.signal,
-      ...(hasBody ? { body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } : {}),
-    } as RequestInit);
     const isList = incoming.headers['mcp-method'] === 'tools/list' && process.env['PEER_GROWS'] === 'unseen';
     if (isList) outgoing.once('finish', () => (grown = true));
-    void handler.fetch(request).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      if (response.body === null) outgoing.end();
-      else
-        Readable.fromWeb(response.body as ReadableStream)
-          .on('error', () => {})
-          .pipe(outgoing);
-    });
+    answer(incoming, outgoing);
   });
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();

@@ -3,8 +3,6 @@
  *  It must never share code with the service, nor answer before its span is sent: it gets killed. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -12,6 +10,7 @@ import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
+import { bridge } from '../mcp-bridge.ts';
 
 const FILE = process.env['COUNTER_FILE'] ?? '';
 const exporter = new OTLPTraceExporter({ url: process.env['TRACES_URL'] ?? '' });
@@ -72,19 +71,10 @@ function createTraced(): McpServer {
 
 function serveHttp(): void {
   const handler = createMcpHandler(createTraced, { legacy: 'reject' });
+  const answer = bridge(handler);
   const server = createServer((incoming, outgoing) => {
     headers.add(String(incoming.headers['traceparent']));
-    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
-    const request = new Request(`http://127.0.0.1${incoming.url}`, {
-      method: incoming.method ?? 'GET',
-      headers: incoming.headers as Record<string, string>,
-      ...body,
-    } as RequestInit);
-    void handler.fetch(request).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-      if (response.body === null) outgoing.end();
-      else Readable.fromWeb(response.body as ReadableStream).pipe(outgoing);
-    });
+    answer(incoming, outgoing);
   });
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
