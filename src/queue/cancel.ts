@@ -3,7 +3,7 @@
 import { ownId } from '../contract/tenant.ts';
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
 import { ticketIn } from '../flow/ticket.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
+import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { GateRef } from '../journal/gate.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
@@ -91,10 +91,10 @@ export function createCanceller(options: CancellerOptions) {
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
     if (json === null) return alreadyEnded(journal, requestId, id);
-    const signal = cancelledSignal(json, record, reason);
-    const { noticed } = decodeEnvelope(json);
+    const envelope = decodeEnvelope(json);
+    const signal = cancelledSignal(envelope, record, reason);
     // What is cancelled before it begins was to be looked at much later: who dies here has it looked at soon.
-    if (noticed) await index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, SHORTEST_LOOK_MS);
+    if (envelope.noticed) await index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, SHORTEST_LOOK_MS);
     const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
     if (verdict.kind === 'running') return null;
     if (verdict.kind === 'requested') {
@@ -106,13 +106,12 @@ export function createCanceller(options: CancellerOptions) {
       return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
     if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
-    const envelope = decodeEnvelope(json);
     if (envelope.noticed) options.callNotice?.(requestId, id);
     reportEndedByOthers(spans, record, envelope, 'cancelled');
-    reportCancelled(reports, json, record, reason);
+    reportCancelled(reports, envelope, record, reason);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
-    await leaveGate(options, json, (ended ?? record).lane, { requestId, id });
+    await leaveGate(options, envelope, (ended ?? record).lane, { requestId, id });
     await removeJob(ended ?? record, { requestId, id });
     return { ...(await endedAs(journal, requestId, ended, id)), status: 'cancelled' };
   }
@@ -138,11 +137,11 @@ export function createCanceller(options: CancellerOptions) {
 
 async function leaveGate(
   { gated }: Pick<CancellerOptions, 'gated'>,
-  json: string,
+  envelope: Envelope,
   lane: string | null,
   ref: GateRef,
 ): Promise<void> {
-  if (lane !== null && ticketIn(decodeEnvelope(json), lane) !== null) await gated.remove(lane, ref);
+  if (lane !== null && ticketIn(envelope, lane) !== null) await gated.remove(lane, ref);
 }
 
 /** null: there is no such request or directive. */
@@ -179,18 +178,20 @@ async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R
 
 function reportCancelled(
   reports: Reports,
-  json: string,
+  { directive, traceparent }: Envelope,
   record: DirectiveRecord,
   reason: string | undefined,
 ): void {
-  const { directive, traceparent } = decodeEnvelope(json);
   const { request_id: requestId, id, type } = directive;
   const error = cancelledError(reason ?? null, mayHaveRun(record, directive));
   reports.ended({ requestId, id, type, lane: record.lane, traceparent, error, durationMs: null });
 }
 
-function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {
-  const { directive, traceparent } = decodeEnvelope(json);
+function cancelledSignal(
+  { directive, traceparent }: Envelope,
+  record: DirectiveRecord,
+  reason: string | undefined,
+) {
   // It ends here although it ran: only when its worker is gone.
   const error = cancelledError(reason ?? null, mayHaveRun(record, directive));
   const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
