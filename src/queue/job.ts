@@ -28,3 +28,8 @@ export function jobDataFor(envelope: Envelope, digest: string, encodedBytes: num
   const { request_id, id } = envelope.directive;
   return encodedBytes > MAX_INLINE_BYTES ? { request_id, id, digest } : { request_id, id, digest, envelope };
 }
+
+/** The same for a directive whose body is read from the journal, whatever its size. */
+export function withoutEnvelope({ request_id, id, digest }: JobData): JobData {
+  return { request_id, id, digest };
+}

@@ -13,7 +13,7 @@ import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
-import { jobDataFor, type JobData } from './job.ts';
+import { jobDataFor, type JobData, withoutEnvelope } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import { type Known, type KnownServers, routeOf, type Route } from '../catalog/route.ts';
@@ -255,9 +255,7 @@ export function jobsOf(open: readonly Prepared[]): LaneJob[] {
 
 /** What waits in a gate brings no body: it is claimed only with a pass, and not with its job. */
 function laneJob(lane: string, job: JobData, ticket: Ticket | null): LaneJob {
-  if (ticket === null) return { lane, data: job };
-  const { request_id, id, digest } = job;
-  return { lane, data: { request_id, id, digest }, ticket };
+  return ticket === null ? { lane, data: job } : { lane, data: withoutEnvelope(job), ticket };
 }
 
 /** Redis does nothing else while it accepts and enqueues them. */

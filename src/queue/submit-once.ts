@@ -14,6 +14,7 @@ import type { Entry } from './entrance.ts';
 import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { instant } from './instant.ts';
+import { withoutEnvelope } from './job.ts';
 import { noticeAnnouncement } from './notice.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
 import {
@@ -217,10 +218,7 @@ function begunOf(open: readonly Prepared[], requestId: string, verdict: Accepted
   if (status === 'accepted') return [...open];
   // Whoever submitted it first may have died; it may wait for another one, which the sweeper knows.
   if (outcome === 'replaced') return [];
-  return open.map((each) => {
-    const { request_id, id, digest } = each.job;
-    return { ...each, job: { request_id, id, digest } };
-  });
+  return open.map((each) => ({ ...each, job: withoutEnvelope(each.job) }));
 }
 
 function answerOf({ outcome, untilAt, replaces }: Accepted): OnceAnswer {

@@ -21,6 +21,7 @@ import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
+import { withoutEnvelope } from './job.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
 import type { CallNotice } from './notice.ts';
 import { passingRefusal } from './passing-request.ts';
@@ -166,8 +167,7 @@ function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]):
   return prepared.flatMap((each, position) => {
     const isNew = verdicts[position] !== 'existing';
     if (each.acceptance.lane === null || (each.ticket !== null && !isNew)) return [];
-    const { request_id, id, digest } = each.job;
-    return [isNew ? each : { ...each, job: { request_id, id, digest } }];
+    return [isNew ? each : { ...each, job: withoutEnvelope(each.job) }];
   });
 }
 
