@@ -68,7 +68,6 @@ interface Preparation {
   readonly sealedAs: string | undefined;
 }
 
-/** `instead`: models that a budget may go on with. */
 const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };

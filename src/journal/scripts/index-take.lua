@@ -34,8 +34,8 @@ local function is_known(lane, member, job)
   return redis.call('EXISTS', tag .. lane .. ':' .. job) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
 end
 
--- Of a directive that nobody has taken yet, and whose job is in its lane, or who waits in its gate: the lane and why it was said to wait, since when, until
--- when at the most. nil = the sweeper has to look.
+-- Of a directive that nobody has taken yet, and that is on its way: the lane and why it was said to wait, since when, until when at the
+-- most. nil = the sweeper has to look.
 local function waiting(member)
   local slash = string.find(member, '/', 1, true) or 0
   local id = string.sub(member, slash + 1)
