@@ -214,6 +214,7 @@ export function createJournal(options: JournalOptions) {
     accept,
     claim,
     claimedWithJob,
+    keptMs,
     ...createOnce({ ...options, run, keptMs, mostBytes }),
     ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,

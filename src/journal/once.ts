@@ -76,7 +76,7 @@ export function createOnce({ run, keys, keptMs, mostBytes, noteEnded, onEnd }: O
     return kind === 'released' ? { kind, at: Number(at) } : { kind: kind as 'held' | 'none' };
   }
 
-  return { acceptOnce, releaseOnce, keptMs };
+  return { acceptOnce, releaseOnce };
 }
 
 /** ARGV[5..9] of accept-once.lua. */

@@ -29,7 +29,7 @@ import {
 } from './prepare.ts';
 import { requestFull } from './request-full.ts';
 import { NO_NOTES, type PendingNote } from './span-note.ts';
-import { additionsOf, beginsOf, requireBounded, requireNear, requireReceivers } from './submission-bounds.ts';
+import { requireWithin, reserveFor } from './submission-bounds.ts';
 import type { SubmitterOptions } from './submit.ts';
 import { BEHIND_LOOK_MS } from './sweep-decision.ts';
 
@@ -63,9 +63,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const token = idempotencyKey === undefined ? uniqueOf(requestId) : keyedIds(idempotencyKey).request;
     const [routed] = await preparer.prepare([directive], trace);
     const prepared = underKey(routed as Prepared, given, token);
-    requireBounded([directive], [prepared], options.argumentsBytes);
-    requireNear([directive]);
-    requireReceivers([directive], options.endNotices);
+    requireWithin(options, [directive], [prepared]);
     const room = await roomFor(options, requestId, prepared);
     const note = notes.noteOf(requestId, { under: trace, prepared: [prepared] });
     const entry = {
@@ -116,10 +114,8 @@ async function roomFor(
   requestId: string,
   prepared: Prepared,
 ): Promise<{ full: unknown; leave: LeaveTenant }> {
-  const ids = withLane([prepared]).map(({ acceptance }) => acceptance.id);
-  const additions = { requestId, ids, begins: beginsOf([prepared]) };
   try {
-    return { full: null, leave: await capacity.reserve(additionsOf([prepared]), additions) };
+    return { full: null, leave: await reserveFor(capacity, requestId, [prepared]) };
   } catch (error) {
     if (!(error instanceof DirectiveRefused)) throw error;
     return { full: error, leave: leaveNothing };

@@ -38,7 +38,7 @@ import {
 } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
-import { additionsOf, beginsOf, requireBounded, requireNear, requireReceivers } from './submission-bounds.ts';
+import { openIds, requireWithin, reserveFor } from './submission-bounds.ts';
 import { createOnceSubmitter } from './submit-once.ts';
 import { onceIn } from './once-request.ts';
 
@@ -98,17 +98,10 @@ export function createSubmitter(options: SubmitterOptions) {
     const once = onceIn(directives);
     if (once !== null) return submitOnce(once, { trace, startedAt, idempotencyKey, replyChannel });
     const prepared = await preparer.prepare(directives, trace, undefined, sealedAs);
-    requireBounded(directives, prepared, options.argumentsBytes);
-    requireNear(directives);
-    requireReceivers(directives, options.endNotices);
-    const ids = withLane(prepared).map(({ acceptance }) => acceptance.id);
-    const leave = await capacity.reserve(additionsOf(prepared), {
-      requestId,
-      ids,
-      begins: beginsOf(prepared),
-    });
+    requireWithin(options, directives, prepared);
+    const leave = await reserveFor(capacity, requestId, prepared);
     const kept = await payloads.keep(requestId, prepared).catch(async (error: unknown) => {
-      await leave(ids);
+      await leave(openIds(prepared));
       throw error;
     });
     const note = notes.noteOf(requestId, { under: trace, prepared });
