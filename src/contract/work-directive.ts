@@ -35,17 +35,16 @@ export function knownRepeatPolicy(effect: unknown): RepeatPolicy {
   return effect === 'read' || effect === 'idempotent' ? effect : 'once';
 }
 
+/** Of all that waits for its attempt in a lane. */
+const queuedFields = { ...retryFields, ...laterFields, ...flowFields, ...onceFields, ...endFields };
+
 const toolExecFields = {
   type: z.literal('tool_exec'),
   tool_name: toolNameSchema,
   arguments: orEncryptedObject(jsonObjectSchema).default({}),
   context: orEncryptedObject(jsonObjectSchema).default({}),
   timeout_ms: positiveDurationMsSchema.optional(),
-  ...retryFields,
-  ...laterFields,
-  ...flowFields,
-  ...onceFields,
-  ...endFields,
+  ...queuedFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: repeatPolicySchema.optional(),
@@ -85,11 +84,7 @@ const llmFields = {
   idle_timeout_ms: positiveDurationMsSchema.optional(),
   reasoning: reasoningSchema.optional(),
   output_schema: jsonObjectSchema.optional(),
-  ...retryFields,
-  ...laterFields,
-  ...flowFields,
-  ...onceFields,
-  ...endFields,
+  ...queuedFields,
   iteration: z.int().min(0).optional(),
 };
 
@@ -101,11 +96,7 @@ const embedFields = {
   /** Absent = `float`. */
   encoding_format: encodingFormatSchema.optional(),
   timeout_ms: positiveDurationMsSchema.optional(),
-  ...retryFields,
-  ...laterFields,
-  ...flowFields,
-  ...onceFields,
-  ...endFields,
+  ...queuedFields,
 };
 
 interface ModelChoice {
@@ -124,24 +115,22 @@ const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_a
 
 const EXCLUDED_JSON = { not: { anyOf: [LATER_RULE_JSON.not, ...ONCE_EXCLUDED] } };
 
-/** A schema of a model directive, which names its model one way or the other. */
-function modelDirective<S extends z.ZodRawShape & typeof modelFields>(shape: S) {
-  return z
-    .strictObject(shape)
-    .refine((directive) => namesModel(directive as ModelChoice), MODEL_RULE)
+/** What must not be said together of it. */
+function queued<S extends z.ZodObject>(schema: S): S {
+  return schema
     .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
     .refine((directive) => hasOneOnce(directive as OnceFields), ONE_ONCE_RULE)
-    .refine((directive) => hasOwnBegin(directive as OnceFields & LaterFields), DEBOUNCE_RULE)
-    .meta({ ...MODEL_RULE_JSON, ...EXCLUDED_JSON });
+    .refine((directive) => hasOwnBegin(directive as OnceFields & LaterFields), DEBOUNCE_RULE);
 }
 
-function toolDirective<S extends z.ZodRawShape & typeof laterFields & typeof onceFields>(shape: S) {
-  return z
-    .strictObject(shape)
-    .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)
-    .refine((directive) => hasOneOnce(directive as OnceFields), ONE_ONCE_RULE)
-    .refine((directive) => hasOwnBegin(directive as OnceFields & LaterFields), DEBOUNCE_RULE)
-    .meta(EXCLUDED_JSON);
+/** A schema of a model directive, which names its model one way or the other. */
+function modelDirective<S extends z.ZodRawShape & typeof modelFields & typeof queuedFields>(shape: S) {
+  const named = z.strictObject(shape).refine((directive) => namesModel(directive as ModelChoice), MODEL_RULE);
+  return queued(named).meta({ ...MODEL_RULE_JSON, ...EXCLUDED_JSON });
+}
+
+function toolDirective<S extends z.ZodRawShape & typeof queuedFields>(shape: S) {
+  return queued(z.strictObject(shape)).meta(EXCLUDED_JSON);
 }
 
 const streamFields = { type: z.literal('llm_stream'), ...llmFields };
