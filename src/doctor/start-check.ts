@@ -13,23 +13,26 @@ import { didYouMean } from '../config/known-keys.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { modelProviders } from '../service/model-providers.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
-import { laneNames, type LaneChoice } from '../service/lane-choice.ts';
+import { laneNames, type LaneChoice, WHOLE_KINDS } from '../service/lane-choice.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Roles } from '../service/roles.ts';
 
-/** Patterns of lanes that a worker shall serve, and has none of. */
+/** Patterns of lanes that a worker shall serve, and has none of. Beside others that match, a whole kind without a lane is no slip. */
 export function examineLanes(choice: LaneChoice, patterns: readonly string[]): Finding[] {
   const lanes = laneNames(choice);
   const kinds = [...new Set(lanes.map((lane) => `${lane.split('.')[0]}.*`))];
-  return patterns
-    .filter((pattern) => !lanes.some((lane) => toolMatches(pattern, lane)))
-    .map((pattern) =>
-      fault(
-        'lanes',
-        `"${pattern}" matches no lane; ${knownNames(pattern, [...kinds, ...lanes])}`,
-        CORRECT_LANES,
-      ),
-    );
+  const unmatched = patterns.filter((pattern) => !lanes.some((lane) => toolMatches(pattern, lane)));
+  const slips =
+    unmatched.length === patterns.length
+      ? unmatched
+      : unmatched.filter((pattern) => !WHOLE_KINDS.includes(pattern));
+  return slips.map((pattern) =>
+    fault(
+      'lanes',
+      `"${pattern}" matches no lane; ${knownNames(pattern, [...kinds, ...lanes])}`,
+      CORRECT_LANES,
+    ),
+  );
 }
 
 const CORRECT_LANES = "Correct --lanes, as in --lanes 'tool.*', or configure what the lane is for.";

@@ -1,6 +1,6 @@
 // A worker that serves some lanes only: what is left of the configuration and the modules for it.
 // Must never change what the other roles see: it is for a process that is a worker and nothing else.
-import { customLane, toolLane } from '../catalog/route.ts';
+import { customLane, toolLane, webhookLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
@@ -11,6 +11,14 @@ export interface LaneChoice {
   config: Config;
   modules: Modules;
 }
+
+/** Each kind of lanes as a whole: manifests name them for any configuration. */
+export const WHOLE_KINDS: readonly string[] = [
+  toolLane('*'),
+  modelLane('*'),
+  customLane('*'),
+  webhookLane('*'),
+];
 
 /** The names of the lanes that a worker serves. */
 export function laneNames(choice: LaneChoice): string[] {

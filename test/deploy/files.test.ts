@@ -4,6 +4,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { customLane, toolLane, webhookLane } from '../../src/catalog/route.ts';
+import { modelLane } from '../../src/contract/model-name.ts';
+import { toolMatches } from '../../src/contract/tool-pattern.ts';
+import { examineLanes } from '../../src/doctor/start-check.ts';
+import { NO_MODULES } from '../../src/extend/modules.ts';
 import { composeSchema, type Manifest, manifestSchema } from '../support/deploy-schemas.ts';
 import { parse as parseConfig } from '../support/parsed-config.ts';
 
@@ -37,6 +42,26 @@ function stopSeconds(): Record<string, number> {
     worker: STOP_S + worker.drain_ms / 1_000,
   };
 }
+
+describe('the workers of some lanes', () => {
+  const groups = globSync('deploy/kubernetes/lanes/*/kustomization.yaml').map((file) => {
+    const [, patterns = ''] = /value: \['worker', '--lanes', ([^\]]+)\]/.exec(read(file)) ?? [];
+    return [...patterns.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern);
+  });
+
+  test('start with the configuration of the example', () => {
+    const example = JSON.parse(read('deploy/kubernetes/overlays/example/adjutant.json')) as object;
+    const choice = { config: parseConfig(example, {}), modules: NO_MODULES };
+    expect(groups).toHaveLength(2);
+    expect(groups.flatMap((patterns) => examineLanes(choice, patterns))).toEqual([]);
+  });
+
+  test('serve every kind of lanes together', () => {
+    const lanes = [toolLane('a'), modelLane('a'), customLane('a'), webhookLane('a'), webhookLane(null)];
+    for (const lane of lanes)
+      expect([lane, groups.flat().some((pattern) => toolMatches(pattern, lane))]).toEqual([lane, true]);
+  });
+});
 
 describe('the Dockerfile', () => {
   const lines = read('Dockerfile').split('\n');

@@ -37,6 +37,12 @@ test.each([
   expect(examineLanes(all, patterns)).toEqual([]);
 });
 
+test('a whole kind without a lane is no slip beside one that has lanes, and one when it stands alone', () => {
+  const none = { ...all, modules: NO_MODULES };
+  expect(examineLanes(none, ['tool.*', 'custom.*', 'webhook.*'])).toEqual([]);
+  expect(examineLanes(none, ['custom.*', 'webhook.*'])).toHaveLength(2);
+});
+
 test('a pattern without a lane is refused, with what was probably meant', () => {
   const findings = examineLanes(all, ['tol.*', 'tool.fles', 'tool.*']);
   expect(findings.map(({ ok, says }) => [ok, says])).toEqual([
