@@ -30,8 +30,6 @@ export interface Entering extends LetOut {
   readonly ticket: Ticket;
   /** When it was accepted, milliseconds since the epoch, by the clock of Redis. Default: now. */
   readonly arrivedAt?: number | undefined;
-  /** Until when it sleeps, likewise. Default: it may go. */
-  readonly notBefore?: number | undefined;
 }
 
 export type Held = WithReleased<'held' | 'parked' | 'busy' | 'unknown'>;
@@ -76,10 +74,10 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
     entering: Entering,
     room: number,
   ): Promise<WithReleased<'entered' | 'there'>> {
-    const { ticket, digest, arrivedAt = 0, notBefore = 0 } = entering;
+    const { ticket, digest, arrivedAt = 0 } = entering;
     const [tenant, turn] = turnOf(ticket.turn);
     const whose = [tenant, turn, ticket.weight, ticket.priority];
-    const args = [memberOf(entering), digest, ...whose, arrivedAt, notBefore, room, ...limitsOf(ticket)];
+    const args = [memberOf(entering), digest, ...whose, arrivedAt, room, ...limitsOf(ticket)];
     const reply = await run('gate-enter', keysOf(lane), args);
     return withReleased(reply);
   }
@@ -99,8 +97,8 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
     ref: GateRef,
     { token, leaseMs }: { token: string; leaseMs: number },
   ): Promise<boolean> {
-    const lost = await run('gate-extend', keysOf(lane), [token, leaseMs, memberOf(ref)]);
-    return lost.length === 0;
+    const [verdict] = await run('gate-extend', keysOf(lane), [memberOf(ref), token, leaseMs]);
+    return verdict === 'extended';
   }
 
   /** `againInMs`: when it is due again; null: it is over. */

@@ -361,7 +361,7 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(`${SCRIPTS}/gate-hold.lua`, "if item.owner ~= '' and item.owner ~= token then", 'if false then'),
   ],
   'flow-leave-token': [
-    patch(`${SCRIPTS}/gate-leave.lua`, 'if not item or item.owner ~= ARGV[2] then', 'if not item then'),
+    patch(`${SCRIPTS}/gate-leave.lua`, 'if not item or item.owner ~= ARGV[2] or', 'if not item or'),
   ],
   'flow-limit': [
     patch(
@@ -377,7 +377,7 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(
       `${SCRIPTS}/gate-enter.lua`,
       "local tenant, turn, names = ARGV[3], ARGV[3] .. '.' .. ARGV[4], {}",
-      "local tenant, turn, names = ARGV[3] .. (ARGV[10] or ''), ARGV[3] .. (ARGV[10] or '') .. '.' .. ARGV[4], {}",
+      "local tenant, turn, names = ARGV[3] .. (ARGV[9] or ''), ARGV[3] .. (ARGV[9] or '') .. '.' .. ARGV[4], {}",
     ),
   ],
   'flow-unblock-lost': [

@@ -3,10 +3,10 @@
 -- @include include-gate.lua
 --
 -- KEYS[1] gate   ARGV[1] member   ARGV[2] digest   ARGV[3] tenant   ARGV[4] turn, both hashed   ARGV[5] weight   ARGV[6] priority
--- ARGV[7] arrived_at, milliseconds since the epoch (0 = now)   ARGV[8] not_before, likewise   ARGV[9] how many may be out
+-- ARGV[7] arrived_at, milliseconds since the epoch (0 = now)   ARGV[8] how many may be out
 -- then of each limit: name, concurrency, max, per_ms ('' = none)
 -- Returns { entered | there, then as `with_released` }.
-local member, not_before = ARGV[1], tonumber(ARGV[8])
+local member = ARGV[1]
 
 -- What was accepted last says how much a limit allows, whenever it enters.
 local function set_limit(name, allows)
@@ -27,7 +27,7 @@ local function enter()
   end
   join('', tenant)
   join(tenant, turn)
-  for at = 10, #ARGV, 4 do
+  for at = 9, #ARGV, 4 do
     names[#names + 1] = ARGV[at]
     redis.call('HINCRBY', key('uses'), ARGV[at], 1)
     set_limit(ARGV[at], ARGV[at + 1] .. '|' .. ARGV[at + 2] .. '|' .. ARGV[at + 3])
@@ -50,17 +50,13 @@ local verdict = 'there'
 if redis.call('HEXISTS', key('items'), member) == 0 then
   local item = enter()
   verdict = 'entered'
-  if not_before > NOW then
-    sleep_until('i' .. member, not_before)
-  else
-    line_up(item)
-  end
+  line_up(item)
   -- A limit may have been raised.
   wake_all(item.limits)
-elseif not_before <= NOW and redis.call('ZREM', key('asleep'), 'i' .. member) == 1 then
+elseif redis.call('ZREM', key('asleep'), 'i' .. member) == 1 then
   -- It is due sooner than was thought.
   line_up(item_of(member))
 end
 lapse()
-release(tonumber(ARGV[9]))
+release(tonumber(ARGV[8]))
 return with_released({ verdict })

@@ -7,10 +7,7 @@
 -- Returns { left | stale, then as `with_released` }.
 arrive()
 local item = item_of(ARGV[1])
-if item and not redis.call('ZSCORE', key('out'), item.member) then
-  return with_released({ 'stale' })
-end
-if not item or item.owner ~= ARGV[2] then
+if not item or item.owner ~= ARGV[2] or not redis.call('ZSCORE', key('out'), item.member) then
   return with_released({ 'stale' })
 end
 if ARGV[3] ~= '' then

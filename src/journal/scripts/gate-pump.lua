@@ -15,7 +15,7 @@ local lapsed = lapse()
 for _, member in ipairs(lapsed) do
   note(member)
 end
-rouse()
+wake_asleep()
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', key('passes'), '-inf', whole(NOW), 'LIMIT', 0, MOST_LAPSED)) do
   redis.call('ZADD', key('passes'), whole(NOW + 5 * ANNOUNCE_MS), member)
   note(member)

@@ -478,7 +478,7 @@ local function lapse()
 end
 
 -- What slept until now.
-local function rouse()
+local function wake_asleep()
   for _, entry in ipairs(redis.call('ZRANGEBYSCORE', key('asleep'), '-inf', whole(NOW), 'LIMIT', 0, MOST_LAPSED)) do
     redis.call('ZREM', key('asleep'), entry)
     local kind, name = string.sub(entry, 1, 1), string.sub(entry, 2)
