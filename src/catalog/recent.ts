@@ -41,3 +41,17 @@ export function recent<T>(read: () => Promise<T>, now: () => number = Date.now):
     },
   };
 }
+
+/** Names whose last value is kept. */
+const MOST_KEPT = 1_000;
+
+/** A value for each name, read when it is first asked for. */
+export function recentByName<T>(read: (name: string) => Promise<T>): (name: string) => Recent<T> {
+  const kept = new Map<string, Recent<T>>();
+  return (name) => {
+    const known = kept.get(name) ?? recent(() => read(name));
+    kept.set(name, known);
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
+    return known;
+  };
+}

@@ -95,6 +95,19 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
   return { beat, leave, read, setDrain, known: recent(read) };
 }
 
+/** One that misses so many beats may have died, or stand still: what it ran may run elsewhere. */
+export const SILENT_MS = 3 * BEAT_MS;
+
+/** Those that take jobs of the lane, and were heard of late. */
+export function heardIn(lane: string, workers: readonly PresentWorker[]): PresentWorker[] {
+  return workers.filter((worker) => worker.silentMs <= SILENT_MS && isServed(lane, [worker]));
+}
+
+/** How many of the lane one takes at once; undefined: it serves more lanes than it lists. */
+export function placesOf(lane: string, { lanes }: Pick<WorkerEntry, 'lanes'>): number | undefined {
+  return lanes?.find(({ name }) => name === lane)?.concurrency;
+}
+
 /** Whether one of them takes jobs of the lane. */
 export function isServed(lane: string, workers: readonly WorkerEntry[]): boolean {
   return workers.some(

@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
-import { BEAT_MS, type PresentWorker } from '../catalog/workers.ts';
+import { type PresentWorker, SILENT_MS } from '../catalog/workers.ts';
 import { customLane, isWebhookLane, toolLane } from '../catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
@@ -62,9 +62,6 @@ function webhookLanesOf(workers: readonly PresentWorker[]): string[] {
 function isInUse({ waiting, active, delayed, paused, later = 0, gated = 0 }: ListedLane): boolean {
   return paused || waiting + active + delayed + later + gated > 0;
 }
-
-/** A worker that misses so many beats has died, or stands still: what it ran may run elsewhere. */
-const SILENT_MS = 3 * BEAT_MS;
 
 type ServedLane = NonNullable<PresentWorker['lanes']>[number];
 

@@ -2,9 +2,9 @@
 // Must never be used to decide about a directive: it is a look of a moment, for those who wait.
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEntry } from '../catalog/tool-catalog.ts';
-import { recent, type Recent } from '../catalog/recent.ts';
+import { recent, recentByName } from '../catalog/recent.ts';
 import { toolLane } from '../catalog/route.ts';
-import { BEAT_MS, isServed, type PresentWorker } from '../catalog/workers.ts';
+import { heardIn, isServed, placesOf, type PresentWorker } from '../catalog/workers.ts';
 import { modelLane } from '../contract/model-name.ts';
 import type { WaitReason } from '../contract/waiting.ts';
 import type { LaneLoad, Lanes } from './lanes.ts';
@@ -38,8 +38,6 @@ export interface BlockedLane {
 
 /** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
 export const PROBE_MS = 60_000;
-/** Lanes whose last answer is kept. */
-const MOST_KEPT = 1_000;
 
 /** null: its directives are taken as they come. */
 export function laneWait(
@@ -56,25 +54,18 @@ export function laneWait(
   return isFull(lane, workers, load) ? { reason: 'concurrency', untilAt: null } : null;
 }
 
-/** One that is silent for longer may be dead: what its jobs hold is no limit. */
-const SILENT_MS = 3 * BEAT_MS;
-
-/** As many run as a limit over all workers allows, or as the workers that are there take at once. */
+/** What the jobs of a silent worker hold is no limit. As many run as a limit over all workers allows, or as the workers that are there take at once. */
 function isFull(
   lane: string,
   workers: readonly PresentWorker[],
   { waiting, active, globalConcurrency }: LaneLoad,
 ): boolean {
   if (waiting === 0 || active === 0) return false;
-  const heard = workers.filter((worker) => worker.silentMs <= SILENT_MS && isServed(lane, [worker]));
+  const heard = heardIn(lane, workers);
   if (heard.length === 0) return false;
   if (globalConcurrency !== null && active >= globalConcurrency) return true;
-  return active >= heard.reduce((sum, worker) => sum + placesOf(lane, worker), 0);
-}
-
-/** A worker that serves too much to list it is taken to be full. */
-function placesOf(lane: string, { lanes }: PresentWorker): number {
-  return lanes?.find(({ name }) => name === lane)?.concurrency ?? 0;
+  // A worker that serves too much to list it is taken to be full.
+  return active >= heard.reduce((sum, worker) => sum + (placesOf(lane, worker) ?? 0), 0);
 }
 
 function serverDown({ untilAt, cause, down }: BlockedLane, now: number): LaneWait {
@@ -113,9 +104,7 @@ export interface LaneWaitParts {
 /** Whoever asks within a tenth of a second shares the answer. */
 export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
   const blocked = recent(() => blockedLanes(catalog));
-  const kept = new Map<string, Recent<LaneWait | null>>();
-
-  async function look(lane: string): Promise<LaneWait | null> {
+  const looks = recentByName(async (lane: string): Promise<LaneWait | null> => {
     const [workers, until, heldBack, load] = await Promise.all([
       catalog.workers.known.recheck(),
       blocked.recheck(),
@@ -123,16 +112,9 @@ export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
       lanes.load(lane),
     ]);
     return laneWait(lane, { workers, blocked: until.get(lane), heldBack, load }, Date.now());
-  }
+  });
 
-  return {
-    of(lane: string): Promise<LaneWait | null> {
-      const known = kept.get(lane) ?? recent(() => look(lane));
-      kept.set(lane, known);
-      if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
-      return known.recheck();
-    },
-  };
+  return { of: (lane: string): Promise<LaneWait | null> => looks(lane).recheck() };
 }
 
 /** By lane. */
