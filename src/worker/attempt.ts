@@ -52,13 +52,16 @@ export async function attemptDirective(
   if (parts.running.isStopped()) return putOff(parts, job, enqueuedIn, held, Date.now());
   const stored = envelopeIn(job) ?? (await readEnvelope(parts.records.journal, job));
   if (!stored) return DONE;
-  const notBefore = async (at: number): Promise<JobOutcome> =>
-    passedBack(parts, job, gateOf(stored, enqueuedIn), await putOff(parts, job, enqueuedIn, held, at));
+  const lane = enqueuedIn ?? stored.lane ?? '';
+  const ticket = ticketIn(stored, lane);
+  const notBefore = async (at: number): Promise<JobOutcome> => {
+    const later = await putOff(parts, job, enqueuedIn, held, at);
+    return ticket === null ? later : passedBack(parts, job, lane, later);
+  };
   // A worker of a later version takes it; without one it ends at its deadline.
   if (isLater(stored)) return notBefore(Date.now() + LEFT_ALONE_MS);
   const envelope = stored.offloaded === undefined ? stored : await restored(parts, stored);
   if (envelope === 'away') return notBefore(Date.now() + AWAY_MS);
-  const lane = enqueuedIn ?? stored.lane ?? '';
   if (envelope === 'lost') return endWithout(parts, { envelope: stored, lane }, PAYLOAD_LOST);
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
@@ -66,17 +69,10 @@ export async function attemptDirective(
   // Nobody can call its server: it is not said to have started, and waits with the others of its lane.
   if (downForMs !== null) return notBefore(Date.now() + downForMs);
   const taken: ToClaim = { envelope, lane, definition, digest: job.digest, held, pass: null };
-  const ticket = ticketIn(envelope, lane);
   if (ticket === null) return attemptTaken(parts, job, taken, enqueuedIn);
   return throughGate(parts, { job, lane, ticket }, (pass) =>
     attemptTaken(parts, job, { ...taken, pass }, enqueuedIn),
   );
-}
-
-/** The lane whose gate it is in; null: none. */
-function gateOf(stored: Envelope, enqueuedIn: string | undefined): string | null {
-  const lane = enqueuedIn ?? stored.lane ?? '';
-  return ticketIn(stored, lane) === null ? null : lane;
 }
 
 async function attemptTaken(

@@ -43,14 +43,14 @@ export async function throughGate(
   return isOut ? { kind: 'later', at: Date.now() } : DONE;
 }
 
-/** Of what was let out, and does not begin now: it holds nothing until it is due again. `lane`: whose gate it is in; null: none. */
+/** Of what was let out, and does not begin now: it holds nothing until it is due again. `lane`: whose gate it is in. */
 export async function passedBack(
   parts: GateParts,
   { request_id: requestId, id }: JobData,
-  lane: string | null,
+  lane: string,
   outcome: JobOutcome,
 ): Promise<JobOutcome> {
-  if (lane === null || outcome.kind !== 'later') return outcome;
+  if (outcome.kind !== 'later') return outcome;
   return leaveAfter(parts, { lane, token: '' }, { requestId, id }, outcome);
 }
 
