@@ -29,8 +29,8 @@ export const LONGEST_LOOK_MS = 60_000;
 const OVERDUE_MS = 500;
 /** Shorter after a worker died: BullMQ may still hold the dead worker's job, and refuse the first new one. */
 const SHORTEST_TAKEOVER_LOOK_MS = 500;
-/** The index is written before the journal: an entry without a directive is kept this long. */
-const MISSING_GRACE_MS = 60_000;
+/** The index is written before the journal: an entry without what it names is kept this long. */
+export const MISSING_GRACE_MS = 60_000;
 
 /** A server that is away for longer after the end of a call keeps its task. */
 const LEFT_TASK_MS = 10 * 60_000;

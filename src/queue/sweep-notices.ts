@@ -5,7 +5,7 @@ import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { NOTICE_ENTRY } from './notice.ts';
 import type { Notified, Notify } from './notify.ts';
-import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
+import { LONGEST_LOOK_MS, MISSING_GRACE_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 
 export interface NoticeSweepParts {
   index: Pick<SweepIndex, 'forget' | 'lookAgain'>;
@@ -17,8 +17,6 @@ export interface NoticeSweepParts {
   limitsOf?: LimitsOfTenant | undefined;
 }
 
-/** The index is written before the journal: an entry without what it names is kept this long. */
-const MISSING_GRACE_MS = 60_000;
 /** Of what begins later: somebody may cancel it before, and die before that is passed on. */
 const LONGEST_WAIT_MS = 3_600_000;
 

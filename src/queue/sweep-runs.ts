@@ -4,6 +4,7 @@ import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { LONGEST_LOOK_MS, MISSING_GRACE_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import type { SayRunWait } from './sweep-waits.ts';
 import { RUN_LANE, WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 
@@ -28,11 +29,6 @@ export type RunDecision =
   | { kind: 'park'; at: number }
   /** `wake`: now. `wakeAhead`: at this instant, which is too near for another look. */
   | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
-
-const SHORTEST_LOOK_MS = 5_000;
-const LONGEST_LOOK_MS = 60_000;
-/** The index is written before the journal: an entry without a run is kept this long. */
-const MISSING_GRACE_MS = 60_000;
 
 export function runDecision(
   entry: Pick<DueEntry, 'missedBefore'>,
