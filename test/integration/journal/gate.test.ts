@@ -109,6 +109,18 @@ test('a tenant that comes last is next, whatever another has waiting; and nothin
   expect(await left(gate.keys)).toEqual([]);
 });
 
+test('who comes late to an empty gate leaves nothing there', async () => {
+  const gate = openGate();
+  const late = { token: 't', leaseMs: LEASE_MS };
+  await gate.leave(LANE, refOf('gone'), { token: 't', againInMs: null, room: 1 });
+  await gate.hold(LANE, refOf('gone'), { ...late, room: 1 });
+  await gate.extend(LANE, refOf('gone'), late);
+  await gate.change(LANE, refOf('gone'), { priority: 9, room: 1 });
+  await gate.pump(LANE, 1);
+  await gate.remove(LANE, refOf('gone'), 1);
+  expect(await left(gate.keys)).toEqual([]);
+});
+
 test('turns come round, by weight; the gap between two of one turn is less than twice their number', async () => {
   const gate = openGate();
   const turnOf = new Map<string, string>();
