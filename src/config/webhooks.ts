@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
 import { TENANT_FORM } from '../contract/tenant.ts';
-import { endpointNameSchema, isWebhookSecret, SECRET_FORM, type WebhookTarget } from '../contract/webhook.ts';
+import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/webhook.ts';
 import { END_STATUSES } from '../contract/webhook-event.ts';
 import { httpUrl } from './http-url.ts';
 import { durationMs } from './lane.ts';
@@ -170,15 +170,8 @@ export function endNotices({ endpoints, callers_may_give_urls: callers }: Webhoo
       rules.flatMap(({ name, match, tenants }) =>
         mayMatch(match, tenants, facts) && fitsEnd(match, facts) ? [name] : [],
       ),
-    sendingTo: (target) => sendingOf(settingsOf({ endpoints, callers }, target)),
+    sendingTo: (target) => sendingOf(typeof target === 'string' ? endpoints.get(target) : callers),
   };
-}
-
-function settingsOf(
-  { endpoints, callers }: { endpoints: Webhooks['endpoints']; callers: Webhooks['callers_may_give_urls'] },
-  target: WebhookTarget,
-) {
-  return typeof target === 'string' ? endpoints.get(target) : callers;
 }
 
 function sendingOf(settings: z.output<typeof callersSchema> | WebhookEndpoint | undefined): Sending {
@@ -213,7 +206,6 @@ function nameFault(name: string, endpoint: WebhookEndpoint | undefined, tenant: 
 function urlFault(url: string, callers: Webhooks['callers_may_give_urls'], tenant: string): string | null {
   if (callers === undefined || !fits(callers.tenants, tenant))
     return 'addresses are not allowed here: name an endpoint, or ask the operator for webhooks.callers_may_give_urls';
-  const { protocol, username, password } = new URL(url);
-  if (username !== '' || password !== '') return 'must not name a user';
-  return protocol === 'https:' || callers.private_addresses ? null : 'must be an https URL';
+  if (namesUser(url)) return 'must not name a user';
+  return new URL(url).protocol === 'https:' || callers.private_addresses ? null : 'must be an https URL';
 }

@@ -2,12 +2,11 @@
 // Must never show the strategy's inner state, nor wait for the end.
 import { RUN_TYPE } from '../contract/end-notices.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
-import type { OnEnd } from '../contract/webhook.ts';
 import { runEndedEvent } from '../contract/webhook-event.ts';
 import type { EndState } from '../queue/notify.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { viewOf } from './run-client.ts';
-import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
+import { NO_SIGNALS, type RunStore } from './run-store.ts';
 import type { EngineCore } from './transition.ts';
 
 /** `runs`: what is open is known without its document. */
@@ -29,11 +28,6 @@ export function createRunEnds(
       ended_at: new Date(endedAt).toISOString(),
       traceparent: run.traceparent,
     });
-    return { kind: 'ended', end: { type: RUN_TYPE, agent: run.agent, onEnd: namedBy(run), event } };
+    return { kind: 'ended', end: { type: RUN_TYPE, agent: run.agent, onEnd: run.spec.on_end, event } };
   };
-}
-
-/** [] stands for those of the rules. */
-function namedBy({ spec: { on_end: onEnd } }: StoredRun): OnEnd | undefined {
-  return Array.isArray(onEnd) && onEnd.length === 0 ? undefined : (onEnd as OnEnd | undefined);
 }

@@ -29,7 +29,7 @@ export interface RunSpec {
   /** Of the directives that it makes, and of its children; absent: none. */
   flow?: FlowFields | undefined;
   /** Who is notified of its end; [] = whom the rules name; absent: nobody. */
-  on_end?: OnEnd | [] | undefined;
+  on_end?: OnEnd | undefined;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }

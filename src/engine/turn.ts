@@ -189,9 +189,11 @@ async function commit(
     isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
   });
-  if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
-  if (verdict.kind === 'committed') reportImmediate(parts.reports, prepared);
-  if (verdict.kind === 'committed') callNotices(parts, run, folded, prepared);
+  if (verdict.kind === 'committed') {
+    reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
+    reportImmediate(parts.reports, prepared);
+    callNotices(parts, run, folded, prepared);
+  }
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
 }
