@@ -16,7 +16,7 @@ import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import type { GatedLanes } from './gated-lanes.ts';
 import type { Lanes } from './lanes.ts';
-import { type CallNotice, NOTICE_ENTRY } from './notice.ts';
+import { type CallNotice, noticeRef } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { reportEndedByOthers } from './settle-span.ts';
@@ -94,7 +94,7 @@ export function createCanceller(options: CancellerOptions) {
     const envelope = decodeEnvelope(json);
     const signal = cancelledSignal(envelope, record, reason);
     // What is cancelled before it begins was to be looked at much later: who dies here has it looked at soon.
-    if (envelope.noticed) await index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, SHORTEST_LOOK_MS);
+    if (envelope.noticed) await index.lookWithin(noticeRef(requestId, id), SHORTEST_LOOK_MS);
     const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
     if (verdict.kind === 'running') return null;
     if (verdict.kind === 'requested') {

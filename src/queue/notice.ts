@@ -7,10 +7,15 @@ import { type OnEnd, targetsOf, WEBHOOK_TYPE } from '../contract/webhook.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Announcement } from '../journal/journal.ts';
+import type { DirectiveRef } from '../journal/sweep-index.ts';
 import { FIRST_LOOK_MS } from './entrance.ts';
 
 /** Begins the entry of a notice; what follows is the id of the directive, or that of the run's entry. */
 export const NOTICE_ENTRY = '@notice/';
+
+export function noticeRef(requestId: string, id: string): DirectiveRef {
+  return { requestId, id: `${NOTICE_ENTRY}${id}` };
+}
 
 export function noticeAnnouncement(id: string): Announcement {
   return { id: `${NOTICE_ENTRY}${id}`, afterMs: FIRST_LOOK_MS };

@@ -29,7 +29,7 @@ import { createLaneFreedom, type LaneFreedom } from '../queue/lane-freedom.ts';
 import { createLanes, type Lanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
-import { createNoticeCalls, NOTICE_ENTRY } from '../queue/notice.ts';
+import { createNoticeCalls, noticeRef } from '../queue/notice.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -126,7 +126,7 @@ function waysOn(
   const ordered = !connection.isCluster;
   const { note: changed } = changes;
   const notices = createNoticeCalls((requestId, id) => {
-    index.lookWithin({ requestId, id: `${NOTICE_ENTRY}${id}` }, 0).catch(() => {});
+    index.lookWithin(noticeRef(requestId, id), 0).catch(() => {});
   });
   const { call: callNotice } = notices;
   return {

@@ -11,7 +11,7 @@ import type { Registry } from '../executors/registry.ts';
 import { type Receiver, webhookSend, type WebhookSend } from '../executors/webhook-send.ts';
 import { createGoneReceivers } from '../journal/gone-receivers.ts';
 import { type Capacity, createCapacity } from '../queue/capacity.ts';
-import { NOTICE_ENTRY } from '../queue/notice.ts';
+import { noticeRef } from '../queue/notice.ts';
 import { createNotifier, type Notify } from '../queue/notify.ts';
 import { createSubmitter } from '../queue/submit.ts';
 import { version } from '../version.ts';
@@ -31,7 +31,7 @@ export function notifierOn(stores: readonly Store[], registry: Registry, config:
   for (const { queue } of stores)
     queue.notices.answerWith(async (requestId, id) => {
       const { kind } = await notify(requestId, id);
-      if (kind === 'notified') first.records.index.forget({ requestId, id: `${NOTICE_ENTRY}${id}` });
+      if (kind === 'notified') first.records.index.forget(noticeRef(requestId, id));
     });
   return notify;
 }
