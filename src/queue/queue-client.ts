@@ -7,7 +7,7 @@ import {
   approvalQuerySchema,
 } from '../contract/approval-listing.ts';
 import type { BudgetListing } from '../contract/budget-listing.ts';
-import { withoutFiringIds } from './firing-request.ts';
+import { withoutReservedIds } from './reserved-ids.ts';
 import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
@@ -121,7 +121,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   const senders = { ...createSubmissionWait(parts, whole, tenant), runs: runsOf(parts.runs, tenant) };
 
   return {
-    ...(parts.isFiring === true ? senders : withoutFiringIds(senders)),
+    ...(parts.isFiring === true ? senders : withoutReservedIds(senders)),
     ...readsOf(createRequestReader(parts, whole), scoped),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     prioritize: async (requestId, directiveId, priority) => {

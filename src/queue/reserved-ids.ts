@@ -14,7 +14,7 @@ const RESERVED: readonly (readonly [prefix: string, what: string])[] = [
   [ONCE_REQUEST_PREFIX, 'what is submitted under a key'],
 ];
 
-export function withoutFiringIds<S extends Senders>(senders: S): S {
+export function withoutReservedIds<S extends Senders>(senders: S): S {
   const { submit, execute, runs } = senders;
   return {
     ...senders,
