@@ -2,6 +2,7 @@
 // Must never hold more of a result than its receiver takes.
 import * as z from 'zod';
 import { directivePath, requestPath } from './api-path.ts';
+import { boundedText } from './json-safe.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import type { RunView } from './run.ts';
 import { usageSchema } from './usage.ts';
@@ -166,6 +167,6 @@ function sizeOf(value: unknown): number {
 function shortError(error: unknown): unknown {
   if (error === null || error === undefined) return null;
   const { type, message } = Object(error) as Partial<Record<'type' | 'message', unknown>>;
-  const text = (value: unknown, most: number) => (typeof value === 'string' ? value.slice(0, most) : '');
+  const text = (value: unknown, most: number) => (typeof value === 'string' ? boundedText(value, most) : '');
   return { type: text(type, 64), message: text(message, SHOWN_MESSAGE) };
 }
