@@ -6,10 +6,10 @@ import { errorResult, okResult } from '../contract/result.ts';
 import { WEBHOOK_TYPE } from '../contract/webhook.ts';
 import type { WebhookEvent } from '../contract/webhook-event.ts';
 import type { Directive } from '../contract/directive.ts';
-import { post, type Reply } from '../webhooks/post.ts';
+import { type Delivery, post, type Reply } from '../webhooks/post.ts';
 import { PrivateAddress } from '../webhooks/public-address.ts';
 import { retryAfterMs } from '../webhooks/retry-after.ts';
-import { signedHeaders } from '../webhooks/signature.ts';
+import { messageHeaders } from '../webhooks/signature.ts';
 import {
   defineDirective,
   type DirectiveDefinition,
@@ -68,39 +68,32 @@ async function deliver(
   const receiver = options.receiverOf(directive);
   if (receiver === null) return failed(NOT_ALLOWED);
   const { url } = directive;
-  if (url !== undefined && (await options.gone.has(url, context.tenant))) return failed(DISABLED);
-  const { now = () => new Date() } = options;
+  const { gone, userAgent, now = () => new Date() } = options;
+  const { signal, traceparent, tenant } = context;
+  if (url !== undefined && (await gone.has(url, tenant))) return failed(DISABLED);
   try {
-    const reply = await post(
-      messageTo(receiver, directive, { ...context, at: now(), agent: options.userAgent }),
-    );
-    if (reply.status === GONE && url !== undefined) await options.gone.add(url, context.tenant);
-    if (reply.status === GONE)
-      return failed({ ...(url === undefined ? GONE_ENDPOINT : DISABLED), details: GONE_NOW });
-    return outcomeOf(reply, now().getTime());
+    const reply = await post(messageTo(receiver, directive, { signal, traceparent, at: now(), userAgent }));
+    if (reply.status !== GONE) return outcomeOf(reply, now().getTime());
+    if (url !== undefined) await gone.add(url, tenant);
+    return failed({ ...(url === undefined ? GONE_ENDPOINT : DISABLED), details: GONE_NOW });
   } catch (error) {
     return failed(unanswered(error, receiver));
   }
 }
 
-type About = Pick<ExecutionContext, 'signal' | 'traceparent'> & { at: Date; agent: string };
+type About = Pick<ExecutionContext, 'signal' | 'traceparent'> & { at: Date; userAgent: string };
 
-function messageTo(receiver: Receiver, { webhook_id: id, event }: WebhookSend, about: About) {
+function messageTo(
+  { secrets, headers, ...receiver }: Receiver,
+  { webhook_id: id, event }: WebhookSend,
+  { signal, ...about }: About,
+): Delivery {
   const body = JSON.stringify(event);
-  const { url, secrets, headers, timeoutMs, privateAddresses } = receiver;
   return {
-    url,
+    ...receiver,
     body,
-    timeoutMs,
-    privateAddresses,
-    signal: about.signal,
-    headers: {
-      ...headers,
-      'content-type': 'application/json',
-      'user-agent': about.agent,
-      traceparent: about.traceparent,
-      ...signedHeaders(secrets, { id, body, at: about.at }),
-    },
+    signal,
+    headers: { ...headers, ...messageHeaders(secrets, { id, body, ...about }) },
   };
 }
 

@@ -1,4 +1,4 @@
-// The headers of Standard Webhooks: the id of the message, the time of this attempt, and a signature by every current key.
+// The headers of a message: those of Standard Webhooks with a signature by every current key, and what each message has.
 // Must never put a key anywhere else than into a signature.
 import { Webhook } from 'standardwebhooks';
 
@@ -7,6 +7,24 @@ export interface Message {
   body: string;
   /** Of this attempt. */
   at: Date;
+}
+
+export interface SentMessage extends Message {
+  traceparent: string;
+  userAgent: string;
+}
+
+/** All that the service sets itself. */
+export function messageHeaders(
+  secrets: readonly string[],
+  { traceparent, userAgent, ...message }: SentMessage,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    traceparent,
+    ...signedHeaders(secrets, message),
+  };
 }
 
 /** `secrets`: `whsec_` and base64. During a rotation there are two, and a receiver that knows one of them accepts the message. */

@@ -6,7 +6,7 @@ import type { WebhookEvent } from '../../contract/webhook-event.ts';
 import { isWebhookSecret, SECRET_FORM } from '../../contract/webhook.ts';
 import { pause } from '../../lifecycle.ts';
 import { post } from '../../webhooks/post.ts';
-import { signedHeaders } from '../../webhooks/signature.ts';
+import { messageHeaders } from '../../webhooks/signature.ts';
 import { createEndWatch, type EndWatch } from '../end-watch.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -26,6 +26,8 @@ const TIMEOUT_MS = 15_000;
 const LONGEST_REASON = 200;
 /** As a receiver of 24 bytes or more accepts it. */
 const KEY_BYTES = 32;
+/** Of a message, as the service makes it. */
+const ID_CHARACTERS = 32;
 
 export async function listen(invocation: Invocation, options: ListenOptions): Promise<ExitCode> {
   const { terminal, interrupt } = invocation;
@@ -87,14 +89,11 @@ interface Forwarded {
 }
 
 async function forward(event: WebhookEvent, { url, secret }: Local, signal: AbortSignal): Promise<Forwarded> {
-  const webhook_id = `msg_${hash('sha256', nameOf(event), 'hex').slice(0, KEY_BYTES)}`;
+  const webhook_id = `msg_${hash('sha256', nameOf(event), 'hex').slice(0, ID_CHARACTERS)}`;
   const body = JSON.stringify(event);
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'adjutant-listen',
-    traceparent: event.data.traceparent,
-    ...signedHeaders([secret], { id: webhook_id, body, at: new Date() }),
-  };
+  const { traceparent } = event.data;
+  const message = { id: webhook_id, body, at: new Date(), traceparent, userAgent: 'adjutant-listen' };
+  const headers = messageHeaders([secret], message);
   try {
     const reply = await post({ url, headers, body, timeoutMs: TIMEOUT_MS, privateAddresses: true, signal });
     return { webhook_id, status: reply.status };
