@@ -70,11 +70,12 @@ async function deliver(
   const { url } = directive;
   const { gone, userAgent, now = () => new Date() } = options;
   const { signal, traceparent, tenant } = context;
-  if (url !== undefined && (await gone.has(url, tenant))) return failed(DISABLED);
+  // Redis may be away: then it is not known to be gone, or is asked once more the next time.
+  if (url !== undefined && (await gone.has(url, tenant).catch(() => false))) return failed(DISABLED);
   try {
     const reply = await post(messageTo(receiver, directive, { signal, traceparent, at: now(), userAgent }));
     if (reply.status !== GONE) return outcomeOf(reply, now().getTime());
-    if (url !== undefined) await gone.add(url, tenant);
+    if (url !== undefined) await gone.add(url, tenant).catch(() => {});
     return failed({ ...(url === undefined ? GONE_ENDPOINT : DISABLED), details: GONE_NOW });
   } catch (error) {
     return failed(unanswered(error, receiver));
