@@ -2,7 +2,7 @@
 // Must never accept a secret that is too short to sign with, nor a header that belongs to the signature.
 import * as z from 'zod';
 import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
-import { TENANT_FORM } from '../contract/tenant.ts';
+import { TENANT_FORM, TENANT_NAME } from '../contract/tenant.ts';
 import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/webhook.ts';
 import { END_STATUSES } from '../contract/webhook-event.ts';
 import { httpUrl } from './http-url.ts';
@@ -33,7 +33,7 @@ const headersSchema = recordByName(headerName, headerText).superRefine((headers,
       context.addIssue({ code: 'custom', path: [name], message: 'is set by the service' });
 });
 
-const tenantName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, `must be ${TENANT_FORM}`);
+const tenantName = z.string().regex(TENANT_NAME, `must be ${TENANT_FORM}`);
 const words = (schema: z.ZodType<string>) => z.array(schema).min(1).max(MOST_NAMES).optional();
 
 const matchSchema = z.strictObject({

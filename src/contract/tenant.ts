@@ -10,7 +10,10 @@ export const TENANT_MARK = '~';
 
 export const TENANT_FORM = '1 to 32 characters of a-z 0-9 -, not - at the beginning';
 
-export const tenantSchema = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, TENANT_FORM);
+/** The names of `TENANT_FORM`. */
+export const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+export const tenantSchema = z.string().regex(TENANT_NAME, TENANT_FORM);
 
 /** No id has it, and what has it is nobody's. */
 const NO_ID = '/';

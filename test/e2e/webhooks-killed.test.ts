@@ -1,6 +1,5 @@
 /** Notices of ends under kills: the receiver of the examples counts, in a process of its own, while all others die.
  *  It must judge by what the receiver has printed. */
-import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { WebhookEvent } from '../../src/contract/webhook-event.ts';
@@ -8,9 +7,10 @@ import { countingCalls, idsOf } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
 import { freePort, spawnNode } from '../support/process.ts';
+import { newSecret } from '../support/webhook-receiver.ts';
 
 const EACH = 12;
-const secret = `whsec_${randomBytes(32).toString('base64')}`;
+const secret = newSecret();
 
 async function startReceiver(port = 0) {
   const child = spawnNode(['examples/webhooks/receiver.ts', String(port)], {
@@ -19,7 +19,7 @@ async function startReceiver(port = 0) {
   const url = /http:\S+/.exec(await child.waitForLine(/^receives on/))?.[0] ?? '';
   const printed = () =>
     child.lines
-      .flatMap((line) => (line.startsWith('msg_') ? [line] : []))
+      .filter((line) => line.startsWith('msg_'))
       .map((line) => ({
         id: line.slice(0, line.indexOf(' ')),
         event: JSON.parse(line.slice(line.indexOf(' '))) as WebhookEvent,
@@ -45,9 +45,9 @@ test('each end is delivered, under one id, though API, workers and receiver are 
   const second = await startReceiver(port);
   await Promise.all([installation.start('api'), installation.start('worker')]);
   const all = () => [...first.printed(), ...second.printed()];
-  const told = () => new Set(all().map(({ event }) => ('id' in event.data ? event.data.id : '')));
-  await eventually(() => told().size).toBe(EACH);
-  expect([...told()].toSorted()).toEqual(idsOf(calls).toSorted());
+  const notified = () => new Set(all().map(({ event }) => ('id' in event.data ? event.data.id : '')));
+  await eventually(() => notified().size).toBe(EACH);
+  expect([...notified()].toSorted()).toEqual(idsOf(calls).toSorted());
   const idsOfEnd = Map.groupBy(all(), ({ event }) => JSON.stringify([event.data.request_id, event.data.url]));
   for (const messages of idsOfEnd.values()) expect(new Set(messages.map(({ id }) => id)).size).toBe(1);
   await second.child.kill9();

@@ -1,5 +1,6 @@
 /** A receiver of webhooks over real HTTP, which verifies each signature and answers as its path says.
  *  It must never accept what is not signed with the secret that the test knows. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,6 +45,8 @@ function endless(response: ServerResponse): void {
   const more = (): void => void (response.writable && response.write('x'.repeat(16_384), more));
   more();
 }
+
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export async function startReceiver(secret: string): Promise<WebhookReceiver> {
   const received: Received[] = [];

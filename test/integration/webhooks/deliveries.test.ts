@@ -1,6 +1,5 @@
 /** Notices of ends through the whole service: who is notified of what, how often, and what becomes of a delivery that fails.
  *  It must never look into the service: a receiver over HTTP verifies and counts. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
@@ -14,9 +13,8 @@ import { PROGRAM } from '../../support/program.ts';
 import { post } from '../../support/public-api.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
-import { startReceiver } from '../../support/webhook-receiver.ts';
+import { newSecret, startReceiver } from '../../support/webhook-receiver.ts';
 
-const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 const [OLD, NEW] = [newSecret(), newSecret()];
 const receiver = shared(async () => startReceiver(OLD));
 const redis = useRedis();
@@ -94,8 +92,8 @@ const deliveryOf = async (requestId: string) => {
 };
 const failureOf = (requestId: string) =>
   eventually(async () => {
-    const { result } = { result: (await deliveryOf(requestId))?.result ?? null };
-    return (result?.data as { result?: { error?: unknown } } | undefined)?.result?.error;
+    const delivery = await deliveryOf(requestId);
+    return (delivery?.result?.data as { result?: { error?: unknown } } | undefined)?.result?.error;
   });
 
 describe('an end that is to be passed on', () => {
@@ -140,10 +138,11 @@ describe('an end that is to be passed on', () => {
     await client.cancel('later', 'd');
     await client.submit(call('passed', { tool_name: 'peer.wait', on_end: 'named', deadline_ms: 50 }));
     await Promise.all([one('unknown'), one('later'), one('passed')]);
-    const told = (id: string) => receiver.about(id).map(({ event }) => [event.data.status, event.data.error]);
-    expect(told('unknown')).toMatchObject([['failed', { type: 'unknown_tool' }]]);
-    expect(told('passed')).toMatchObject([['failed', { type: 'deadline_exceeded' }]]);
-    expect(told('later')).toMatchObject([['cancelled', { type: 'cancelled' }]]);
+    const notified = (id: string) =>
+      receiver.about(id).map(({ event }) => [event.data.status, event.data.error]);
+    expect(notified('unknown')).toMatchObject([['failed', { type: 'unknown_tool' }]]);
+    expect(notified('passed')).toMatchObject([['failed', { type: 'deadline_exceeded' }]]);
+    expect(notified('later')).toMatchObject([['cancelled', { type: 'cancelled' }]]);
   });
 
   test('may be that of a run', async () => {

@@ -128,8 +128,8 @@ function stateOf(view: RequestView, now: number): string {
   if (beginOf(view, now) !== null) return 'waiting';
   if (run !== undefined)
     return run.status === 'timeout' ? 'failed' : run.status === 'pending' ? 'queued' : run.status;
-  if (status === 'open' && isRunning(view)) return 'running';
-  if (status === 'open') return directives.some((each) => each.status === 'waiting') ? 'waiting' : 'running';
+  const isWaiting = !isRunning(view) && directives.some((each) => each.status === 'waiting');
+  if (status === 'open') return isWaiting ? 'waiting' : 'running';
   return directives.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
 }
 
