@@ -101,7 +101,8 @@ function callTexts(message: Message): string[] {
   );
 }
 
-function counted(count: number, noun: string): string {
+/** `1 signal`, `2 signals`. */
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 

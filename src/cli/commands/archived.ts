@@ -3,6 +3,7 @@
 import type { ArchiveClient, ArchiveLine } from '../../contract/archive.ts';
 import type { Signal } from '../../contract/signal.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
+import { counted } from '../run-lines.ts';
 import { signalLine } from '../signal-line.ts';
 import { type Terminal, oneLine } from '../terminal.ts';
 
@@ -27,7 +28,7 @@ function textsOf(line: ArchiveLine, { paint }: Terminal): string[] {
   switch (line.kind) {
     case 'request':
       return [
-        `${paint('bold', line.request_id)} closed ${line.closed_at}, ${line.sequence} ${line.sequence === 1 ? 'signal' : 'signals'}`,
+        `${paint('bold', line.request_id)} closed ${line.closed_at}, ${counted(line.sequence, 'signal')}`,
       ];
     case 'directive': {
       const { id, type, status } = line.directive;

@@ -12,7 +12,7 @@ import type {
 import { engineAbsence } from '../engine-absence.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
+import { counted, durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
 import { nextCommands, redrivenAs } from '../next-commands.ts';
 import { commandLines, questionLines } from '../questions.ts';
@@ -63,7 +63,7 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 
 /** `urgent`: lines above all that is listed. */
 function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
-  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} ${view.sequence === 1 ? 'signal' : 'signals'}`;
+  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${counted(view.sequence, 'signal')}`;
   const directives = table(view.directives.map((summary) => summaryRow(summary, view.directives, terminal)));
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;
@@ -134,13 +134,12 @@ function summaryRow(
 ): string[] {
   const { id, type, status, lane, attempts, started_at: from, ended_at: to, waiting } = summary;
   const durationMs = elapsedMs(from, to);
-  const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
   const waits = waiting === undefined ? '' : `, ${waitText(waiting)}`;
   const state = paint(ownMember(STYLES, status) ?? 'dim', status);
   const next = redrivenAs(id, all);
   const redriven = next === null ? '' : `, redriven as ${next}`;
-  return [id, type, state, lane ?? '-', `${tried}${duration}${waits}${redriven}`];
+  return [id, type, state, lane ?? '-', `${counted(attempts, 'attempt')}${duration}${waits}${redriven}`];
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
