@@ -197,7 +197,7 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
 ]);
 
 /** Protections of which chaos meets the occasion too rarely: the tests that notice. */
-export const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'take-repeat': [
     patch(
       `${SCRIPTS}/job-take.lua`,
@@ -230,11 +230,8 @@ export const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
-/** What notices `TESTED_MUTATIONS`. */
-export const NOTICING_TEST = 'test/integration/queue/lane-claims.test.ts';
-
 /** Protections of the API keys. */
-export const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'keys-decided-over': [
     patch(
       `${SCRIPTS}/access-change.lua`,
@@ -269,7 +266,7 @@ export const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** Protections of the archive. */
-export const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'archive-early-note': [patch('src/archive/archive-request.ts', "perhaps: 'missing'", "perhaps: 'over'")],
   'archive-noted-again': [
     patch(
@@ -295,7 +292,7 @@ export const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** Protections of what is submitted under a key. */
-export const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-window': [
     patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'false and redis'),
   ],
@@ -344,17 +341,8 @@ export const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
 };
 
-/** What notices `ONCE_MUTATIONS`. */
-export const ONCE_NOTICING_TEST = 'test/integration/queue/once.test.ts';
-
-/** What notices `ARCHIVE_MUTATIONS`. */
-export const ARCHIVE_NOTICING_TEST = 'test/integration/archive/archive.test.ts';
-
-/** What notices `ACCESS_MUTATIONS`. */
-export const ACCESS_NOTICING_TEST = 'test/integration/access/key-changes.test.ts';
-
 /** Protections of the gates of lanes. */
-export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-lapsed-pass': [patch(`${SCRIPTS}/gate-hold.lua`, 'if until_at <= NOW then', 'if until_at == 0 then')],
   'flow-start-rate': [patch(`${SCRIPTS}/gate-hold.lua`, 'if too_early() then', 'if false then')],
   'flow-busy': [
@@ -395,12 +383,19 @@ export const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** Of the way through them. */
-export const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
 };
 
-/** What notices `FLOW_PATH_MUTATIONS`. */
-export const FLOW_PATH_NOTICING_TEST = 'test/integration/service/gate.test.ts';
-
-/** What notices `FLOW_MUTATIONS`. */
-export const FLOW_NOTICING_TEST = 'test/integration/journal/gate.test.ts';
+/** The protections that a test of their own notices, with that test. */
+export const NOTICED_BY_TESTS: readonly (readonly [
+  mutations: Readonly<Record<string, readonly Patch[]>>,
+  test: string,
+])[] = [
+  [TESTED_MUTATIONS, 'test/integration/queue/lane-claims.test.ts'],
+  [ACCESS_MUTATIONS, 'test/integration/access/key-changes.test.ts'],
+  [ARCHIVE_MUTATIONS, 'test/integration/archive/archive.test.ts'],
+  [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],
+  [ONCE_MUTATIONS, 'test/integration/queue/once.test.ts'],
+  [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
+];

@@ -6,23 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  ACCESS_MUTATIONS,
-  ACCESS_NOTICING_TEST,
-  ARCHIVE_MUTATIONS,
-  ARCHIVE_NOTICING_TEST,
-  FLOW_MUTATIONS,
-  FLOW_NOTICING_TEST,
-  FLOW_PATH_MUTATIONS,
-  FLOW_PATH_NOTICING_TEST,
-  JUDGED_LAST,
-  MUTATIONS,
-  NOTICING_TEST,
-  ONCE_MUTATIONS,
-  ONCE_NOTICING_TEST,
-  type Patch,
-  TESTED_MUTATIONS,
-} from './mutation-list.ts';
+import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS, type Patch } from './mutation-list.ts';
 import { run } from './run.ts';
 import { safestFsync } from './system.ts';
 
@@ -90,28 +74,8 @@ const results: boolean[] = [];
 for (const [name, patches] of Object.entries(MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name)) results.push(await isNoticed(name, patches));
 }
-for (const [name, patches] of Object.entries(TESTED_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, NOTICING_TEST));
-}
-for (const [name, patches] of Object.entries(ACCESS_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, ACCESS_NOTICING_TEST));
-}
-for (const [name, patches] of Object.entries(ARCHIVE_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, ARCHIVE_NOTICING_TEST));
-}
-for (const [name, patches] of Object.entries(FLOW_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, FLOW_NOTICING_TEST));
-}
-for (const [name, patches] of Object.entries(ONCE_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, ONCE_NOTICING_TEST));
-}
-for (const [name, patches] of Object.entries(FLOW_PATH_MUTATIONS)) {
-  if (wanted.length === 0 || wanted.includes(name))
-    results.push(isNoticedByTest(name, patches, FLOW_PATH_NOTICING_TEST));
-}
+for (const [mutations, test] of NOTICED_BY_TESTS)
+  for (const [name, patches] of Object.entries(mutations)) {
+    if (wanted.length === 0 || wanted.includes(name)) results.push(isNoticedByTest(name, patches, test));
+  }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;
