@@ -68,6 +68,30 @@ const textOf = async ({ request_id, id }: Answer): Promise<unknown> => {
   return (view?.directive as { arguments?: { text?: unknown } } | undefined)?.arguments?.text;
 };
 
+/** A worker; the texts of what it executes. */
+async function startNoting(): Promise<unknown[]> {
+  const ran: unknown[] = [];
+  await open.startWorker(async (directive) => {
+    ran.push(directive.arguments['text']);
+    return done;
+  });
+  return ran;
+}
+
+/** A worker whose calls end when `go` is opened, and a sweeper. */
+async function startHeld() {
+  const [started, go] = [gate(), gate()];
+  const ran: unknown[] = [];
+  await open.startWorker(async (directive) => {
+    ran.push(directive.arguments['text']);
+    started.open();
+    await go.passed;
+    return done;
+  });
+  await open.sweeper().start();
+  return { ran, started, go };
+}
+
 describe('dedupe', () => {
   test('is the first one for all of the window, and another one after it', async () => {
     const key = randomUUID();
@@ -83,11 +107,7 @@ describe('dedupe', () => {
   });
 
   test('two hundred at once make one, and all get its end', async () => {
-    const ran: unknown[] = [];
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments);
-      return done;
-    });
+    const ran = await startNoting();
     const other = await open.submitter();
     const key = randomUUID();
     const ends = await Promise.all(
@@ -130,11 +150,7 @@ describe('dedupe', () => {
 
 describe('debounce', () => {
   test('the last content wins after quiet, under the first ids', async () => {
-    const ran: unknown[] = [];
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments['text']);
-      return done;
-    });
+    const ran = await startNoting();
     await open.sweeper().start();
     const key = randomUUID();
     const first = await submit(debounce(key));
@@ -168,7 +184,6 @@ describe('debounce', () => {
   });
 
   test('what a worker holds of an earlier content it does not execute', async () => {
-    const ran: unknown[] = [];
     const key = randomUUID();
     const first = await submit(debounce(key));
     await letPass(first, HOUR_MS);
@@ -178,26 +193,14 @@ describe('debounce', () => {
     // In its lane, and nobody has taken it.
     expect(await submit(debounce(key, 'two'))).toMatchObject({ outcome: 'debounced', id: first.id });
     await letPass(first, HOUR_MS);
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments['text']);
-      return done;
-    });
+    const ran = await startNoting();
     await open.resultOf(first);
     expect(ran).toEqual(['two']);
   });
 
   test('what has begun is not changed: another one begins', async () => {
     const key = randomUUID();
-    const started = gate();
-    const go = gate();
-    const ran: unknown[] = [];
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments['text']);
-      started.open();
-      await go.passed;
-      return done;
-    });
-    await open.sweeper().start();
+    const { ran, started, go } = await startHeld();
     const first = await submit(debounce(key));
     await letPass(first, HOUR_MS);
     await started.passed;
@@ -343,16 +346,7 @@ describe('singleton', () => {
 
   test('what follows one that was cancelled as it waited begins when the one that runs has ended', async () => {
     const key = randomUUID();
-    const started = gate();
-    const go = gate();
-    const ran: unknown[] = [];
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments['text']);
-      started.open();
-      await go.passed;
-      return done;
-    });
-    await open.sweeper().start();
+    const { ran, started, go } = await startHeld();
     const first = await submit(singleton(key, 'replace'));
     await started.passed;
     const second = await submit(singleton(key, 'replace', 'two'));
@@ -424,11 +418,7 @@ describe('singleton', () => {
     const key = randomUUID();
     const first = await submit(singleton(key, 'replace'));
     await replaceAndDie(first, key);
-    const ran: unknown[] = [];
-    await open.startWorker(async (directive) => {
-      ran.push(directive.arguments);
-      return done;
-    });
+    const ran = await startNoting();
     expect(errorOf(await open.resultOf(first)).type).toBe('cancelled');
     expect(ran).toEqual([]);
   });
