@@ -117,7 +117,7 @@ describe('dedupe', () => {
     );
     expect(ran).toHaveLength(1);
     expect(new Set(ends.map(({ id }) => id)).size).toBe(1);
-    expect(await open.jobs()).toBe(0);
+    await eventually(() => open.jobs()).toBe(0);
   });
 
   test('keys of tenants, and uses of a key, are apart', async () => {
