@@ -10,7 +10,7 @@ import { createPayloadObjects } from '../archive/payload-objects.ts';
 import type { Config } from '../config/config.ts';
 import { requestField, scopedId } from '../contract/tenant.ts';
 import type { PayloadObjects } from '../journal/large-payloads.ts';
-import { pause, type Startable } from '../lifecycle.ts';
+import { createLoop, type Startable } from '../lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Store } from './store.ts';
 
@@ -74,50 +74,34 @@ const AWAY =
 
 const EACH_MS = 600_000;
 /** A disk that never answers holds up the stop no longer. */
-const FIRST_MS = 1_000;
+const LONGEST_STOP_MS = 1_000;
 
 /** null: nothing is to be removed here. */
 export function payloadSweepOn(
   { connection, keys, records: { journal } }: Store,
   config: Place,
-  {
-    onError,
-    eachMs = EACH_MS,
-    idleMs,
-  }: { onError: (error: Error) => void; eachMs?: number; idleMs?: number },
+  { onError }: { onError: (error: Error) => void },
 ): Startable | null {
   const store = objectStoreOf(config);
   if (store === null || store.idleFolders === null) return null;
-  const stopped = new AbortController();
-  const exists = async (requestId: string): Promise<boolean> => (await journal.head(requestId)) !== null;
   const removeLeftovers = createLeftoverRemover({
     store,
     installation: config.prefix,
-    exists,
+    exists: async (requestId) => (await journal.head(requestId)) !== null,
     scopedId,
     ...namedRedis({ connection, keys }),
-    ...(idleMs ? { idleMs } : {}),
   });
-  const hasTurn = turns({ connection, keys }, eachMs * 2);
-  async function pass(): Promise<void> {
-    if (await hasTurn()) await removeLeftovers(stopped.signal);
-  }
-  async function run(): Promise<void> {
-    for (let afterMs = FIRST_MS; !stopped.signal.aborted; afterMs = eachMs) {
-      await pause(afterMs, stopped.signal);
-      if (stopped.signal.aborted) return;
-      await pass().catch(onError);
-    }
-  }
-  return {
+  const hasTurn = turns({ connection, keys }, EACH_MS * 2);
+  const loop = createLoop({
     name: 'large payloads',
-    async start() {
-      void run();
+    async work() {
+      if (await hasTurn()) await removeLeftovers(loop.stopping);
     },
-    async stop() {
-      stopped.abort();
-    },
-  };
+    everyMs: EACH_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
+  return loop;
 }
 
 type Keyed = Pick<Store, 'connection' | 'keys'>;
