@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { boundedBody } from '../bounds/bounded-response.ts';
 import {
   type BucketOptions,
+  bucketPlace,
   createBucketRequests,
   EMPTY_SHA256,
   refusal,
@@ -22,7 +23,7 @@ export function createBucketObjects(options: BucketOptions): ObjectStore {
     AbortSignal.timeout((options.answerMs ?? ANSWER_MS) + Math.ceil(bytes / LEAST_BYTES_PER_MS));
   const pathOf = (folder: string, name: string): string => `/${options.prefix}${folder}${name}`;
   return {
-    place: `the bucket ${options.bucket} at ${new URL(options.endpoint).host}`,
+    place: bucketPlace(options),
     // Of an object that is not there. Without the right to list, a store answers 403 where it means 404.
     async check() {
       const response = await ask(pathOf('check/', 'none'), EMPTY_SHA256, { signal: within(0) });

@@ -15,6 +15,11 @@ export interface BucketOptions {
   readonly answerMs?: number;
 }
 
+/** For log lines. */
+export function bucketPlace({ bucket, endpoint }: BucketOptions): string {
+  return `the bucket ${bucket} at ${new URL(endpoint).host}`;
+}
+
 const MOST_ANSWER_BYTES = 1_048_576;
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { ArchiveStore } from './archive-store.ts';
 import {
   type BucketOptions,
+  bucketPlace,
   createBucketRequests,
   EMPTY_SHA256,
   refusal,
@@ -25,7 +26,7 @@ const MOST_PAGES = 100;
 const KEY = /<Key>(?<key>[^<]{1,1024})<\/Key>/g;
 
 export function createBucketStore(options: BucketOptions): ArchiveStore {
-  const { endpoint, bucket, prefix, answerMs = ANSWER_MS } = options;
+  const { prefix, answerMs = ANSWER_MS } = options;
   const ask = createBucketRequests(options);
 
   async function namesIn(folder: string): Promise<string[]> {
@@ -50,7 +51,7 @@ export function createBucketStore(options: BucketOptions): ArchiveStore {
   const longerMs = (bytes: number): number => Math.min(Math.ceil(bytes / LEAST_BYTES_PER_MS), MOST_LONGER_MS);
 
   return {
-    place: `the bucket ${bucket} at ${new URL(endpoint).host}`,
+    place: bucketPlace(options),
     spoolFolder: null,
     atOnce: AT_ONCE,
     async check() {

@@ -4,14 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { codeOf, synced } from './folder-store.ts';
+import { checkFolder, codeOf, FOLDER_MODE, folderPlace, INCOMING, synced } from './folder-files.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** What is in a payload is not for everyone on the machine. */
-const FOLDER_MODE = 0o700;
+/** As of its folder. */
 const FILE_MODE = 0o600;
-const INCOMING = '.incoming';
 /** For one file, milliseconds. */
 const FILE_MS = 5_000;
 
@@ -19,8 +17,8 @@ export function createFolderObjects(folder: string): ObjectStore {
   const root = resolve(folder);
   const inTime = createTimeLimit(FILE_MS);
   return {
-    place: `the folder ${root}`,
-    check: async () => inTime(root, () => access(root, constants.R_OK | constants.W_OK | constants.X_OK)),
+    place: folderPlace(root),
+    check: async () => inTime(root, async () => checkFolder(root)),
     put: async (within, name, bytes) => inTime(root, async () => written(root, within, name, bytes)),
     get: async (within, name, mostBytes) =>
       inTime(root, async () => {

@@ -1,14 +1,11 @@
 // Archived requests as files of a folder, which all processes of the service see.
 // Must never show a file that is not whole, nor write over one that is there.
-import { constants } from 'node:fs';
-import { access, link, mkdir, open, readdir } from 'node:fs/promises';
+import { link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ArchiveStore } from './archive-store.ts';
+import { checkFolder, codeOf, FOLDER_MODE, folderPlace, INCOMING, synced } from './folder-files.ts';
 import { newestOf } from './object-name.ts';
 import { createTimeLimit } from './time-limit.ts';
-
-/** What is in a request is not for everyone on the machine. */
-const FOLDER_MODE = 0o700;
 
 /** Of one that hangs, some threads are left to the rest of the process. */
 const AT_ONCE = 2;
@@ -23,11 +20,10 @@ export function createFolderStore(folder: string, lookMs = LOOK_MS): ArchiveStor
     return inTime(path, async () => newestOf(await readdir(path).catch(nothingThere)));
   };
   return {
-    place: `the folder ${root}`,
-    // On the same file system, so that a file becomes visible in one step.
-    spoolFolder: join(root, '.incoming'),
+    place: folderPlace(root),
+    spoolFolder: join(root, INCOMING),
     atOnce: AT_ONCE,
-    check: async () => inTime(root, () => access(root, constants.R_OK | constants.W_OK | constants.X_OK)),
+    check: async () => inTime(root, async () => checkFolder(root)),
     // They are there already.
     longerMs: () => 0,
     async put(within, name, { path }) {
@@ -61,21 +57,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** The names in a folder survive a power loss. */
-export async function synced(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 function nothingThere(error: unknown): string[] {
   if (codeOf(error) === 'ENOENT') return [];
   throw error;
-}
-
-export function codeOf(error: unknown): string {
-  return String((error as NodeJS.ErrnoException).code);
 }

@@ -1,5 +1,6 @@
 // Removes large payloads whose requests are gone, or were never accepted.
 // Must never remove anything while Redis is not the one that the folder belongs to.
+import { INCOMING } from './folder-files.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** Longer than any submission takes from its payload to its acceptance. */
@@ -52,7 +53,7 @@ export function createLeftoverRemover(leftovers: Leftovers): (stop: AbortSignal)
 }
 
 async function isLeftover({ exists, scopedId }: Leftovers, folder: string): Promise<boolean> {
-  if (folder.startsWith('.incoming/')) return true;
+  if (folder.startsWith(`${INCOMING}/`)) return true;
   const { tenant, id } = FOLDER.exec(folder)?.groups ?? {};
   return tenant !== undefined && id !== undefined && !(await exists(scopedId(tenant, id)));
 }

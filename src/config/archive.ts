@@ -68,7 +68,7 @@ const archiveSchema = z
   })
   .superRefine(requireOnePlace);
 
-type Place = z.output<z.ZodObject<typeof placeFields>>;
+export type Place = z.output<z.ZodObject<typeof placeFields>>;
 
 export function requireOnePlace(place: Place, context: z.RefinementCtx): void {
   const { folder, bucket } = place;

@@ -1,6 +1,5 @@
 // The archive of a process: its place, what reads it, and the archiver over a store of Redis.
 // Must never show a key of access in the log.
-import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { createArchiver, type ArchiveReports } from '../archive/archiver.ts';
@@ -17,6 +16,7 @@ import { viewOf } from '../engine/run-client.ts';
 import { createRunStore, NO_SIGNALS } from '../engine/run-store.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Meters } from '../telemetry/meters.ts';
+import { storeAt } from './store-place.ts';
 import type { Store } from './store.ts';
 
 /** null: nothing is archived. */
@@ -25,10 +25,7 @@ export function archiveStoreOf({
   directory,
 }: Pick<Config, 'archive' | 'directory'>): ArchiveStore | null {
   if (archive === undefined) return null;
-  if (archive.folder !== undefined) return createFolderStore(resolve(directory, archive.folder));
-  const { bucket = '', endpoint = '', region, prefix } = archive;
-  const { access_key_id: accessKeyId = '', secret_access_key: secretAccessKey = '' } = archive;
-  return createBucketStore({ bucket, endpoint, region, prefix, accessKeyId, secretAccessKey });
+  return storeAt(archive, directory, { folder: createFolderStore, bucket: createBucketStore });
 }
 
 const RETRY_AFTER_MS = 5_000;

@@ -1,7 +1,6 @@
 // The store of large payloads of a process: its place, and the removal of what no request needs any more.
 // Must never remove what belongs to a request that is there, nor while it cannot be told.
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import { createBucketObjects } from '../archive/bucket-objects.ts';
 import { createFolderObjects } from '../archive/folder-objects.ts';
 import type { ObjectStore } from '../archive/object-store.ts';
@@ -12,29 +11,18 @@ import { requestField, scopedId } from '../contract/tenant.ts';
 import type { PayloadObjects } from '../journal/large-payloads.ts';
 import { createLoop, type Startable } from '../lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { storeAt } from './store-place.ts';
 import type { Store } from './store.ts';
 
 type Place = Pick<Config, 'payloads' | 'directory' | 'prefix'>;
 
-function objectStoreOf({ payloads, directory }: Place): ObjectStore | null {
+/** null: all payloads are in Redis. */
+export function objectStoreOf({
+  payloads,
+  directory,
+}: Pick<Config, 'payloads' | 'directory'>): ObjectStore | null {
   if (payloads === undefined) return null;
-  if (payloads.folder !== undefined) return createFolderObjects(resolve(directory, payloads.folder));
-  const { bucket = '', endpoint = '', region, prefix } = payloads;
-  const { access_key_id: accessKeyId = '', secret_access_key: secretAccessKey = '' } = payloads;
-  return createBucketObjects({ bucket, endpoint, region, prefix, accessKeyId, secretAccessKey });
-}
-
-/** Whether the store can be reached; null: all payloads are in Redis. `error`: null where it can. */
-export async function checkPayloads(config: Place): Promise<{ place: string; error: string | null } | null> {
-  const store = objectStoreOf(config);
-  if (store === null) return null;
-  const { place } = store;
-  try {
-    await store.check();
-    return { place, error: null };
-  } catch (error) {
-    return { place, error: error instanceof Error ? error.message : String(error) };
-  }
+  return storeAt(payloads, directory, { folder: createFolderObjects, bucket: createBucketObjects });
 }
 
 /** undefined: all payloads are in Redis. */
