@@ -21,10 +21,12 @@ export type PayloadCall = readonly (string | null | readonly string[])[];
 /** Of all that is answered. */
 export const ANSWERED: PayloadCall = [];
 
+export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
 const encodedSchema = z.strictObject({
   /** How it was encoded, as in `A256GCM`. */
   codec: z.string().regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -'),
-  key_id: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ -'),
+  key_id: z.string().regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -'),
   data: z
     .string()
     .min(1)
@@ -133,15 +135,11 @@ export function isSecret(value: unknown): boolean {
 }
 
 /** What a directive calls, with which of its fields encrypted: nothing of it may be another one when they are read. */
-export function callOf(directive: object, fields: readonly string[] = fieldsOf(directive)): PayloadCall {
+export function callOf(directive: object, fields: readonly string[]): PayloadCall {
   const { type, tool_name, server, model, model_alias, effect } = directive as Readonly<
     Record<string, string | undefined>
   >;
   return [...[type, tool_name, server, model, model_alias, effect].map((each) => each ?? null), fields];
-}
-
-function fieldsOf(directive: object): readonly string[] {
-  return encryptedFields(directive).map(({ field }) => field);
 }
 
 /** A directive is encrypted with one key, and all that can be; otherwise who has another key could add to it. */

@@ -12,6 +12,7 @@ import {
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
 import { isObject } from '../contract/json-object.ts';
+import { isOffloaded } from '../contract/offloaded.ts';
 import type { DirectiveView } from '../contract/request-view.ts';
 import type { Signal } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
@@ -127,14 +128,15 @@ function isPart(directive: Directive): boolean {
   return encryptableFields(directive.type).some((field) => isOffloaded(members[field]));
 }
 
-function isOffloaded(value: unknown): boolean {
-  return isObject(value) && Object.hasOwn(value, '$offloaded');
-}
-
 async function clearUnder(codec: PayloadCodec, directive: Directive, id: string): Promise<Directive> {
-  const place = { request: directive.request_id, id, call: callOf(directive) };
+  const fields = encryptedFields(directive);
+  const call = callOf(
+    directive,
+    fields.map(({ field }) => field),
+  );
+  const place = { request: directive.request_id, id, call };
   const clear = await Promise.all(
-    encryptedFields(directive).map(
+    fields.map(
       async ({ field, encoded }) => [field, await decryptValue(codec, encoded, { ...place, field })] as const,
     ),
   );

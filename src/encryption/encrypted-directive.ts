@@ -2,11 +2,10 @@
 // Must never send a directive of a type that it cannot encrypt.
 import { callOf, type PayloadCodec, encryptableFields, isSecret } from '../contract/encrypted.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
+import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
 import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
 import { encryptField } from './payload-value.ts';
-
-const KEY_ID_LENGTH = 32;
 
 export type Submitted = SubmittedDirective | readonly SubmittedDirective[];
 
@@ -23,11 +22,12 @@ export async function encryptDirectives(
     refusals(directive, given.length === 1 ? '' : `directives[${index}].`),
   );
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
-  const stem = idempotencyKey === undefined ? null : await keyedRequest(idempotencyKey);
-  const request = given.find(({ request_id }) => request_id !== undefined)?.request_id ?? stem ?? newId();
+  const keyed = idempotencyKey === undefined ? undefined : await keyedIds(idempotencyKey);
+  const named = given.find(({ request_id }) => request_id !== undefined)?.request_id;
+  const request = named ?? keyed?.request ?? newId();
   return Promise.all(
     given.map(async (directive, index) => {
-      const { id = stem === null ? newId() : `${stem}.${index + 1}`, request_id = request } = directive;
+      const { id = keyed?.directive(index) ?? newId(), request_id = request } = directive;
       return encryptOne(codec, { ...directive, id, request_id });
     }),
   );
@@ -66,11 +66,10 @@ function newId(): string {
   return crypto.randomUUID();
 }
 
-/** The request of an idempotency key, as the service derives it. */
-async function keyedRequest(idempotencyKey: string): Promise<string> {
+/** As the service derives them, also in a browser. */
+async function keyedIds(idempotencyKey: string): Promise<KeyedIds> {
   const bytes = new Uint8Array(
     await crypto.subtle.digest('SHA-256', new TextEncoder().encode(idempotencyKey)),
   );
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return `key-${hex.slice(0, KEY_ID_LENGTH)}`;
+  return keyedIdsOf([...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(''));
 }

@@ -1,9 +1,9 @@
 // Keys as a variable of the environment holds them: `<id>=<key>`, separated by commas; the first one encrypts, each decrypts.
 // Must never put a key, or a part of one, into an error.
+import { KEY_ID } from '../contract/encrypted.ts';
 import { fromBase64Url } from './base64url.ts';
 import type { KeyRing } from './key-ring.ts';
 
-export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const HEX = /^[0-9a-f]{64}$/i;
 const KEY_BYTES = 32;
 export const MOST_KEYS = 32;

@@ -1,6 +1,7 @@
 // Payloads that lie in a store of objects instead of Redis, which holds their size and their hash.
 // Must never return other bytes than those that were put.
 import { randomUUID } from 'node:crypto';
+import { offloadedMember } from '../contract/offloaded.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { decodeEnvelope, type Envelope, withIds } from './envelope.ts';
 
@@ -104,7 +105,7 @@ export async function keptEnvelope(
   const envelope = decodeEnvelope(text);
   const members = Object.entries(envelope.directive as object).flatMap(([name, value]: [string, unknown]) => {
     const size = MEMBERS.includes(name) ? (JSON.stringify(value) ?? '').length : 0;
-    return size <= SHORT_CHARACTERS ? [] : [[name, { $offloaded: { bytes: size } }] as const];
+    return size <= SHORT_CHARACTERS ? [] : [[name, offloadedMember(size)] as const];
   });
   // What users' own types hold in other members stays.
   if (members.length === 0) return text;

@@ -2,6 +2,7 @@
 // Must never give two directives of one batch the same generated id, nor a retried submission another one.
 import { hash } from 'node:crypto';
 import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
+import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
 import { onceOfDirective, onceRequestId } from './once-request.ts';
 
 export interface Identified {
@@ -9,12 +10,9 @@ export interface Identified {
   directives: Directive[];
 }
 
-const KEY_ID_LENGTH = 32;
-
 /** Ids from a caller's key: the same key names the same request and directives for ever. */
-export function keyedIds(idempotencyKey: string): { request: string; directive: (index: number) => string } {
-  const request = `key-${hash('sha256', idempotencyKey, 'hex').slice(0, KEY_ID_LENGTH)}`;
-  return { request, directive: (index) => `${request}.${index + 1}` };
+export function keyedIds(idempotencyKey: string): KeyedIds {
+  return keyedIdsOf(hash('sha256', idempotencyKey, 'hex'));
 }
 
 /** `newId` draws an id for a directive or request that came without one. All directives name at most one request. */

@@ -62,7 +62,8 @@ export async function openDirective(
     return unreadable(keyOfOthers(keyId, tenant));
   if (mixtureOf(directive).length > 0) return unreadable(notReadable(keyId));
   const { request_id: request, id, type } = directive;
-  const place = { request, id: sealedAs, call: callOf(directive) };
+  const names = fields.map(({ field }) => field);
+  const place = { request, id: sealedAs, call: callOf(directive, names) };
   const opened: Record<string, unknown> = { ...directive };
   try {
     for (const { field, encoded } of fields)
@@ -71,7 +72,6 @@ export async function openDirective(
     const isMissing = error instanceof PayloadUnreadable && error.reason === 'key_missing';
     return unreadable(isMissing ? keyMissing(error.keyId, setting) : notReadable(keyId));
   }
-  const names = fields.map(({ field }) => field);
   return checked(opened, names, sealFor(codec, keyId, { request, id, type }));
 }
 

@@ -1,0 +1,13 @@
+// What stands for a member of a directive that lies in the store of large payloads.
+// Must never need a library, nor say more of the member than its size.
+import { isObject } from './json-object.ts';
+
+const OFFLOADED = '$offloaded';
+
+export function offloadedMember(bytes: number): object {
+  return { [OFFLOADED]: { bytes } };
+}
+
+export function isOffloaded(value: unknown): boolean {
+  return isObject(value) && Object.hasOwn(value, OFFLOADED);
+}
