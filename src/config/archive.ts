@@ -35,7 +35,7 @@ export const placeFields = {
     .register(notes, { description: 'The region that requests are signed for.' }),
   access_key_id: name(256).optional().register(notes, {
     description:
-      'The key of access, as `${ARCHIVE_ACCESS_KEY_ID}` of the environment. It needs to read, list and write objects.',
+      'The key of access, as `${ARCHIVE_ACCESS_KEY_ID}` of the environment. [What it must allow](archive.md).',
     fallback: 'none',
   }),
   secret_access_key: name(512).optional().register(notes, {
