@@ -26,6 +26,7 @@ export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; whoever h
 const REMEDIES: Readonly<Record<string, string>> = {
   unauthorized: SET_KEY,
   forbidden: 'Use a key that has this right.',
+  encryption_required: `Encrypt it: \`${ADJUTANT} call … --encrypt\`, or a client with a codec. Runs and schedules cannot be: ask the operator.`,
   rate_limited: 'Wait until then, or use a key with a larger budget.',
   last_admin_key: `Make another one first: \`${ADJUTANT} keys create NAME --scopes admin\`; or set ADJUTANT_ADMIN_KEY for the API. --force revokes it.`,
   search_off:

@@ -10,7 +10,7 @@ import { ConfigError } from './error.ts';
 import type { Environment } from './environment-values.ts';
 import { notes } from './notes.ts';
 
-const encryptionSchema = z.strictObject({
+const encryptionFieldsSchema = z.strictObject({
   keys_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of a variable of the environment')
@@ -27,6 +27,25 @@ const encryptionSchema = z.strictObject({
         'By tenant, the ids of the keys that open what it submits, as in `{"acme": ["k1"]}`; a key opens nothing of tenants that do not name it.',
       fallback: 'each key opens what any tenant submits',
     }),
+  required: z
+    .union([z.boolean(), z.array(tenantSchema).min(1)])
+    .default(false)
+    .register(notes, {
+      description:
+        'What is submitted in clear is refused with `encryption_required`: `true` of everyone, or the tenants that it holds for, as in `["acme"]`. For every process with an API or an engine, which need no key. See [encryption](encryption.md#required).',
+    }),
+});
+
+/** A tenant that must encrypt, and whom no key is given, could submit nothing that a worker opens. */
+const encryptionSchema = encryptionFieldsSchema.superRefine(({ required, tenants }, context) => {
+  if (tenants === undefined || typeof required === 'boolean') return;
+  for (const [position, tenant] of required.entries())
+    if (!Object.hasOwn(tenants, tenant))
+      context.addIssue({
+        code: 'custom',
+        path: ['required', position],
+        message: `"${tenant}" has no key in encryption.tenants`,
+      });
 });
 
 export const encryptionSections = {
@@ -43,27 +62,43 @@ export interface EncryptionConfig {
   readonly keys: KeyRing | null;
   /** By tenant, the ids of the keys that it may use; null: each may use all. */
   readonly ofTenant: ReadonlyMap<string, ReadonlySet<string>> | null;
+  /** Who submits nothing in clear that can be encrypted. */
+  readonly required: 'everyone' | ReadonlySet<string>;
+}
+
+/** Whether what the tenant submits in clear is refused. */
+export function requiresEncryption(encryption: EncryptionConfig | null, tenant: string): boolean {
+  if (encryption === null) return false;
+  return encryption.required === 'everyone' || encryption.required.has(tenant);
+}
+
+type Section = z.output<typeof encryptionSchema>;
+
+function requiredOf({ required }: Section): EncryptionConfig['required'] {
+  if (required === true) return 'everyone';
+  return new Set(required === false ? [] : required);
 }
 
 const FIX = 'Correct the variable, or remove `encryption` from the configuration.';
 
 /** Throws `ConfigError`. */
 export function encryptionOf(
-  section: z.output<typeof encryptionSchema> | undefined,
+  section: Section | undefined,
   environment: Environment,
 ): EncryptionConfig | null {
   if (section === undefined) return null;
+  const required = requiredOf(section);
   const variable = section.keys_env;
   const ofTenant = section.tenants
     ? new Map(Object.entries(section.tenants).map(([tenant, ids]) => [tenant, new Set(ids)]))
     : null;
   const text = ownMember(environment, variable)?.trim() ?? '';
-  if (text === '') return { variable, keys: null, ofTenant };
+  if (text === '') return { variable, keys: null, ofTenant, required };
   const read = readKeyText(text);
   if (!read.ok)
     throw new ConfigError('environment', [{ path: variable, message: read.message }], { fix: FIX });
   requireKnownKeys(section.tenants ?? {}, read.keys, variable);
-  return { variable, keys: read.keys, ofTenant };
+  return { variable, keys: read.keys, ofTenant, required };
 }
 
 /** Throws `ConfigError` for keys of tenants that there are not. */

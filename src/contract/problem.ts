@@ -15,6 +15,7 @@ const PROBLEMS = {
   bad_request: [400, 'The request cannot be understood'],
   unauthorized: [401, 'Credentials are required'],
   forbidden: [403, 'This is not allowed'],
+  encryption_required: [403, 'Nothing is accepted in clear'],
   not_found: [404, 'It does not exist'],
   method_not_allowed: [405, 'The resource does not take this method'],
   not_acceptable: [406, 'The resource has no such representation'],

@@ -33,6 +33,7 @@ import { unknownDirective, unknownRequest } from './not-found.ts';
 import type { GateLooks } from './gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
+import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
@@ -118,7 +119,8 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     await parts.runs.cancel(requestId, reason);
   }
 
-  const senders = { ...createSubmissionWait(parts, whole, tenant), runs: runsOf(parts.runs, tenant) };
+  const runs = runsWithoutClear(runsOf(parts.runs, tenant), tenant, parts.mustEncrypt);
+  const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
 
   return {
     ...(parts.isFiring === true ? senders : withoutReservedIds(senders)),
@@ -138,7 +140,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
       return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
-    schedules: parts.schedules(tenant, senders),
+    schedules: schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>

@@ -23,6 +23,7 @@ import {
   type WatchParts,
 } from './await-result.ts';
 import { identify } from './identify.ts';
+import { type MustEncrypt, requireEncrypted } from './required-encryption.ts';
 import { unknownDirective } from './not-found.ts';
 import { recordedEnd } from './request-reader.ts';
 import type { Submitter } from './submit.ts';
@@ -31,6 +32,8 @@ export interface SubmissionWaitParts extends WatchParts {
   submitter: Submitter;
   /** How submissions are read. */
   parsing: ParseOptions;
+  /** Default: nobody has to. */
+  mustEncrypt?: MustEncrypt | undefined;
 }
 
 /** The longest timer; a directive's deadline ends it before. */
@@ -44,7 +47,9 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
     directives: SubmittedDirective | readonly SubmittedDirective[],
     options: SubmitOptions = {},
   ): Promise<Submission> {
-    const read = ofTenant(tenant, parsed(directives, parts.parsing), options.idempotencyKey);
+    const given = parsed(directives, parts.parsing);
+    requireEncrypted(given, tenant, parts.mustEncrypt);
+    const read = ofTenant(tenant, given, options.idempotencyKey);
     if (options.waitMs === undefined) return whileAvailable(() => submitter.submit(read, options));
     return whileAvailable(() => submitAndWait(read, options, options.waitMs ?? 0));
   }

@@ -2,6 +2,7 @@
 // Must never hold a limit that the configuration does not name.
 import { currentSpender } from '../access/caller.ts';
 import { budgetSettings } from '../config/budgets.ts';
+import { requiresEncryption } from '../config/encryption.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
@@ -18,7 +19,7 @@ export interface ClientSettings {
 }
 
 export function clientOptions({ config, modules, preparer, onError }: ClientSettings): ClientOptions {
-  const { budgets, limits, mcpServers, providers, telemetry } = config;
+  const { budgets, encryption, limits, mcpServers, providers, telemetry } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
     ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
@@ -35,6 +36,7 @@ export function clientOptions({ config, modules, preparer, onError }: ClientSett
     budgets: budgetSettings(budgets),
     caller: currentSpender,
     traceUrl: telemetry.traceUrl,
+    mustEncrypt: (tenant) => requiresEncryption(encryption, tenant),
     onError,
   };
 }

@@ -57,6 +57,8 @@ export interface ClientOptions {
   owner?: (() => ScheduleOwner | null) | undefined;
   /** As in `QueueClientParts`. */
   isFiring?: boolean;
+  /** Whether a tenant submits nothing in clear that can be encrypted. Default: nobody has to encrypt. */
+  mustEncrypt?: ((tenant: string) => boolean) | undefined;
   /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
@@ -111,6 +113,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
+    mustEncrypt: options.mustEncrypt,
     close: async () => {
       subscriber.close();
       await schemas.stop();

@@ -57,6 +57,8 @@ export interface DirectClientOptions {
   tracing?: DirectTracing;
   /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
   codec?: PayloadCodec;
+  /** As `encryption.required` of the installation: what is submitted in clear is refused. Default: false. */
+  encryptionRequired?: boolean;
 }
 
 /** A folder, relative to the working directory, or a bucket. */
@@ -168,5 +170,6 @@ function clientOptions(options: DirectClientOptions, { catalog, spans }: Store):
     maxDirectives: DEFAULT_BATCH,
     maxQueuedIn: () => maxQueued,
     maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
+    mustEncrypt: () => options.encryptionRequired === true,
   };
 }

@@ -63,6 +63,7 @@ async function examine(
 ) {
   const { examineArchive } = await import('../../doctor/archive.ts');
   const { examinePayloads } = await import('../../doctor/payloads.ts');
+  const { encryptionFindings } = await import('../../doctor/encryption.ts');
   const { examineWebhooks } = await import('../../doctor/webhooks.ts');
   const { searchFindings } = await import('../../doctor/search.ts');
   const { examineCollector } = await import('../../doctor/collector.ts');
@@ -84,6 +85,7 @@ async function examine(
     config === null ? [] : examineArchive(config),
     config === null ? [] : examinePayloads(config),
     config === null ? [] : examineWebhooks(config),
+    config === null ? [] : encryptionFindings(config),
     config === null ? [] : searchFindings(config),
     config === null ? [] : examineBudgets(config),
     examineService(at, names),

@@ -111,6 +111,16 @@ test('keys of tenants are those that the variable holds', () => {
   expect(fault(() => given('k2')).message).toMatch(/tenants\.acme.*"k2", which ADJUTANT_ENCRYPTION_KEYS/);
 });
 
+test('who must encrypt is everyone, or tenants that have a key', () => {
+  const required = (section: object) => parse({ encryption: section }).encryption?.required;
+  expect(required({ required: true })).toBe('everyone');
+  expect(required({ required: ['acme'] })).toEqual(new Set(['acme']));
+  expect([required({}), required({ required: false })]).toEqual([new Set(), new Set()]);
+  expect(fault(() => required({ required: ['acme'], tenants: { globex: ['k1'] } })).message).toMatch(
+    /encryption\.required\[0\].*"acme" has no key/,
+  );
+});
+
 describe('each fault names its path', () => {
   test.each<[string, unknown]>([
     ['', []],

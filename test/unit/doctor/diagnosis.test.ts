@@ -3,6 +3,7 @@
 import { examineBudgets } from '../../../src/doctor/start-check.ts';
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
+import { encryptionFindings } from '../../../src/doctor/encryption.ts';
 import { examineModels, redisFindings } from '../../../src/doctor/diagnosis.ts';
 import type { RedisFacts } from '../../../src/redis/fitness.ts';
 
@@ -93,4 +94,25 @@ test('a budget below a cent a day is advice, with what was probably meant', () =
       fix: 'It counts millionths of a US dollar: for 5 USD a day write 5000000.',
     },
   ]);
+});
+
+test.each<[object, boolean, RegExp | null]>([
+  [{}, false, null],
+  [{ encryption: {} }, false, /^1 key in ADJUTANT_ENCRYPTION_KEYS$/],
+  [{ encryption: { keys_env: 'OTHER' } }, false, /^OTHER is not set: an API or an engine needs none/],
+  [
+    { encryption: { required: ['acme', 'globex'] } },
+    false,
+    /; what acme, globex submits in clear is refused$/,
+  ],
+  [{ encryption: { required: true } }, false, /; what anybody submits in clear is refused$/],
+  [{ encryption: { required: true }, agents: { a: {} } }, true, /no agent can be run$/],
+])('of the encryption of %j it says who must encrypt, and no key', (raw, hasAdvice, says) => {
+  const key = 'ab'.repeat(32);
+  const environment = { ADJUTANT_ENCRYPTION_KEYS: `k1=${key}` };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment });
+  const [finding] = encryptionFindings(config);
+  if (says === null) return expect(finding).toBeUndefined();
+  expect(finding).toMatchObject({ ok: true, says: expect.stringMatching(says) as string });
+  expect([finding?.fix !== null, JSON.stringify(finding).includes(key)]).toEqual([hasAdvice, false]);
 });

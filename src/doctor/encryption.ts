@@ -1,0 +1,32 @@
+// Says with how many keys this configuration reads what clients encrypt, and who must encrypt.
+// Must never show a key, nor count it as a fault that an API alone has none.
+import type { Config } from '../config/config.ts';
+import { advice, type Finding, fine } from './finding.ts';
+
+const SUBJECT = 'encryption';
+/** Tenants that are named. */
+const MOST_NAMED = 10;
+
+/** Nothing where the configuration does not know of encryption. */
+export function encryptionFindings({ encryption, agents }: Pick<Config, 'encryption' | 'agents'>): Finding[] {
+  if (encryption === null) return [];
+  const { keys, variable, required } = encryption;
+  const read =
+    keys === null
+      ? `${variable} is not set: an API or an engine needs none, a worker does not start`
+      : `${keys.keys.size} ${keys.keys.size === 1 ? 'key' : 'keys'} in ${variable}`;
+  const of = requiredOf(required);
+  const says = of === null ? read : `${read}; what ${of} submits in clear is refused`;
+  const isIdle = required === 'everyone' && Object.keys(agents).length > 0;
+  return [isIdle ? advice(SUBJECT, `${says}, so no agent can be run`, NO_RUNS) : fine(SUBJECT, says)];
+}
+
+const NO_RUNS =
+  'Runs cannot be encrypted: name in `encryption.required` the tenants that must encrypt, or remove the agents.';
+
+function requiredOf(required: NonNullable<Config['encryption']>['required']): string | null {
+  if (required === 'everyone') return 'anybody';
+  if (required.size === 0) return null;
+  const more = required.size > MOST_NAMED ? ` or ${required.size - MOST_NAMED} others` : '';
+  return `${[...required].slice(0, MOST_NAMED).join(', ')}${more}`;
+}

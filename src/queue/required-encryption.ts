@@ -1,0 +1,80 @@
+// The refusal of what is submitted in clear where the operator requires encryption.
+// Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
+import type { RunClient } from '../contract/directive-client.ts';
+import { encryptableFields, encryptedFields } from '../contract/encrypted.ts';
+import { boundedErrors } from '../contract/field-error.ts';
+import { isObject } from '../contract/json-object.ts';
+import type { DirectiveRefused, FieldError } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import type { ScheduleClient } from '../contract/schedule.ts';
+
+/** Whether a tenant submits nothing in clear that can be encrypted. */
+export type MustEncrypt = (tenant: string) => boolean;
+
+const NOBODY: MustEncrypt = () => false;
+
+/** Throws the refusal of the whole submission. `directives`: as they were read, so that no other form of them is accepted. */
+export function requireEncrypted(
+  directives: readonly { readonly type: string }[],
+  tenant: string,
+  mustEncrypt: MustEncrypt = NOBODY,
+): void {
+  if (!mustEncrypt(tenant)) return;
+  const errors = directives.flatMap((directive, position) =>
+    isInClear(directive) ? [inClear(directives.length === 1 ? '' : `directives[${position}]`)] : [],
+  );
+  if (errors.length > 0) throw refused(errors);
+}
+
+/** Runs and their input cannot be encrypted: what their agents ask of tools and models would be in clear. */
+export function runsWithoutClear(
+  runs: RunClient,
+  tenant: string,
+  mustEncrypt: MustEncrypt = NOBODY,
+): RunClient {
+  if (!mustEncrypt(tenant)) return runs;
+  return {
+    ...runs,
+    start: async () => unencryptable('a run'),
+    input: async () => unencryptable('the input of a run'),
+  };
+}
+
+/** Nor can what a schedule submits. One that was made before fires all the same, and what it submits is refused. */
+export function schedulesWithoutClear(
+  schedules: ScheduleClient,
+  tenant: string,
+  mustEncrypt: MustEncrypt = NOBODY,
+): ScheduleClient {
+  if (!mustEncrypt(tenant)) return schedules;
+  return {
+    ...schedules,
+    create: async (body) => (bringsClear(body) ? unencryptable('a schedule') : schedules.create(body)),
+  };
+}
+
+/** Of a schedule as it was given; what is wrong with it otherwise is refused by whoever reads it. */
+function bringsClear(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  const directives = Array.isArray(body['directives']) ? (body['directives'] as unknown[]) : [];
+  return body['run'] !== undefined || directives.some((each) => isObject(each) && isInClear(each));
+}
+
+function isInClear(directive: object): boolean {
+  const { type } = directive as { type?: unknown };
+  return encryptableFields(String(type)).length > 0 && encryptedFields(directive).length === 0;
+}
+
+function inClear(path: string): FieldError {
+  return { path, message: `must be encrypted: ${SETTING}` };
+}
+
+function unencryptable(what: string): never {
+  throw refused([{ path: '', message: `${what} cannot be encrypted: ${SETTING}` }]);
+}
+
+function refused(errors: FieldError[]): DirectiveRefused {
+  return refusedAt('encryption_required', boundedErrors(errors));
+}
+
+const SETTING = 'the service takes nothing in clear of this tenant (encryption.required)';
