@@ -88,7 +88,6 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     keys,
   );
   const capacity = capacityOf(store, options);
-  const { canceller, lanes } = queue;
   const shared = { ...store, ...queue, journal, index, preparer, capacity, objects: payloads.objects };
   const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
   const parts: QueueClientParts = {
@@ -97,7 +96,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     subscriber,
     recheckMs,
     submitter,
-    canceller,
+    canceller: queue.canceller,
     gates: queue.gated,
     payloads,
     lists: requestListsOf(store),
@@ -106,9 +105,9 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     answer: answererOf(store, schemas, requestBytes),
     deadLetters: createDeadLetters({ ...shared, dead, submitter, charge: options.charge }),
     catalog,
-    lanes,
+    lanes: queue.lanes,
     later: records.later,
-    waits: createLaneWaits({ catalog, lanes }),
+    waits: createLaneWaits({ catalog, lanes: queue.lanes }),
     runs: runsOf(store, capacity, options),
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
