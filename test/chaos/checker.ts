@@ -16,6 +16,7 @@ export function violationsOf(evidence: Evidence): string[] {
     ...checkMembers(evidence),
     ...checkSubmissions(evidence),
     ...checkLiveReader(evidence),
+    ...checkChanges(evidence),
     ...view.directives.flatMap((directive) => checkDirective(evidence, directive)),
   ];
 }
@@ -95,6 +96,19 @@ function checkSubmissions({ history, view, signals }: Evidence): string[] {
     }
     return found;
   });
+}
+
+/** `not_waiting` and `not_found` are answers at any time: nobody knows from outside what waits. */
+const ANSWERS_TO_CHANGE: ReadonlySet<number | string> = new Set([200, 404, 409, 429, 503, 'lost']);
+
+/** What a rule of the configuration fixes nobody changes. */
+function checkChanges({ history }: Evidence): string[] {
+  return history.changes.flatMap(({ directive: { id, flow }, priority, status }) => [
+    ...(ANSWERS_TO_CHANGE.has(status) ? [] : [`the priority of ${id}: the answer was ${status}`]),
+    ...(status === 200 && flow?.isFixed === true
+      ? [`${id} got the priority ${priority}, and a rule fixes it`]
+      : []),
+  ]);
 }
 
 /** Each connection continues where the last one was cut, and its signals are in the log. */

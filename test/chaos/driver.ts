@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cancelOnce } from './canceller.ts';
 import { follow } from './follower.ts';
 import { createRequestHistory, type RequestHistory, type SubmissionRecord } from './history.ts';
-import type { Act, FollowUp, Plan, PlannedCancel, PlannedDirective } from './plan.ts';
+import type { Act, FollowUp, Plan, PlannedCancel, PlannedChange, PlannedDirective } from './plan.ts';
 import { chanceOf, type Chance } from './random.ts';
 import { respond } from './respondent.ts';
 import { exchange, type ExchangeOptions } from './transport.ts';
@@ -45,9 +45,10 @@ async function carryOut(act: Act, stage: Stage): Promise<void> {
   await delay(act.atMs);
   const copies = Array.from({ length: act.copies }, async () => submitUntilAnswered(act, stage));
   const cancels = act.cancels.map(async (planned) => cancel(planned, stage));
+  const changes = act.changes.map(async (planned) => prioritize(planned, stage));
   const accepted = (await Promise.all(copies)).some(Boolean);
   const followUps = accepted ? act.followUps.map(async (next) => followUp(next, act, stage)) : [];
-  await Promise.all([...cancels, ...followUps]);
+  await Promise.all([...cancels, ...changes, ...followUps]);
 }
 
 /** True when some answer reports that the directives are accepted. */
@@ -133,4 +134,15 @@ async function collide(bystanders: readonly PlannedDirective[], act: Act, stage:
 async function cancel({ afterMs, id, copies }: PlannedCancel, stage: Stage): Promise<void> {
   await delay(afterMs);
   await Promise.all(Array.from({ length: copies }, async () => cancelOnce(id, stage)));
+}
+
+/** While it waits, runs, or is over. */
+async function prioritize(
+  { afterMs, directive, priority }: PlannedChange,
+  { history, apis, chance }: Stage,
+): Promise<void> {
+  await delay(afterMs);
+  const path = `/v1/requests/${history.requestId}/directives/${directive.id}/priority`;
+  const { status } = await exchange(chance.pick(apis), 'POST', path, { body: { priority } });
+  history.changes.push({ directive, priority, status });
 }

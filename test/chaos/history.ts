@@ -44,12 +44,20 @@ export interface AnswerRecord {
   readonly status: AnswerStatus;
 }
 
+/** Another priority that was asked for. */
+export interface ChangeRecord {
+  readonly directive: PlannedDirective;
+  readonly priority: number;
+  readonly status: AnswerStatus;
+}
+
 export interface RequestHistory {
   readonly requestId: string;
   readonly submissions: SubmissionRecord[];
   readonly cancels: CancelRecord[];
   readonly seen: SeenSignal[];
   readonly answers: AnswerRecord[];
+  readonly changes: ChangeRecord[];
 }
 
 export type FaultKind =
@@ -79,7 +87,7 @@ export interface Fault {
 }
 
 export function createRequestHistory(requestId: string): RequestHistory {
-  return { requestId, submissions: [], cancels: [], seen: [], answers: [] };
+  return { requestId, submissions: [], cancels: [], seen: [], answers: [], changes: [] };
 }
 
 /** Directives that some answer reported as accepted. */

@@ -44,6 +44,9 @@ export const CHAINS: Readonly<Record<string, readonly string[]>> = {
 /** Tokens: more than any answer has, and little more, so that a call whose worker died counts as little more than it took. */
 export const LONGEST_ANSWER = 256;
 
+/** A call takes several times what stays reserved for an answer: what is not counted shows beside what was reserved and lost. */
+const LONG_PROMPT = 'x'.repeat(6_000);
+
 export const MODEL_KINDS = {
   llm_stream: 10,
   llm_slow: 6,
@@ -242,7 +245,7 @@ function shapeOf(chance: Chance, kind: Exclude<ModelKind, 'llm_embed'>, maxRetri
     case 'llm_generate':
       return { alias, type: 'llm_generate', faults: USUAL_FAULTS };
     case 'llm_counted':
-      return { alias: COUNTED, type: 'llm_generate', faults: {} };
+      return { alias: COUNTED, type: 'llm_generate', faults: {}, script: { args: { long: LONG_PROMPT } } };
     case 'llm_tools':
       return {
         alias,

@@ -184,6 +184,71 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       "if (open.length === 0 || overlap !== 'queue_one')",
     ),
   ],
+  // Keys of what is submitted once.
+  'singleton-open': [patch(`${SCRIPTS}/accept-once.lua`, 'if not open then', 'if true then')],
+  'dedupe-window': [
+    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'false and redis'),
+  ],
+  // One more than a limit allows.
+  'limit-at-once': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then",
+      "redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
+    ),
+  ],
+  // What runs is given to another while its lease goes on.
+  'limit-lease': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW), 'LIMIT', 0, MOST_LAPSED)",
+      "redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW + 3900), 'LIMIT', 0, MOST_LAPSED)",
+    ),
+  ],
+  // Nobody extends the lease of what runs longer than one.
+  'limit-extended': [
+    patch(
+      `${SCRIPTS}/gate-extend.lua`,
+      "redis.call('ZADD', key('out'), whole(NOW + tonumber(ARGV[3])), item.member)",
+      '',
+    ),
+  ],
+  'limit-rate': [patch(`${SCRIPTS}/include-gate.lua`, '  if not newest then\n', '  if true then\n')],
+  // Who waits for a limit is never woken.
+  'limit-woken': [
+    patch(`${SCRIPTS}/gate-leave.lua`, '  give_back(item)\n  wake_all(item.limits)\n', '  give_back(item)\n'),
+  ],
+  // The last of a line is the first.
+  'turn-order': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "redis.call('ZRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')",
+      "redis.call('ZREVRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')",
+    ),
+  ],
+  // A fairness key waits for all that came before it.
+  'turn-share': [
+    patch(
+      `${SCRIPTS}/include-gate.lua`,
+      "redis.call('ZADD', key('blocked:' .. name), real(finish_of('', item.tenant)), entry)",
+      "redis.call('ZADD', key('blocked:' .. name), '0', entry)",
+    ),
+  ],
+  'priority-fixed': [
+    patch('src/queue/prioritize.ts', 'if (ticket.fixed_by !== undefined)', 'if (ticket.fixed_by === "")'),
+  ],
+  'gate-leftovers': [patch(`${SCRIPTS}/include-gate.lua`, "key('last'), key('clock'), ", "key('last'), ")],
+  'webhook-notified': [
+    patch('src/queue/notify.ts', 'if (!(await submitOnce(', 'if (isRun && !(await submitOnce('),
+  ],
+  'webhook-one-id': [
+    patch('src/webhooks/signature.ts', '{ id, body, at }: Message,', '{ id: given, body, at }: Message,'),
+    patch(
+      'src/webhooks/signature.ts',
+      'const signatures =',
+      'const id = `${given}.${String(at.getTime())}`;\n  const signatures =',
+    ),
+  ],
   'budget-settled': [
     patch('src/executors/llm-budget.ts', 'tokens: Math.max(total, input + output)', 'tokens: output'),
   ],
@@ -191,6 +256,18 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Judged when all is over, not request by request: a shorter run shows them. */
 export const JUDGED_LAST: ReadonlySet<string> = new Set([
+  'singleton-open',
+  'dedupe-window',
+  'limit-at-once',
+  'limit-lease',
+  'limit-extended',
+  'limit-rate',
+  'limit-woken',
+  'turn-order',
+  'turn-share',
+  'gate-leftovers',
+  'webhook-notified',
+  'webhook-one-id',
   'schedule-decided-over',
   'schedule-overlap',
   'budget-settled',
@@ -387,6 +464,69 @@ const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
 };
 
+/** Of what only sender and worker read. */
+const ENCRYPTION_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'encrypted-tool': [
+    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, id, field]'),
+  ],
+  'encrypted-id': [
+    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, field, call]'),
+  ],
+  'encrypted-tenant': [
+    patch(
+      'src/worker/encrypted-attempt.ts',
+      'if (keys.ofTenant !== null && ',
+      'if (false && keys.ofTenant !== null && ',
+    ),
+  ],
+  'encrypted-mixture': [
+    patch('src/worker/encrypted-attempt.ts', 'if (mixtureOf(directive).length > 0)', 'if (false)'),
+  ],
+  'encrypted-answer': [
+    patch(
+      'src/encryption/sealed-signal.ts',
+      'if (payload === null) throw inClear(RESULT_FIELD, asked);',
+      'if (payload === null) return signal;',
+    ),
+  ],
+};
+
+/** Of large payloads outside Redis. */
+const PAYLOAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'payload-refused': [
+    patch('src/queue/kept-payloads.ts', 'await drop(requestId, refused).catch(() => {});', ''),
+  ],
+  'payload-repeated': [
+    patch(
+      'src/queue/kept-payloads.ts',
+      'if (await journal.directive(requestId, acceptance.id)) return each;',
+      '',
+    ),
+    patch('src/queue/kept-payloads.ts', 'await drop(requestId, refused).catch(() => {});', ''),
+  ],
+};
+
+/** Of the removal of those that no request needs. */
+const PAYLOAD_SWEEP_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'payload-empty-redis': [
+    patch(
+      'src/archive/payload-leftovers.ts',
+      'if (marked.toString() === name) return name;',
+      "return name ?? '';",
+    ),
+  ],
+  'payload-redis-replaced': [
+    patch('src/archive/payload-leftovers.ts', ' || (await redisName()) !== owner', ''),
+  ],
+  'payload-needed': [
+    patch(
+      'src/archive/payload-leftovers.ts',
+      '!(await exists(scopedId(tenant, id)))',
+      'scopedId(tenant, id) !== null',
+    ),
+  ],
+};
+
 /** The protections that a test of their own notices, with that test. */
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
@@ -398,4 +538,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],
   [ONCE_MUTATIONS, 'test/integration/queue/once.test.ts'],
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
+  [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
+  [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
+  [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
 ];

@@ -1,6 +1,7 @@
 /** What the driver will do with one request, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same requests. */
 import { CALL_KINDS, type CallKind, shapeOf } from './call-shape.ts';
+import { planFlow, type PlannedFlow } from './flow-plan.ts';
 import type { PlannedWait } from './later-rules.ts';
 import { isModelKind, MODEL_KINDS, planModelCall, type PlannedModel } from './model-plan.ts';
 import { chanceOf, type Chance } from './random.ts';
@@ -46,6 +47,8 @@ export interface PlannedDirective {
   readonly wait?: PlannedWait;
   /** Its end is delivered to the receiver. */
   readonly notifies?: boolean;
+  /** Absent, or null: it asks for no turn and no limit. */
+  readonly flow?: PlannedFlow | null;
   /** null: it calls no model. */
   readonly model: PlannedModel | null;
 }
@@ -64,6 +67,13 @@ export interface PlannedCancel {
   readonly copies: number;
 }
 
+/** Another priority for what may wait. */
+export interface PlannedChange {
+  readonly afterMs: number;
+  readonly directive: PlannedDirective;
+  readonly priority: number;
+}
+
 /** One submission with what follows it. */
 export interface Act {
   readonly atMs: number;
@@ -79,6 +89,7 @@ export interface Act {
   readonly waitMs: number | null;
   readonly followUps: readonly FollowUp[];
   readonly cancels: readonly PlannedCancel[];
+  readonly changes: readonly PlannedChange[];
 }
 
 export interface Plan {
@@ -88,6 +99,15 @@ export interface Plan {
   readonly followed: boolean;
 }
 
+/** Of those some ask for a turn, or are under a limit. */
+const FLOWING: ReadonlySet<CallKind> = new Set([
+  'quick',
+  'steady',
+  'flaky',
+  'failing',
+  'timing_out',
+  'large',
+]);
 const SERVERS = ['alpha', 'beta', 'gamma'] as const;
 const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
 const KINDS = {
@@ -129,6 +149,7 @@ function planAct(chance: Chance, requestId: string, ids: Ids): Act {
     waitMs: chance.percent(12) ? chance.between(50, 5_000) : null,
     followUps: givesUp ? [] : planFollowUps(chance, requestId, ids, directives),
     cancels: planCancels(chance, directives),
+    changes: planChanges(chance, directives),
   };
 }
 
@@ -161,6 +182,16 @@ function planCancels(chance: Chance, directives: readonly PlannedDirective[]): P
     cancels.push({ afterMs: chance.between(0, 4_000), id: chance.pick(directives).id, copies: copies() });
   if (chance.percent(5)) cancels.push({ afterMs: chance.between(0, 5_000), id: null, copies: copies() });
   return cancels;
+}
+
+function planChanges(chance: Chance, directives: readonly PlannedDirective[]): PlannedChange[] {
+  return directives
+    .filter(({ flow }) => (flow ?? null) !== null && chance.percent(40))
+    .map((directive) => ({
+      afterMs: chance.between(0, 1_500),
+      directive,
+      priority: chance.between(0, 9),
+    }));
 }
 
 function traceparent(chance: Chance): string {
@@ -212,7 +243,9 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
   const tool = chance.pick(['read', 'idempotent', 'once', 'plain'] as const);
   const said = chance.percent(15) ? chance.pick(['read', 'idempotent', 'once'] as const) : undefined;
   const [a, b] = [chance.between(0, 1_000_000), chance.between(0, 1_000_000)];
-  const { args, fields, toolName, server = chance.pick(SERVERS), expect } = shapeOf(chance, kind);
+  const { args, fields, toolName, server: wanted = chance.pick(SERVERS), expect } = shapeOf(chance, kind);
+  const flow = FLOWING.has(kind) ? planFlow(chance) : null;
+  const server = flow?.server ?? wanted;
   const label = `${requestId}/${id}`;
   const wait = planWait(chance, kind);
   const notifies = chance.percent(12);
@@ -226,8 +259,9 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     id,
     request_id: requestId,
     tool_name: toolName ?? `${server}.${tool}`,
-    arguments: { label, a, b, ...args },
+    arguments: { label, a, b, ...args, ...flow?.args },
     ...policy,
+    ...flow?.fields,
     ...(said === undefined ? {} : { effect: said }),
     ...waitFields(wait),
     ...(notifies ? { on_end: RECEIVER } : {}),
@@ -248,6 +282,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     deadlineMs: Number(body.deadline_ms),
     ...(wait === undefined ? {} : { wait }),
     notifies,
+    flow,
     model: null,
   };
 }

@@ -14,10 +14,12 @@ import { type Roller, startRoller } from './roller.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { type ScheduleWatch, watchSchedules } from './schedule-watch.ts';
+import { callLines } from './call-log.ts';
+import { type FlowWatch, watchFlow } from './flow-watch.ts';
 import { type OnceWatch, watchOnce } from './once-watch.ts';
 import { webhookViolationsOf } from './webhook-rules.ts';
 import { COUNTED } from './model-plan.ts';
-import { overlapsOf, serialCalls } from './serial-calls.ts';
+import { overlapsOf } from './serial-calls.ts';
 import { archiveFolder, BUDGET, startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
@@ -81,6 +83,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     closed: new Map(),
     schedules: watchSchedules(seed, system, options.minutes),
     keys: watchOnce(seed, system, options.minutes),
+    flow: watchFlow(seed, system, options.minutes),
     notifying: new Map(),
     violations: 0,
   };
@@ -98,9 +101,10 @@ export async function run(options: RunOptions): Promise<RunResult> {
     await killer.stop();
     await system.stop();
   }
-  const { schedules, keys, notifying } = state;
+  const { schedules, keys, flow, notifying } = state;
   const webhooks = `webhooks: ${notifying.size} ends, ${system.receiver.received.length} deliveries`;
-  for (const line of [...state.tally.lines(), schedules.line(), keys.line(), webhooks]) say(line);
+  for (const line of [...state.tally.lines(), schedules.line(), keys.line(), flow.line(), webhooks])
+    say(line);
   return { violations: state.violations, tally: state.tally };
 }
 
@@ -117,6 +121,7 @@ interface State {
   readonly closed: Map<string, ClosedRequest>;
   readonly schedules: ScheduleWatch;
   readonly keys: OnceWatch;
+  readonly flow: FlowWatch;
   /** What asked for a webhook, with its status. */
   readonly notifying: Map<string, string>;
   violations: number;
@@ -220,7 +225,8 @@ function reportRoller(state: State, roller: Roller): void {
 }
 
 async function checkSchedules(state: State): Promise<void> {
-  const wrong = [...(await state.schedules.judge()), ...(await state.keys.judge())];
+  const { schedules, keys, flow, killer } = state;
+  const wrong = [...(await schedules.judge()), ...(await keys.judge()), ...(await flow.judge(killer.faults))];
   if (wrong.length > 0) report(state, wrong, null);
 }
 
@@ -241,15 +247,15 @@ async function checkBudget(state: State): Promise<void> {
 /** The list is complete, nothing waits in a lane, nothing is left after the retention, and all that closed is archived. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
-  const overlaps = overlapsOf(serialCalls(system.folder), state.killer.faults);
+  const overlaps = overlapsOf(callLines(system.folder, 'serial-calls'), state.killer.faults);
   if (overlaps.length > 0) report(state, overlaps, null);
   await checkBudget(state);
   const unlisted = await listDiffers(system);
   if (unlisted.length > 0) report(state, unlisted, null);
-  const waiting = await untilLanesAreEmpty(system);
-  if (waiting.length > 0) report(state, waiting, null);
   const unnotified = await untilAllAreNotified(state);
   if (unnotified.length > 0) report(state, unnotified, null);
+  const waiting = await untilLanesAreEmpty(system);
+  if (waiting.length > 0) report(state, waiting, null);
   for (const key of await untilNothingIsLeft(system)) {
     const requestId = /chaos-[^/{}]+-\d+b?/.exec(key)?.[0] ?? '';
     report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);

@@ -2,9 +2,10 @@
  *  It must never need the service: the test writes its input by hand. */
 import { expect, test } from 'vitest';
 import type { Fault } from './history.ts';
-import { overlapsOf, type SerialLine } from './serial-calls.ts';
+import type { CallLine } from './call-log.ts';
+import { overlapsOf } from './serial-calls.ts';
 
-const line = (call: string, what: SerialLine['what'], at: number, workerPid = 1): SerialLine => ({
+const line = (call: string, what: CallLine['what'], at: number, workerPid = 1): CallLine => ({
   call,
   what,
   label: call,
@@ -20,7 +21,7 @@ const killed = (pid: number, at: number): Fault => ({ kind: 'worker killed', pid
 const paused: Fault = { kind: 'worker stopped for a while', pid: 1, at: 2, overAt: 8 };
 const TOLD = ['two began on the serial server while one ran there'];
 
-test.each<[string, SerialLine[], Fault[], string[]]>([
+test.each<[string, CallLine[], Fault[], string[]]>([
   ['one after the other', [...one, line('two', 'begin', 20)], [], []],
   ['in the middle', [...one, line('two', 'begin', 19)], [], TOLD],
   ['at the same time', [...one, line('two', 'begin', 10)], [], TOLD],

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FLOW } from './flow-plan.ts';
 import { CHAINS, COUNTED } from './model-plan.ts';
 import { RECEIVER } from './plan.ts';
 import { AGENTS } from './run-plan.ts';
@@ -264,6 +265,7 @@ function writeConfigs(
     providers,
     models: CHAINS,
     agents: AGENTS,
+    flow: FLOW,
     retention: { closed_ms: retentionMs },
     archive: { folder: archiveFolder(folder) },
     budgets: { time_zone: zoneOfDay(), rules: { [BUDGET]: {}, [COUNTED]: { alias: COUNTED } } },

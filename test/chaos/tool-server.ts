@@ -1,7 +1,7 @@
 /** The MCP server under chaos: tools of each effect that count every execution before they do anything else.
  *  It must never keep anything in memory that a check needs: it gets killed.
  *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, and tasks at /tasks; otherwise it is stdio;
- *  `serial` notes its calls. */
+ *  `serial` notes its calls, and each notes those that are under limits. */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { bridge } from '../support/mcp-bridge.ts';
 import { countExecution } from './executions.ts';
 import { createTaskTools } from './task-tools.ts';
-import { noteSerialCall, type SerialLine } from './serial-calls.ts';
+import { type CallLine, type CallLog, noteCall } from './call-log.ts';
 
 const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
 /** This server is promised one call at a time. */
@@ -28,6 +28,8 @@ const inputSchema = z.object({
   failures: z.int().min(0).default(0).describe('So many executions fail first.'),
   retryable: z.boolean().default(false).describe('What a failure says about another try.'),
   padding: z.string().default('').describe('Makes the arguments large.'),
+  limits: z.array(z.string()).default([]).describe('Which limits it is under: then the call is noted.'),
+  account: z.string().default('').describe('By which a rule of the configuration limits it.'),
   bare: z.boolean().default(false).describe('The answer is the same at every execution.'),
 });
 
@@ -57,11 +59,18 @@ async function work(delayMs: number, steps: number, { mcpReq }: CallContext): Pr
   await delay(delayMs / (steps + 1));
 }
 
+interface NotedCall {
+  readonly log: CallLog;
+  readonly label: string;
+  readonly limits: readonly string[];
+}
+
 /** Records when the call begins, and when it is over: answered, or aborted by its worker. */
-function noteCall(label: string, aborted: AbortSignal): () => void {
+function noteBegin({ log, label, limits }: NotedCall, aborted: AbortSignal): () => void {
   const call = randomUUID();
-  const note = (what: SerialLine['what']): void =>
-    noteSerialCall(FOLDER, { call, what, label, at: Date.now(), pid: process.pid, workerPid: process.ppid });
+  const [pid, workerPid] = [process.pid, process.ppid];
+  const note = (what: CallLine['what']): void =>
+    noteCall(FOLDER, log, { call, what, label, limits, at: Date.now(), pid, workerPid });
   note('begin');
   let isOver = false;
   const end = (what: 'end' | 'aborted'): void => {
@@ -72,6 +81,11 @@ function noteCall(label: string, aborted: AbortSignal): () => void {
   return () => end('end');
 }
 
+function logOf(limits: readonly string[]): CallLog | null {
+  if (isSerial) return 'serial-calls';
+  return limits.length > 0 ? 'limited-calls' : null;
+}
+
 function createTools(): McpServer {
   const server = new McpServer({ name: 'chaos', version: '1.0.0' });
   for (const [tool, annotations] of Object.entries(TOOLS)) {
@@ -79,7 +93,9 @@ function createTools(): McpServer {
       const { label, a, b } = args;
       const key = String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']);
       const { execution } = countExecution(FOLDER, { tool, key, label });
-      const over = isSerial ? noteCall(label, ctx.mcpReq.signal) : () => {};
+      const log = logOf(args.limits);
+      const over =
+        log === null ? () => {} : noteBegin({ log, label, limits: args.limits }, ctx.mcpReq.signal);
       if (args.delay_ms > 0) await work(args.delay_ms, args.steps, ctx as unknown as CallContext);
       over();
       if (execution <= args.failures) return failure(execution, args.retryable);
