@@ -73,7 +73,9 @@ async function readSingle(
     apis,
     `/v1/requests/${requestId}/directives/${id}`,
   );
-  return answer === null ? null : { id, resultId: answer.body.result?.id ?? null };
+  // Its request may have expired since it was read.
+  const isGone = answer?.status === 404 && (await readRequest(apis, requestId))?.view === null;
+  return answer === null || isGone ? null : { id, resultId: answer.body.result?.id ?? null };
 }
 
 export async function wholeLog(apis: readonly string[], requestId: string): Promise<WireSignal[] | null> {

@@ -448,7 +448,12 @@ const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-unblock-lost': [
     patch(`${SCRIPTS}/include-gate.lua`, '      if other ~= name then', '      if false then'),
   ],
-  'flow-standstill': [patch(`${SCRIPTS}/include-gate.lua`, 'if still_ms < STILL_MS or', 'if true or')],
+  'flow-standstill': [
+    patch(`${SCRIPTS}/include-gate.lua`, 'if not lease or still_ms <', 'if true or still_ms <'),
+  ],
+  'flow-standstill-of-lease': [
+    patch(`${SCRIPTS}/include-gate.lua`, 'math.min(STILL_MS, tonumber(lease) / 3)', 'STILL_MS'),
+  ],
   'flow-passed-by': [patch(`${SCRIPTS}/include-gate.lua`, 'NOW - item.arrived > LONG_MS', 'false')],
   'flow-share-of-keys': [
     patch(
@@ -462,6 +467,20 @@ const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 /** Of the way through them. */
 const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
+};
+
+/** Of what begins with them. */
+const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'flow-may-begin': [
+    patch(
+      'src/worker/gate-pass.ts',
+      'if (isFresh(held, parts.limits.leaseMs)) return true;',
+      'if (held !== null) return true;',
+    ),
+  ],
+  'flow-machine-slept': [
+    patch('src/worker/gate-pass.ts', ' && Math.abs(Date.now() - heldAtWall) <= mostMs', ' && heldAtWall > 0'),
+  ],
 };
 
 /** Of what only sender and worker read. */
@@ -538,6 +557,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],
   [ONCE_MUTATIONS, 'test/integration/queue/once.test.ts'],
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
+  [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],

@@ -12,6 +12,9 @@ import { safestFsync } from './system.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MINUTES = 5;
+/** Directives per second; fewer where what is judged last is wanted, so that nothing else is noticed first. */
+const RATE = 20;
+const RATE_OF_LAST = 5;
 /** What concerns only runs is tested with runs only. */
 const RUN_MUTATIONS: ReadonlySet<string> = new Set([
   'run-version',
@@ -43,7 +46,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
   const { violations } = await run({
     minutes: JUDGED_LAST.has(name) ? 0.5 : MINUTES,
     seed: name,
-    rate: 20,
+    rate: JUDGED_LAST.has(name) ? RATE_OF_LAST : RATE,
     runs: RUN_MUTATIONS.has(name) ? 100 : 20,
     source,
     appendfsync: safestFsync(),
@@ -57,7 +60,9 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
   const first = found.findIndex((line) => line.startsWith('VIOLATION'));
   const said =
     violations > 0 ? `noticed after ${seconds} s:${found[first + 1]}` : `NOT noticed in ${seconds} s`;
-  process.stdout.write(`without ${name}: ${said}\n`);
+  const log = join(tmpdir(), `adjutant-mutation-${name}.log`);
+  writeFileSync(log, found.join('\n'));
+  process.stdout.write(`without ${name}: ${said} (all of it: ${log})\n`);
   return violations > 0;
 }
 

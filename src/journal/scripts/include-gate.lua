@@ -88,7 +88,8 @@ local function arrive()
     return
   end
   redis.call('HSET', key('clock'), 'seen', whole(NOW))
-  if still_ms < STILL_MS or not lease or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then
+  -- A lease is extended after a third of it: no standstill may be longer than what is left, and pass for none.
+  if not lease or still_ms < math.min(STILL_MS, tonumber(lease) / 3) or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then
     return
   end
   redis.call('HSET', key('clock'), 'graced', whole(NOW))

@@ -1,0 +1,41 @@
+/** Whether a call begins with the pass that it has: at once with one asked for just now, else only when the gate still knows it.
+ *  It must not need Redis: what the gate answers is said by the test. */
+import { expect, test } from 'vitest';
+import { type HeldPass, mayBegin } from '../../../src/worker/gate-pass.ts';
+
+const LEASE_MS = 6_000;
+const claim = { requestId: 'r', id: 'd' };
+
+/** A pass that was asked for so long ago, by the clock of the process and by that of the machine. */
+const heldSince = (ms: number, wallMs: number): HeldPass => ({
+  lane: 'tool.peer',
+  token: 't',
+  heldAt: performance.now() - ms,
+  heldAtWall: Date.now() - wallMs,
+});
+
+async function answerOf(
+  pass: HeldPass | null,
+  isExtended: boolean,
+): Promise<[begins: boolean, asked: number]> {
+  let asked = 0;
+  const extend = async (): Promise<boolean> => {
+    asked += 1;
+    return isExtended;
+  };
+  const running = { givenUp: new AbortController().signal };
+  const parts = { gated: { extend }, limits: { leaseMs: LEASE_MS }, running } as never;
+  return [await mayBegin(parts, { pass, claim } as never), asked];
+}
+
+test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
+  ['without a pass', null, false, [true, 0]],
+  ['with one asked for just now', heldSince(0, 0), false, [true, 0]],
+  ['after the process was frozen, when its lease is over', heldSince(10_000, 10_000), false, [false, 1]],
+  ['after the process was frozen, when its lease goes on', heldSince(3_000, 3_000), true, [true, 1]],
+  ['after the machine slept, when its lease is over', heldSince(0, 10_000), false, [false, 1]],
+  ['after the clock was set back, when its lease is over', heldSince(0, -10_000), false, [false, 1]],
+  ['with a clock that was set while the process was frozen', heldSince(10_000, 0), false, [false, 1]],
+])('a call %s', async (_when, pass, isExtended, expected) => {
+  expect(await answerOf(pass, isExtended)).toEqual(expected);
+});
