@@ -16,6 +16,7 @@ const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'sign_in',
   'sign_out',
   'create_schedule',
+  'replace_schedule',
   'pause_schedule',
   'resume_schedule',
   'trigger_schedule',

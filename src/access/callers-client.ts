@@ -60,6 +60,7 @@ function callersSchedules(own: () => ScheduleClient): ScheduleClient {
     create: (...given) => own().create(...given),
     list: (...given) => own().list(...given),
     get: (...given) => own().get(...given),
+    replace: (...given) => own().replace(...given),
     pause: (...given) => own().pause(...given),
     resume: (...given) => own().resume(...given),
     trigger: (...given) => own().trigger(...given),

@@ -113,6 +113,11 @@ export function guardSchedules(
       const target = typeof id === 'string' ? id : undefined;
       return audit.around(caller, 'create_schedule', { target }, () => schedules.create(body));
     },
+    replace: async (id, body) => {
+      const { caller } = await asCaller(id);
+      if (caller !== null) refuse(notAllowed(caller, body));
+      return audit.around(caller, 'replace_schedule', { target: id }, () => schedules.replace(id, body));
+    },
     pause: async (id, body) => around('pause_schedule')(id, () => schedules.pause(id, body)),
     resume: async (id) => around('resume_schedule')(id, () => schedules.resume(id)),
     delete: async (id) => around('delete_schedule')(id, () => schedules.delete(id)),

@@ -38,6 +38,7 @@ const RULES: Readonly<Record<string, RouteRule>> = {
   'POST /v1/schedules': 'submit',
   'GET /v1/schedules': 'read',
   'GET /v1/schedules/:schedule_id': 'read',
+  'PUT /v1/schedules/:schedule_id': 'submit',
   'POST /v1/schedules/:schedule_id/pause': 'submit',
   'POST /v1/schedules/:schedule_id/resume': 'submit',
   'POST /v1/schedules/:schedule_id/trigger': 'submit',

@@ -37,6 +37,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
+  version_conflict: 'Somebody else has changed it: look at it, and repeat the change if it is still wanted.',
   request_closed: 'It has ended; use another request id.',
   singleton_open:
     'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
@@ -142,7 +143,7 @@ const SCHEDULE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['There is no schedule', `\`${ADJUTANT} schedule list\` lists the schedules.`],
   [
     'There is another schedule',
-    `\`${ADJUTANT} schedule show ID\` shows it, \`${ADJUTANT} schedule delete ID\` deletes it.`,
+    `\`${ADJUTANT} schedule show ID\` shows it, \`${ADJUTANT} schedule update ID\` changes it.`,
   ],
 ];
 

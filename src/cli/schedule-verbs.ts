@@ -6,18 +6,20 @@ import {
   createSchedule,
   deleteSchedule,
   listSchedules,
-  type NewScheduleOptions,
   pauseSchedule,
   resumeSchedule,
   showSchedule,
   triggerSchedule,
+  updateSchedule,
 } from './commands/schedules.ts';
 import type { WithClient } from './invocation.ts';
 import { interval } from './option-values.ts';
+import type { ScheduleOptions } from './schedule-content.ts';
 
 export function addScheduleVerbs(program: Command, withClient: WithClient): void {
   const schedule = program.command('schedule').description('what is submitted again and again');
   addCreate(schedule, withClient);
+  addUpdate(schedule, withClient);
   schedule
     .command('list')
     .description('show when each fires next, and what became of its last instant')
@@ -51,9 +53,31 @@ export function addScheduleVerbs(program: Command, withClient: WithClient): void
 }
 
 function addCreate(schedule: Command, withClient: WithClient): void {
-  schedule
+  const create = schedule
     .command('create <id>')
-    .description('make a schedule: when (--cron or --every), and what (--tool, --agent or --file)')
+    .description('make a schedule: when (--cron or --every), and what (--tool, --agent or --file)');
+  addTiming(addContent(create))
+    .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; default: now')
+    .option('--ends <instant>', 'not after; default: never')
+    .action(async (id: string, given: ScheduleOptions) =>
+      withClient(async (invocation) => createSchedule(invocation, id, given)),
+    );
+}
+
+function addUpdate(schedule: Command, withClient: WithClient): void {
+  const update = schedule
+    .command('update <id>')
+    .description('change what is given, and leave the rest, its history and a pause as they are');
+  addTiming(addContent(update))
+    .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; none: at once')
+    .option('--ends <instant>', 'not after; none: never')
+    .action(async (id: string, given: ScheduleOptions) =>
+      withClient(async (invocation) => updateSchedule(invocation, id, given)),
+    );
+}
+
+function addContent(command: Command): Command {
+  return command
     .option('--cron <expression>', "five fields, or six with seconds first, as in '30 2 * * 1-5'")
     .option('--zone <name>', 'time zone of --cron, as in Europe/Berlin; default: UTC')
     .option('--every <time>', 'instead of --cron, as in 30s, 15m, 6h or 1d', interval)
@@ -61,13 +85,16 @@ function addCreate(schedule: Command, withClient: WithClient): void {
     .option('--arguments <json>', 'of the tool; default: {}')
     .option('--agent <name>', 'the agent that it starts a run of')
     .option('--query <text>', 'what the run is asked')
-    .option('--file <file>', '{"directives": [...]} or {"run": {...}}; - reads it from stdin')
+    .option('--file <file>', '{"directives": [...]} or {"run": {...}}; - reads it from stdin');
+}
+
+function addTiming(command: Command): Command {
+  return command
     .option('--overlap <policy>', `while an earlier request is open: ${OVERLAPS.join(', ')}; default: skip`)
     .option('--jitter <time>', 'each firing is later by a part of it, as in 30s; default: 0', interval)
-    .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; default: now')
-    .option('--ends <instant>', 'not after; default: never')
-    .option('--catch-up <time>', 'how late an instant is still fired, after an outage; default: 1h', interval)
-    .action(async (id: string, given: NewScheduleOptions) =>
-      withClient(async (invocation) => createSchedule(invocation, id, given)),
+    .option(
+      '--catch-up <time>',
+      'how late an instant is still fired, after an outage; default: 1h',
+      interval,
     );
 }

@@ -5,7 +5,7 @@
 export interface AskedRequest {
   /** From the base URL on, with its query. */
   readonly path: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers: Record<string, string>;
   readonly body: string | undefined;
   readonly signal: AbortSignal | undefined;

@@ -13,7 +13,7 @@ import { connectsByDefault, isNodeFetch, nodeAsk } from './node-http.ts';
 export type Fetch = typeof globalThis.fetch;
 
 export interface Exchange {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Relative to the base URL, with its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

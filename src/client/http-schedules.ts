@@ -14,6 +14,8 @@ export function createHttpSchedules(
     create: async (schedule) => post<ScheduleView>('/v1/schedules', schedule),
     list: async (query = {}) => exchanger.json<ScheduleListing>({ path: `/v1/schedules${queryText(query)}` }),
     get: async (id) => exchanger.json<ScheduleView>({ path: schedulePath(id) }),
+    replace: async (id, body) =>
+      exchanger.json<ScheduleView>({ method: 'PUT', path: schedulePath(id), body }),
     pause: async (id, body = {}) => post<ScheduleView>(`${schedulePath(id)}/pause`, body),
     resume: async (id) => post<ScheduleView>(`${schedulePath(id)}/resume`, {}),
     trigger: async (id, body = {}) => post<Firing>(`${schedulePath(id)}/trigger`, body),

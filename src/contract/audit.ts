@@ -20,6 +20,7 @@ export const AUDITED_ACTIONS = [
   'sign_in',
   'sign_out',
   'create_schedule',
+  'replace_schedule',
   'pause_schedule',
   'resume_schedule',
   'trigger_schedule',

@@ -55,6 +55,7 @@ export type {
 export type {
   Firing,
   ListedSchedule,
+  ReplacedSchedule,
   ScheduleClient,
   ScheduleListing,
   ScheduleView,

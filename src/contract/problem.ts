@@ -22,6 +22,7 @@ const PROBLEMS = {
   id_conflict: [409, 'The id belongs to another directive'],
   idempotency_conflict: [409, 'The idempotency key belongs to another submission'],
   singleton_open: [409, 'Another one under the key is open'],
+  version_conflict: [409, 'It was changed meanwhile'],
   request_closed: [409, 'The request is closed'],
   not_waiting: [409, 'It does not wait for its turn'],
   already_decided: [409, 'It is decided already'],

@@ -57,20 +57,36 @@ const template = {
   run: jsonObjectSchema.optional(),
 };
 
+const contentSchema = z.strictObject({ ...timing, ...template });
+
+function checkContent(
+  body: z.output<typeof contentSchema>,
+  { addIssue }: Pick<z.RefinementCtx, 'addIssue'>,
+): void {
+  const refuse = (path: string, message: string): void => addIssue({ code: 'custom', path: [path], message });
+  if ((body.cron === undefined) === (body.every_ms === undefined))
+    refuse('cron', 'either cron or every_ms is required, not both');
+  if (body.cron === undefined && body.time_zone !== undefined) refuse('time_zone', 'belongs to cron');
+  if ((body.directives === undefined) === (body.run === undefined))
+    refuse('directives', 'either directives or run is required, not both');
+}
+
 export const createScheduleBodySchema = z
-  .strictObject({ id: scheduleIdSchema, ...timing, ...template })
-  .superRefine((body, { addIssue }) => {
-    const refuse = (path: string, message: string): void =>
-      addIssue({ code: 'custom', path: [path], message });
-    if ((body.cron === undefined) === (body.every_ms === undefined))
-      refuse('cron', 'either cron or every_ms is required, not both');
-    if (body.cron === undefined && body.time_zone !== undefined) refuse('time_zone', 'belongs to cron');
-    if ((body.directives === undefined) === (body.run === undefined))
-      refuse('directives', 'either directives or run is required, not both');
-  });
+  .strictObject({ id: scheduleIdSchema, ...contentSchema.shape })
+  .superRefine(checkContent);
+
+/** The whole content: what is left out has its default, whatever it was before. */
+export const replaceScheduleBodySchema = z
+  .strictObject({
+    /** Of what was read: the content that is replaced. Refused with `version_conflict` where somebody has replaced it since. */
+    version: z.string().min(1).max(64),
+    ...contentSchema.shape,
+  })
+  .superRefine(checkContent);
 
 export type SubmittedSchedule = z.input<typeof createScheduleBodySchema>;
 export type ParsedSchedule = z.output<typeof createScheduleBodySchema>;
+export type ReplacedSchedule = z.input<typeof replaceScheduleBodySchema>;
 
 export const pauseScheduleBodySchema = z.strictObject({ note: noteSchema.optional() }).prefault({});
 export const triggerScheduleBodySchema = z
@@ -126,6 +142,10 @@ export const listedScheduleSchema = z.object({
   /** The instant that waits for the end of the one before, with `queue_one`. */
   queued_at: instantSchema.nullable(),
   created_at: instantSchema,
+  /** Since when the content is as it is; null: since the creation. */
+  edited_at: instantSchema.nullable(),
+  /** Of the content: another one after each change of it. Pausing and firing do not change it. */
+  version: z.string(),
   /** Name of the key that it fires with; null: nobody was asked for a key. */
   fires_as: z.string().nullable(),
   /** `by` null: nobody was asked for a key, or the service has paused it, as `note` says. */
@@ -167,6 +187,12 @@ export interface ScheduleClient {
   create(schedule: SubmittedSchedule): Promise<ScheduleView>;
   list(query?: ScheduleQuery): Promise<ScheduleListing>;
   get(id: string): Promise<ScheduleView>;
+  /**
+   * Replaces when it fires and what it submits; its history and a pause stay. What is being fired is fired as it was. From here on it
+   * fires with the key of the caller. Refused with `version_conflict` where the content is not that of `version` any more; the same
+   * content again changes nothing.
+   */
+  replace(id: string, schedule: ReplacedSchedule): Promise<ScheduleView>;
   pause(id: string, body?: PauseScheduleBody): Promise<ScheduleView>;
   /** Instants during the pause are not fired. It fires with the key of the caller from here on. */
   resume(id: string): Promise<ScheduleView>;

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'b00953e179106fdf57ea9a6412455b0e2f06c7eef4440a001756ba49fe870980';
+export const CONTRACT_SHA256 = '5c81d70cad5a9bb04364d47dbd08c07044ac74607b6e2b21b816651c69aedc8e';

@@ -86,10 +86,13 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
     },
     schedules: {
       ...client.schedules,
-      create: async () => refused('A schedule', 'its directives have no ids before they are submitted'),
+      create: async () => refused('A schedule', NO_IDS),
+      replace: async () => refused('A schedule', NO_IDS),
     },
   };
 }
+
+const NO_IDS = 'its directives have no ids before they are submitted';
 
 function refused(what: string, why: string): never {
   const detail = `${what} cannot be encrypted: ${why}. Use a client without a codec to send it in clear.`;

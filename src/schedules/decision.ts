@@ -46,8 +46,12 @@ export function nextStep(schedule: Schedule, { now, open, catchUpMs }: Situation
     return isLate ? { kind: 'lose', instant } : { kind: 'fire', instant, cancels: cancelled(schedule, open) };
   }
   if (schedule.paused !== null) return { kind: 'wait', until: null };
-  if (queuedAt !== null && open.length === 0)
-    return { kind: 'fire', instant: { at: queuedAt, from: 'queued' }, cancels: [] };
+  if (queuedAt !== null && (open.length === 0 || waitsForNone(schedule)))
+    return {
+      kind: 'fire',
+      instant: { at: queuedAt, from: 'queued' },
+      cancels: cancelled(schedule, open),
+    };
   if (nextAt === null) return { kind: 'wait', until: queuedAt === null ? null : now + LOOK_AGAIN_MS };
   const dueAt = dueAtOf(schedule, nextAt);
   if (dueAt <= now) return dueStep(schedule, { at: nextAt, from: 'next' }, { now, open, catchUpMs });
@@ -59,12 +63,17 @@ function dueStep(schedule: Schedule, instant: Instant, { now, open, catchUpMs }:
   const oldest = now - catchUpMs - jitterMs;
   if (instant.at < oldest)
     return { kind: 'miss', instant, missed: missedInstants(timingOf(schedule), instant.at, oldest) };
-  if (open.length === 0 || overlap === 'allow' || overlap === 'cancel_running')
+  if (open.length === 0 || waitsForNone(schedule))
     return { kind: 'fire', instant, cancels: cancelled(schedule, open) };
   if (overlap === 'skip') return { kind: 'skip', instant, reason: `${open[0]} is open` };
   if (schedule.queuedAt === null) return { kind: 'queue', instant };
   const queued = new Date(schedule.queuedAt).toISOString();
   return { kind: 'skip', instant, reason: `${open[0]} is open, and ${queued} waits for its end` };
+}
+
+/** Also of an instant that was queued before `overlap` was changed. */
+function waitsForNone({ spec: { overlap } }: Schedule): boolean {
+  return overlap === 'allow' || overlap === 'cancel_running';
 }
 
 function cancelled({ spec }: Schedule, open: readonly string[]): readonly string[] {

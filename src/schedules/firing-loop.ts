@@ -4,7 +4,7 @@ import { tenantOf } from '../contract/tenant.ts';
 import { asError, createLoop, type Startable } from '../lifecycle.ts';
 import { following, nextStep, type Step } from './decision.ts';
 import { createFire, createSettle, type FiringParts, type Given, type Taken } from './firing.ts';
-import { asRead, instantField, type Schedule } from './schedule-record.ts';
+import { asMarked, asRead, instantField, type Schedule } from './schedule-record.ts';
 import { openOf, wasSent } from './sending.ts';
 import { requestOf } from './template.ts';
 
@@ -45,8 +45,9 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
 
   async function fireOne(id: string, taken: Taken): Promise<void> {
     for (let left = MOST_STEPS; left > 0 && !taken.isOver(); left -= 1) {
-      const schedule = await store.read(id);
-      if (schedule === null) return void (await store.remove({ id, made: '' }));
+      const found = await store.read(id);
+      if (found === null) return void (await store.remove({ id, made: '' }));
+      const schedule = asMarked(found);
       const now = taken.clock();
       const open = await openNow(schedule);
       const step = nextStep(schedule, { now, open, catchUpMs: catchUpOf(schedule) });

@@ -1,5 +1,6 @@
 // A schedule as it is first written: what the caller gave, checked, with its first instant.
 // Must never pass on one that would never fire, or that could fire an instant again after its request is gone.
+import type * as z from 'zod';
 import type { ParseOptions } from '../contract/directive.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
@@ -35,16 +36,43 @@ export interface FirstRecord {
 
 /** Throws the refusal. */
 export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: Making): FirstRecord {
+  const parsed = readSafely(createScheduleBodySchema, body);
+  if (TRIGGER_NAME.test(parsed.id)) throw refusedAt('invalid_body', [{ path: 'id', message: NO_TRIGGER }]);
+  const { digest, template, specAt } = checkedContent(parsed, { parsing, closedMs: closedMs(tenant) });
+  const spec = specAt(now);
+  const nextAt = nextInstant(timingOf({ spec }), now);
+  if (nextAt === null) throw neverFires(spec);
+  return { id: scopedId(tenant, parsed.id), digest, spec, template, nextAt };
+}
+
+/** Throws the refusal. */
+export function readSafely<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const hazard = findJsonHazard(body);
   if (hazard !== null) throw refusedAt('invalid_body', [hazard]);
-  const parsed = readInput(createScheduleBodySchema, body, 'invalid_body');
-  if (TRIGGER_NAME.test(parsed.id)) throw refusedAt('invalid_body', [{ path: 'id', message: NO_TRIGGER }]);
+  return readInput(schema, body, 'invalid_body');
+}
+
+/** When a schedule fires and what it submits, as a caller gave it. */
+export interface Content {
+  readonly digest: string;
+  readonly template: Template;
+  /** As of a schedule that is made at this instant. */
+  specAt(now: number): ScheduleSpec;
+}
+
+/** Throws the refusal. */
+export function checkedContent(
+  parsed: ParsedSchedule,
+  { parsing, closedMs }: { parsing: ParseOptions; closedMs: number },
+): Content {
   const template = readTemplate(parsed, parsing);
   checkTiming(parsed);
-  const spec = specOf(parsed, { now, closedMs: closedMs(tenant) });
-  const nextAt = nextInstant(timingOf({ spec }), now);
-  if (nextAt === null) throw refusedAt('invalid_body', [neverFires(parsed)]);
-  return { id: scopedId(tenant, parsed.id), digest: contentDigest(parsed), spec, template, nextAt };
+  checkCatchUp(parsed, closedMs);
+  return {
+    digest: contentDigest(parsed),
+    template,
+    specAt: (now) => specOf(parsed, { now, closedMs }),
+  };
 }
 
 /** The ids of what it fires would be those of what somebody triggers of another one. */
@@ -65,11 +93,15 @@ function checkTiming({ cron, time_zone: zone = 'UTC' }: ParsedSchedule): void {
   }
 }
 
+/** Throws the refusal. */
+function checkCatchUp({ catch_up_ms: catchUpMs }: ParsedSchedule, closedMs: number): void {
+  if (catchUpMs !== undefined && catchUpMs >= closedMs)
+    throw refusedAt('invalid_body', [{ path: 'catch_up_ms', message: tooLong(closedMs) }]);
+}
+
 function specOf(parsed: ParsedSchedule, { now, closedMs }: { now: number; closedMs: number }): ScheduleSpec {
   const { cron = null, time_zone = null, every_ms = null, jitter_ms, overlap } = parsed;
   const { starts_at = null, ends_at = null, catch_up_ms } = parsed;
-  if (catch_up_ms !== undefined && catch_up_ms >= closedMs)
-    throw refusedAt('invalid_body', [{ path: 'catch_up_ms', message: tooLong(closedMs) }]);
   const anchor = starts_at === null ? now : Date.parse(starts_at);
   return {
     cron,
@@ -83,6 +115,8 @@ function specOf(parsed: ParsedSchedule, { now, closedMs }: { now: number; closed
     anchor_at: Math.ceil(anchor / 1_000) * 1_000,
     catch_up_ms: catch_up_ms ?? Math.min(DEFAULT_CATCH_UP_MS, Math.floor(closedMs / 2)),
     created_at: new Date(now).toISOString(),
+    edited_at: null,
+    earlier: [],
   };
 }
 
@@ -90,7 +124,9 @@ function tooLong(closedMs: number): string {
   return `must be shorter than retention.closed_ms (${closedMs}): an instant could be fired again after its request is gone`;
 }
 
-function neverFires({ cron, ends_at: endsAt }: ParsedSchedule): { path: string; message: string } {
+/** The refusal. */
+export function neverFires({ cron, ends_at: endsAt }: Pick<ScheduleSpec, 'cron' | 'ends_at'>) {
   const message = 'no instant follows: it would never fire';
-  return { path: endsAt !== undefined ? 'ends_at' : cron !== undefined ? 'cron' : 'every_ms', message };
+  const path = endsAt !== null ? 'ends_at' : cron !== null ? 'cron' : 'every_ms';
+  return refusedAt('invalid_body', [{ path, message }]);
 }

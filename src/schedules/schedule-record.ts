@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { jsonObjectSchema, instantSchema } from '../contract/identifiers.ts';
 import { firingSchema, OVERLAPS, type Firing } from '../contract/schedule.ts';
-import type { Timing } from './instants.ts';
+import type { OwnTiming, Timing } from './instants.ts';
 
 /** Whose rights count at each firing. The rights are those of a token; those of a key are read anew. */
 export const ownerSchema = z.object({
@@ -20,18 +20,25 @@ export const ownerSchema = z.object({
 
 export type ScheduleOwner = z.infer<typeof ownerSchema>;
 
-const specSchema = z.object({
+const timing = {
   cron: z.string().nullable(),
   time_zone: z.string().nullable(),
   every_ms: z.number().nullable(),
   anchor_at: z.number(),
-  jitter_ms: z.number(),
   starts_at: z.string().nullable(),
   ends_at: z.string().nullable(),
+};
+
+const specSchema = z.object({
+  ...timing,
+  jitter_ms: z.number(),
   overlap: z.enum(OVERLAPS),
   catch_up_ms: z.number(),
   created_at: instantSchema,
+  edited_at: instantSchema.nullable().default(null),
   fires: z.enum(['directives', 'run']),
+  /** Timings that were replaced before all of their instants were fired, the oldest first. */
+  earlier: z.array(z.object({ ...timing, until: z.number() })).default([]),
 });
 
 /** What it submits: in a field of its own, as most who look at a schedule need it not. */
@@ -40,8 +47,18 @@ const templateSchema = z.object({
   run: jsonObjectSchema.optional(),
 });
 
-/** What does not change after the creation, but for what it submits. */
+/** When it fires, and how. */
 export type ScheduleSpec = z.infer<typeof specSchema>;
+
+/** With what an instant was marked that is being fired, where the schedule was changed since. */
+const markedSchema = z.object({
+  template: templateSchema,
+  owner: ownerSchema.nullable(),
+  overlap: z.enum(OVERLAPS),
+  catch_up_ms: z.number(),
+});
+
+export type Marked = z.infer<typeof markedSchema>;
 
 const pausedSchema = z.object({ at: instantSchema, by: z.string().nullable(), note: z.string().nullable() });
 
@@ -58,6 +75,10 @@ export interface ScheduleHead {
   readonly id: string;
   /** Tells it from another one that was made under the same id before. */
   readonly made: string;
+  /** Of its content, as it is written; '': it is as it was made. */
+  readonly versionText: string;
+  /** Of what its caller gave. */
+  readonly digest: string;
   readonly spec: ScheduleSpec;
   readonly owner: ScheduleOwner | null;
   /** Why it fires nothing: this version cannot read with whose rights it would; null: it can. */
@@ -85,6 +106,8 @@ export interface ScheduleHead {
 
 export interface Schedule extends ScheduleHead {
   readonly template: z.infer<typeof templateSchema>;
+  /** null: what is being fired, if anything, is of the present content. */
+  readonly marked: Marked | null;
 }
 
 export type ScheduleFields = Readonly<Record<string, string>>;
@@ -93,12 +116,24 @@ export type ScheduleFields = Readonly<Record<string, string>>;
 export function readSchedule(id: string, fields: ScheduleFields): Schedule | null {
   const head = readHead(id, fields);
   const template = templateSchema.safeParse(parsed(fields['template']));
-  return head === null || !template.success ? null : { ...head, template: template.data };
+  if (head === null || !template.success) return null;
+  const marked = markedSchema.nullable().catch(null).parse(parsed(fields['marked']));
+  return { ...head, template: template.data, marked };
+}
+
+/** As it was when the instant that is being fired was marked; when it fires next is as it is now. */
+export function asMarked(schedule: Schedule): Schedule {
+  const { marked, spec, firingAt } = schedule;
+  if (marked === null || firingAt === null) return schedule;
+  const { template, owner, overlap, catch_up_ms } = marked;
+  return { ...schedule, template, owner, fault: null, spec: { ...spec, overlap, catch_up_ms } };
 }
 
 /** The fields of a head. */
 export const HEAD_FIELDS = [
   'made',
+  'version',
+  'digest',
   'spec',
   'owner',
   'next_at',
@@ -126,6 +161,8 @@ export function readHead(id: string, fields: ScheduleFields): ScheduleHead | nul
   return {
     id,
     made: fields['made'] ?? '',
+    versionText: fields['version'] ?? '',
+    digest: fields['digest'] ?? '',
     spec: spec.data,
     owner: owner.success ? owner.data : null,
     fault: owner.success ? null : UNREADABLE_OWNER,
@@ -165,12 +202,16 @@ const UNREADABLE_PAUSE: Paused = {
 };
 
 export function timingOf({ spec }: Pick<Schedule, 'spec'>): Timing {
+  const earlier = spec.earlier.map((each) => ({ ...ownTiming(each), until: each.until }));
+  return { ...ownTiming(spec), jitterMs: spec.jitter_ms, earlier };
+}
+
+function ownTiming(spec: Omit<ScheduleSpec['earlier'][number], 'until'>): OwnTiming {
   return {
     cron: spec.cron,
     timeZone: spec.time_zone,
     everyMs: spec.every_ms,
     anchorAt: spec.anchor_at,
-    jitterMs: spec.jitter_ms,
     startsAt: spec.starts_at === null ? null : Date.parse(spec.starts_at),
     endsAt: spec.ends_at === null ? null : Date.parse(spec.ends_at),
   };
@@ -206,7 +247,7 @@ function parsed(text: string | undefined): unknown {
 }
 
 /** No instant is being fired. */
-export const NOT_BEGUN = { firing: '', begun_at: '', waiting: '', paid: '' };
+export const NOT_BEGUN = { firing: '', begun_at: '', waiting: '', paid: '', marked: '' };
 
 /** What must be as it was when the next step was decided. */
 export function asRead({
@@ -214,6 +255,7 @@ export function asRead({
   queuedAt,
   firingAt,
   pausedText,
+  versionText,
   requests,
 }: Schedule): Record<string, string> {
   return {
@@ -221,6 +263,7 @@ export function asRead({
     queued: instantField(queuedAt),
     firing: instantField(firingAt),
     requests: JSON.stringify(requests),
+    version: versionText,
     // What is being fired is fired, though it was paused since.
     ...(firingAt === null ? { paused: pausedText } : {}),
   };

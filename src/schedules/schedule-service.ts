@@ -1,4 +1,4 @@
-// What callers do with schedules: make, list, pause, resume, trigger, delete them.
+// What callers do with schedules: make, list, replace, pause, resume, trigger, delete them.
 // Must never fire an instant: the firing loop does; a trigger is a firing of its own.
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
@@ -19,13 +19,14 @@ import {
 import { ownId, scopedId } from '../contract/tenant.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { dueAtOf } from './decision.ts';
+import { editing, readEdit } from './edit.ts';
 import { nextInstant } from './instants.ts';
 import { newSchedule } from './new-schedule.ts';
 import { instantField, type Schedule, type ScheduleOwner, timingOf } from './schedule-record.ts';
 import { MOST_HISTORY, MOST_SCHEDULES, type ScheduleChange, type ScheduleStore } from './schedule-store.ts';
 import { firingOf, listedSchedule, scheduleView } from './schedule-view.ts';
 import { submittedAs, triggeredRequestOf } from './template.ts';
-import { MOST_OPEN, openOf, sent, withRequest } from './sending.ts';
+import { MOST_OPEN, openOf, sent, wasSent, withRequest } from './sending.ts';
 
 export interface ScheduleServiceParts {
   readonly store: ScheduleStore;
@@ -99,6 +100,13 @@ export function createScheduleService(parts: ScheduleServiceParts) {
       create: async (body) => whileAvailable(() => create(tenant, body)),
       list: async (query = {}) => whileAvailable(() => list(store, tenant, query)),
       get: async (id) => whileAvailable(async () => view(await found(scoped(id)))),
+      replace: async (id, body) =>
+        whileAvailable(async () => {
+          const edit = readEdit(scoped(id), body, parts);
+          await parts.requireMemory();
+          const owner = parts.owner();
+          return change(scoped(id), (schedule, now) => editing(schedule, edit, { now, owner }));
+        }),
       pause: async (id, body = {}) => {
         const { note = null } = readInput(pauseScheduleBodySchema, body, 'invalid_body');
         const by = parts.owner()?.name ?? null;
@@ -154,7 +162,11 @@ async function trigger(
     (await store.history(schedule.id, MOST_HISTORY)).find((each) => each.request_id === id);
   if (schedule.spec.overlap !== 'allow' && (await recorded(requestId)) === undefined)
     requireFew(await openOf(schedule, statusOf), requestId);
-  const { requestId: made, isRepeat } = await sent(client, submittedAs(schedule, requestId));
+  // What was triggered before the schedule was changed is not submitted again with another content.
+  const isThere = await wasSent(schedule, requestId, statusOf);
+  const { requestId: made, isRepeat } = isThere
+    ? { requestId, isRepeat: true }
+    : await sent(client, submittedAs(schedule, requestId));
   const at = await now();
   const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId: made });
   const known = isRepeat ? await recorded(made) : undefined;
@@ -209,7 +221,7 @@ function unknownSchedule(id: string): DirectiveRefused {
 }
 
 function conflict(id: string): DirectiveRefused {
-  const detail = `There is another schedule "${id}": delete it first, or choose another id.`;
+  const detail = `There is another schedule "${id}": change or delete it, or choose another id.`;
   return new DirectiveRefused(problem('id_conflict', { detail }));
 }
 

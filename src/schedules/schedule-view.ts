@@ -7,7 +7,7 @@ import type { Schedule, ScheduleHead } from './schedule-record.ts';
 
 export function listedSchedule(schedule: ScheduleHead, last: Firing | undefined): ListedSchedule {
   const { spec, owner, paused, counts, failing } = schedule;
-  const { cron, time_zone, every_ms, jitter_ms, starts_at, ends_at, overlap, catch_up_ms, created_at } = spec;
+  const { cron, time_zone, every_ms, jitter_ms, starts_at, ends_at, overlap, catch_up_ms } = spec;
   const status = schedule.endedAt !== null ? 'ended' : paused !== null ? 'paused' : 'active';
   return {
     id: ownId(schedule.id),
@@ -23,7 +23,9 @@ export function listedSchedule(schedule: ScheduleHead, last: Firing | undefined)
     fires: spec.fires,
     next_at: status === 'active' ? instantText(schedule.nextAt) : null,
     queued_at: instantText(schedule.queuedAt),
-    created_at,
+    created_at: spec.created_at,
+    edited_at: spec.edited_at,
+    version: versionOf(schedule),
     fires_as: owner?.name ?? null,
     paused,
     waiting: schedule.waiting,
@@ -32,6 +34,13 @@ export function listedSchedule(schedule: ScheduleHead, last: Firing | undefined)
     last: last ?? null,
   };
 }
+
+/** As callers know it. */
+export function versionOf({ versionText, made }: Pick<ScheduleHead, 'versionText' | 'made'>): string {
+  return versionText || made || FIRST_VERSION;
+}
+
+const FIRST_VERSION = '1';
 
 export function scheduleView(schedule: Schedule, history: readonly Firing[]): ScheduleView {
   return {

@@ -10,6 +10,9 @@ import { firingOf, LONGEST_REASON } from './schedule-view.ts';
 export function createUnfired({ store, onFiring }: Pick<FiringParts, 'store' | 'onFiring'>, settle: Settle) {
   /** It fires no more until somebody resumes it, who answers for it then. */
   async function halt(schedule: Schedule, instant: Instant, given: Given, note: string): Promise<boolean> {
+    // Who has changed the schedule since answers for the next instant, not for this one.
+    if (schedule.marked !== null)
+      return settle(schedule, instant, given, { outcome: 'failed', reason: note });
     const by = JSON.stringify({ at: new Date(given.now).toISOString(), by: null, note });
     // Who paused it before still has.
     const paused = schedule.paused === null ? by : schedule.pausedText;

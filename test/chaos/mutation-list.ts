@@ -180,8 +180,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'schedule-overlap': [
     patch(
       'src/schedules/decision.ts',
-      "if (open.length === 0 || overlap === 'allow' || overlap === 'cancel_running')",
-      "if (open.length === 0 || overlap !== 'queue_one')",
+      "return overlap === 'allow' || overlap === 'cancel_running';",
+      "return overlap !== 'queue_one';",
     ),
   ],
   // Keys of what is submitted once.
@@ -546,6 +546,13 @@ const PAYLOAD_SWEEP_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of a schedule that is changed while it fires. */
+const EDIT_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'edit-marked': [patch('src/schedules/edit.ts', 'return { marked: JSON.stringify(kept) };', 'return {};')],
+  'edit-version': [patch('src/schedules/schedule-record.ts', 'version: versionText,', '')],
+  'edit-due': [patch('src/schedules/edit.ts', 'if (!isDue) return', 'if (nextAt !== firingAt) return')],
+};
+
 /** The protections that a test of their own notices, with that test. */
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
@@ -561,4 +568,5 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
+  [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
 ];

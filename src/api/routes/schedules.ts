@@ -1,4 +1,4 @@
-/** /v1/schedules: makes, lists, pauses, resumes, triggers and deletes schedules.
+/** /v1/schedules: makes, lists, replaces, pauses, resumes, triggers and deletes schedules.
  *  It must never fire an instant itself. */
 import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
@@ -7,6 +7,8 @@ import {
   firingSchema,
   type PauseScheduleBody,
   pauseScheduleBodySchema,
+  type ReplacedSchedule,
+  replaceScheduleBodySchema,
   scheduleIdSchema,
   scheduleListingSchema,
   scheduleViewSchema,
@@ -51,6 +53,17 @@ const getSchema = {
   summary: 'One schedule: what it submits, when it fires next, and what became of its last instants',
   ...one,
   response: { 200: scheduleViewSchema, ...problems(404) },
+};
+
+const replaceSchema = {
+  operationId: 'replaceSchedule',
+  summary: 'Replace when it fires and what it submits',
+  description:
+    'The whole content, with the `version` that it replaces: 409 `version_conflict` where somebody was faster. History and pause stay, and ' +
+    'what is being fired is fired as it was. Another `cron`, zone or `every_ms` counts from here on; it fires with the key of the caller.',
+  ...one,
+  body: replaceScheduleBodySchema,
+  response: { 200: scheduleViewSchema, ...problems(404, 409, 413, 415, 429) },
 };
 
 const pauseSchema = {
@@ -100,6 +113,9 @@ export function scheduleRoutes(app: App, { schedules }: Pick<DirectiveClient, 's
   app.get('/v1/schedules', { schema: listSchema }, async ({ query }) => schedules.list(query));
   app.get('/v1/schedules/:schedule_id', { schema: getSchema }, async ({ params: { schedule_id: id } }) =>
     schedules.get(id),
+  );
+  app.put('/v1/schedules/:schedule_id', { schema: replaceSchema }, async ({ params: given, body }) =>
+    schedules.replace(given.schedule_id, body as ReplacedSchedule),
   );
   app.post('/v1/schedules/:schedule_id/pause', { schema: pauseSchema }, async ({ params: given, body }) =>
     schedules.pause(given.schedule_id, (body ?? {}) as PauseScheduleBody),

@@ -1,57 +1,27 @@
-/** `adjutant schedule …`: makes, lists, shows, pauses, resumes, triggers and deletes schedules.
+/** `adjutant schedule …`: makes, changes, lists, shows, pauses, resumes, triggers and deletes schedules.
  *  It must never decide when one fires. */
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import type { Firing, ListedSchedule, ScheduleView, SubmittedSchedule } from '../../contract/schedule.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { durationWords } from '../duration-value.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { objectArgument } from '../object-argument.ts';
+import { changedContent, type ScheduleOptions, templateIn, timingIn } from '../schedule-content.ts';
 import { table } from '../table.ts';
 import { templateWarnings } from '../template-warnings.ts';
 import { oneLine } from '../terminal.ts';
 import { instantText } from '../time-text.ts';
-
-export interface NewScheduleOptions {
-  readonly cron?: string;
-  readonly zone?: string;
-  /** Milliseconds, as `jitter` and `catchUp`. */
-  readonly every?: number;
-  readonly jitter?: number;
-  readonly starts?: string;
-  readonly ends?: string;
-  readonly overlap?: string;
-  readonly catchUp?: number;
-  readonly tool?: string;
-  readonly arguments?: string;
-  readonly agent?: string;
-  readonly query?: string;
-  readonly file?: string;
-}
 
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 
 export async function createSchedule(
   invocation: Schedules,
   id: string,
-  options: NewScheduleOptions,
+  options: ScheduleOptions,
 ): Promise<ExitCode> {
   requireTiming(options);
-  const { cron, zone, every, jitter, starts, ends, overlap, catchUp } = options;
-  const timing = {
-    cron,
-    time_zone: zone,
-    every_ms: every,
-    jitter_ms: jitter,
-    catch_up_ms: catchUp,
-    starts_at: starts,
-    ends_at: ends,
-    overlap,
-  };
-  const given = Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== undefined));
   // The service names what is wrong with it.
-  const schedule = { id, ...given, ...(await templateOf(options)) } as unknown as SubmittedSchedule;
+  const content = { ...timingIn(options), ...(await templateIn(options)) };
+  const schedule = { id, ...content } as unknown as SubmittedSchedule;
   const made = await invocation.client.schedules.create(schedule);
   const { terminal } = invocation;
   show(invocation, made, () => {
@@ -60,58 +30,40 @@ export async function createSchedule(
     );
     terminal.err(terminal.paintErr('dim', `what becomes of it: ${ADJUTANT} schedule show ${made.id}`));
   });
-  for (const { says, fix } of await templateWarnings(invocation.client, made.template)) {
+  await warn(invocation, made);
+  return EXIT.done;
+}
+
+async function warn({ client, terminal }: Schedules, { template }: ScheduleView): Promise<void> {
+  for (const { says, fix } of await templateWarnings(client, template)) {
     terminal.err(`${terminal.paintErr('yellow', 'warning')} ${says}`);
     terminal.err(`${terminal.paintErr('cyan', '    fix')} ${fix}`);
   }
+}
+
+/** Changes what is given, and leaves the rest as it is; refused where somebody else was faster. */
+export async function updateSchedule(
+  invocation: Schedules,
+  id: string,
+  options: ScheduleOptions,
+): Promise<ExitCode> {
+  const { client, terminal } = invocation;
+  const shown = await client.schedules.get(id);
+  const changed = await client.schedules.replace(id, await changedContent(shown, options));
+  const next = changed.next_at === null ? changed.status : `next at ${instantText(changed.next_at)} UTC`;
+  show(invocation, changed, () => terminal.out(`${changed.id} is changed; it fires ${next}`));
+  await warn(invocation, changed);
   return EXIT.done;
 }
 
 /** In the words of the command line. */
-function requireTiming({ cron, every, zone, agent, query }: NewScheduleOptions): void {
+function requireTiming({ cron, every, zone, agent, query }: ScheduleOptions): void {
   if ((cron === undefined) === (every === undefined))
     throw usage('When it fires is not clear.', "Give one of --cron '30 2 * * *' and --every 6h.");
   if (zone !== undefined && cron === undefined)
     throw usage('--zone is the time zone of --cron.', 'Leave it out, or give --cron instead of --every.');
   if (agent !== undefined && query === undefined)
     throw usage('A run needs what it is asked.', 'Give --query <text> beside --agent.');
-}
-
-type GivenTemplate = Pick<SubmittedSchedule, 'directives' | 'run'>;
-
-/** One of a tool, an agent, and a file. */
-async function templateOf({
-  tool,
-  agent,
-  query,
-  file,
-  ...given
-}: NewScheduleOptions): Promise<GivenTemplate> {
-  const named = [tool, agent, file].filter((each) => each !== undefined);
-  if (named.length !== 1) throw usage('What it submits is not clear.', HOW);
-  if (tool !== undefined) {
-    const args = given.arguments === undefined ? {} : { arguments: objectArgument(given.arguments) };
-    return { directives: [{ type: 'tool_exec', tool_name: tool, ...args }] };
-  }
-  if (agent !== undefined) return { run: { agent, ...(query === undefined ? {} : { query }) } };
-  return fileTemplate(file ?? '');
-}
-
-const HOW =
-  'Give one of --tool <name>, --agent <name> with --query <text>, and --file <file> with {"directives": [...]} or {"run": {...}}.';
-
-async function fileTemplate(file: string): Promise<GivenTemplate> {
-  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(
-    (error: unknown) => {
-      throw usage(
-        `${file} cannot be read: ${(error as Error).message}`,
-        'Name a readable file, or - for stdin.',
-      );
-    },
-  );
-  const value = objectArgument(content);
-  if ('directives' in value || 'run' in value) return value;
-  return { directives: [value] };
 }
 
 export async function listSchedules(invocation: Schedules): Promise<ExitCode> {
@@ -179,6 +131,7 @@ function printSchedule({ terminal }: Schedules, shown: ScheduleView): void {
     ...(paused === null ? [] : [['paused', oneLine(pauseText(paused), 300)]]),
     ...(shown.waiting ? [['waits', oneLine(waitText(shown.waiting), 400)]] : []),
     ['overlap', overlap],
+    ...(shown.edited_at === null ? [] : [['changed', `${instantText(shown.edited_at)} UTC`]]),
     ['submits', oneLine(JSON.stringify(template), 200)],
     ...(shown.fires_as === null ? [] : [['fires as', oneLine(shown.fires_as, 80)]]),
   ];

@@ -83,6 +83,7 @@ test('it names every route, once', () => {
     'POST /v1/session',
     'POST /v1/workers/{worker_id}/drain',
     'POST /v1/workers/{worker_id}/resume',
+    'PUT /v1/schedules/{schedule_id}',
   ]);
   const ids = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),

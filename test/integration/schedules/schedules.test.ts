@@ -261,6 +261,7 @@ describe.concurrent('a schedule', () => {
     const { schedules } = globex.client;
     for (const call of [
       () => schedules.get('a'),
+      () => schedules.replace('a', { version: 'v', every_ms: 1_000, directives: [ENDS] }),
       () => schedules.pause('a'),
       () => schedules.resume('a'),
       () => schedules.trigger('a'),
@@ -302,14 +303,26 @@ describe.concurrent('a schedule', () => {
         forbidden,
       );
       await acme.client.schedules.create(rarely('theirs', { directives: [other] }));
+      const { version } = await acme.client.schedules.get('theirs');
+      const allowed = { type: 'tool_exec', tool_name: 'b.tool' };
       for (const call of [
+        () => schedules.replace('theirs', { version, every_ms: 1_000, directives: [allowed] }),
         () => schedules.pause('theirs'),
         () => schedules.resume('theirs'),
         () => schedules.trigger('theirs'),
         () => schedules.delete('theirs'),
       ])
         await expect(call()).rejects.toMatchObject(forbidden);
-      await schedules.create(rarely('mine', { directives: [{ type: 'tool_exec', tool_name: 'b.tool' }] }));
+      const mine = await schedules.create(rarely('mine', { directives: [allowed] }));
+      const taken = { version: mine.version, every_ms: 1_000, directives: [other] };
+      await expect(schedules.replace('mine', taken)).rejects.toMatchObject(forbidden);
+      const lent = await acme.client.schedules.replace('mine', {
+        ...taken,
+        cron: '0 0 1 1 *',
+        every_ms: undefined,
+        directives: [{ ...allowed, id: 'x' }],
+      });
+      expect(lent).toMatchObject({ fires_as: 'acme', template: { directives: [{ id: 'x' }] } });
       expect(await schedules.trigger('mine')).toMatchObject({ outcome: 'triggered' });
       const reader = await of('acme', { name: 'reader', scopes: ['read'] });
       await expect(reader.client.schedules.trigger('mine')).rejects.toMatchObject(forbidden);

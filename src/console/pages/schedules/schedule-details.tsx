@@ -69,6 +69,7 @@ function Ways({ schedule: { status }, onAsk }: WaysProps) {
 
 function Whole({ schedule }: { schedule: ScheduleView }) {
   const { next_at: next, queued_at: queued, overlap, catch_up_ms: catchUp, history } = schedule;
+  const { edited_at: edited } = schedule;
   return (
     <>
       <KeyValues
@@ -79,6 +80,7 @@ function Whole({ schedule }: { schedule: ScheduleView }) {
           ['Overlap', overlap.replaceAll('_', ' ')],
           ['Catches up', lengthWords(catchUp)],
           ['Fires as', <Text key="as">{schedule.fires_as ?? 'nobody: no key was asked for'}</Text>],
+          ...(edited === null ? [] : [['Changed', <Instant key="edited" at={edited} />] as const]),
           ['So far', countWords(schedule)],
         ]}
       />

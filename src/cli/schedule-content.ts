@@ -1,0 +1,132 @@
+/** What the options of `adjutant schedule create` and `update` say of a schedule: when it fires and what it submits.
+ *  It must never check what the service checks. */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import type { ReplacedSchedule, ScheduleView, SubmittedSchedule } from '../contract/schedule.ts';
+import { usage } from './failure.ts';
+import { objectArgument } from './object-argument.ts';
+
+export interface ScheduleOptions {
+  readonly cron?: string;
+  readonly zone?: string;
+  /** Milliseconds, as `jitter` and `catchUp`. */
+  readonly every?: number;
+  readonly jitter?: number;
+  readonly starts?: string;
+  readonly ends?: string;
+  readonly overlap?: string;
+  readonly catchUp?: number;
+  readonly tool?: string;
+  readonly arguments?: string;
+  readonly agent?: string;
+  readonly query?: string;
+  readonly file?: string;
+}
+
+/** Absent: not given. */
+export function timingIn({ cron, zone, every, jitter, ...given }: ScheduleOptions): object {
+  const { starts, ends, overlap, catchUp } = given;
+  return withoutAbsent({
+    cron,
+    time_zone: zone,
+    every_ms: every,
+    jitter_ms: jitter,
+    catch_up_ms: catchUp,
+    starts_at: starts,
+    ends_at: ends,
+    overlap,
+  });
+}
+
+function withoutAbsent(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+type GivenTemplate = Pick<SubmittedSchedule, 'directives' | 'run'>;
+
+/** One of a tool, an agent, and a file. */
+export async function templateIn({
+  tool,
+  agent,
+  query,
+  file,
+  ...given
+}: ScheduleOptions): Promise<GivenTemplate> {
+  const named = [tool, agent, file].filter((each) => each !== undefined);
+  if (named.length !== 1) throw usage('What it submits is not clear.', HOW);
+  if (tool !== undefined) {
+    const args = given.arguments === undefined ? {} : { arguments: objectArgument(given.arguments) };
+    return { directives: [{ type: 'tool_exec', tool_name: tool, ...args }] };
+  }
+  if (agent !== undefined) return { run: { agent, ...(query === undefined ? {} : { query }) } };
+  return fileTemplate(file ?? '');
+}
+
+const HOW =
+  'Give one of --tool <name>, --agent <name> with --query <text>, and --file <file> with {"directives": [...]} or {"run": {...}}.';
+
+async function fileTemplate(file: string): Promise<GivenTemplate> {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(
+    (error: unknown) => {
+      throw usage(
+        `${file} cannot be read: ${(error as Error).message}`,
+        'Name a readable file, or - for stdin.',
+      );
+    },
+  );
+  const value = objectArgument(content);
+  if ('directives' in value || 'run' in value) return value;
+  return { directives: [value] };
+}
+
+/** The content as it is, with what is given in its place. */
+export async function changedContent(
+  shown: ScheduleView,
+  options: ScheduleOptions,
+): Promise<ReplacedSchedule> {
+  if (Object.keys(options).length === 0)
+    throw usage('Nothing is to change.', "Give what changes, as --cron '30 2 * * *' or --overlap allow.");
+  const { cron, every, starts, ends } = options;
+  if (cron !== undefined && every !== undefined)
+    throw usage('When it fires is not clear.', 'Give one of --cron and --every.');
+  const timing = withoutAbsent({
+    ...timingOf(shown),
+    ...(every === undefined ? {} : { cron: undefined, time_zone: undefined }),
+    ...(cron === undefined ? {} : { every_ms: undefined }),
+    ...timingIn(options),
+    ...(starts === ALWAYS ? { starts_at: undefined } : {}),
+    ...(ends === ALWAYS ? { ends_at: undefined } : {}),
+  });
+  // The service names what is wrong with it.
+  const content = { ...timing, ...(await changedTemplate(shown, options)) };
+  return { version: shown.version, ...content } as ReplacedSchedule;
+}
+
+/** Of `--starts` and `--ends`: there is none any more. */
+const ALWAYS = 'none';
+
+function timingOf(shown: ScheduleView): object {
+  const { cron, time_zone, every_ms, jitter_ms, starts_at, ends_at, overlap, catch_up_ms } = shown;
+  const timing = { cron, time_zone, every_ms, jitter_ms, starts_at, ends_at, overlap, catch_up_ms };
+  return Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== null));
+}
+
+/** `--arguments` alone is of the tool that it calls, `--query` alone of the run that it starts. */
+async function changedTemplate(
+  { template }: Pick<ScheduleView, 'template'>,
+  options: ScheduleOptions,
+): Promise<GivenTemplate> {
+  const { tool, agent, file, arguments: args, query } = options;
+  if ([tool, agent, file].some((each) => each !== undefined)) return templateIn(options);
+  const [directive, ...others] = template.directives ?? [];
+  if (args !== undefined) {
+    if (directive?.['type'] !== 'tool_exec' || others.length > 0)
+      throw usage('--arguments are those of a tool.', 'Give --tool, too, or all of it with --file.');
+    return { directives: [{ ...directive, arguments: objectArgument(args) }] };
+  }
+  if (query === undefined) return template as GivenTemplate;
+  if (template.run === undefined)
+    throw usage('--query is what a run is asked.', 'Give --agent, too, or all of it with --file.');
+  const { messages: _, ...run } = template.run;
+  return { run: { ...run, query } };
+}

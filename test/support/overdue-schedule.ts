@@ -1,0 +1,97 @@
+/** A schedule whose instants are over, and processes that die while they fire it.
+ *  It must not wait for the clock. */
+import { randomUUID } from 'node:crypto';
+import { keySpace } from '../../src/journal/keys.ts';
+import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
+import type { FiringLoopParts } from '../../src/schedules/firing-loop.ts';
+import { createScheduleStore } from '../../src/schedules/schedule-store.ts';
+import { emitToolError } from '../../src/executors/emit-tool-error.ts';
+import { createRegistry } from '../../src/executors/registry.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
+import { createPreparer } from '../../src/queue/prepare.ts';
+import { createClient } from '../../src/service/client.ts';
+import { testStore } from './store.ts';
+
+export const SECOND = 1_000;
+export const INSTANTS = 3;
+export const ENDS = { type: 'emit_tool_error', tool_name: 'a.b', error: 'x' };
+
+/** What a process does until it dies: at its call of this number it says nothing any more. */
+export function dying(at: number, moment: 'before' | 'after') {
+  const dead = Promise.withResolvers<'dead'>();
+  let calls = 0;
+  const mortal =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      calls += 1;
+      const dies = calls >= at;
+      if (dies && (moment === 'before' || calls > at)) return die();
+      const answer = await call(...given);
+      return dies ? die() : answer;
+    };
+  const die = async (): Promise<never> => {
+    dead.resolve('dead');
+    return new Promise<never>(() => {});
+  };
+  return { mortal, dead: dead.promise };
+}
+
+/** A client as the firing loop of a process has it. */
+function firingClient(redisUrl: string, prefix: string) {
+  const connection = connectRedis(redisUrl, 'submit');
+  const store = testStore(connection, { prefix });
+  const { executeImmediately } = createRegistry([emitToolError]);
+  const { client } = createClient(store, connection, {
+    preparer: createPreparer(store.catalog, executeImmediately),
+    customTypes: new Map(),
+    argumentsBytes: 1_000_000,
+    requestBytes: DEFAULT_REQUEST_BYTES,
+    maxDirectives: 10,
+    maxQueuedIn: () => null,
+    maxOpen: null,
+    isFiring: true,
+  });
+  const close = async (): Promise<void> => {
+    await client.close();
+    await store.close();
+    await closeRedis(connection);
+  };
+  return { client, close };
+}
+
+/** A schedule of three instants that are over, and what fires it. */
+export async function overdueSchedule(redisUrl: string, overlap: 'allow' | 'skip') {
+  const prefix = `test-${randomUUID()}`;
+  const keys = keySpace(prefix);
+  const connection = connectRedis(redisUrl, 'commands');
+  const { client, close: closeClient } = firingClient(redisUrl, prefix);
+  const store = createScheduleStore(connection, keys, async () => null);
+  await client.schedules.create({ id: 's', every_ms: SECOND, overlap, directives: [ENDS] });
+  // Its last instants were over a while ago, and none follows.
+  const last = Math.floor(Date.now() / SECOND) * SECOND;
+  const first = last - (INSTANTS - 1) * SECOND;
+  const [record] = keys.schedule('s');
+  const spec = JSON.parse((await connection.hget(record, 'spec')) ?? '') as object;
+  const ended = { ...spec, ends_at: new Date(last).toISOString(), anchor_at: first };
+  await connection.hset(record, { spec: JSON.stringify(ended), next_at: first });
+  const makeDue = async (): Promise<unknown> => connection.zadd(keys.schedulesDue, 'XX', first, 's');
+  await makeDue();
+  const parts: FiringLoopParts = {
+    store,
+    clientOf: () => client,
+    statusOf: async (id) => (await client.request(id))?.status ?? 'none',
+    forbidden: async () => null,
+    spend: async () => {},
+    closedMs: () => 86_400_000,
+    onFiring: () => {},
+    onError: (error) => {
+      throw error;
+    },
+  };
+  const close = async (): Promise<void> => {
+    await closeClient();
+    await closeRedis(connection);
+  };
+  const firingAt = async (): Promise<number> => Number((await connection.hget(record, 'firing')) || 0);
+  return { client, parts, first, makeDue, firingAt, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,71 @@
+/** What `adjutant schedule update` sends: what is given, and the rest as it was.
+ *  It must not need a service. */
+import { expect, test } from 'vitest';
+import { changedContent } from '../../../src/cli/schedule-content.ts';
+import type { ScheduleView } from '../../../src/contract/schedule.ts';
+
+const CALL = { id: 'd1', type: 'tool_exec', tool_name: 'a.b', arguments: { x: 1 } };
+
+const shown = (more: Partial<ScheduleView> = {}): ScheduleView => ({
+  id: 's',
+  status: 'active',
+  cron: '30 2 * * *',
+  time_zone: 'Europe/Berlin',
+  every_ms: null,
+  jitter_ms: 5_000,
+  starts_at: null,
+  ends_at: '2027-01-01T00:00:00Z',
+  overlap: 'queue_one',
+  catch_up_ms: 60_000,
+  fires: 'directives',
+  next_at: null,
+  queued_at: null,
+  created_at: '2026-11-23T00:00:00Z',
+  edited_at: null,
+  version: 'v1',
+  fires_as: null,
+  paused: null,
+  waiting: null,
+  counts: { fired: 0, triggered: 0, skipped: 0, failed: 0, missed: 0 },
+  failures_in_a_row: 0,
+  last: null,
+  template: { directives: [CALL] },
+  history: [],
+  ...more,
+});
+
+const KEPT = { version: 'v1', jitter_ms: 5_000, overlap: 'queue_one', catch_up_ms: 60_000 };
+const CRON = { cron: '30 2 * * *', time_zone: 'Europe/Berlin', ends_at: '2027-01-01T00:00:00Z' };
+
+test('the rest is as it was', async () => {
+  const changed = await changedContent(shown(), { overlap: 'allow' });
+  expect(changed).toEqual({ ...KEPT, ...CRON, overlap: 'allow', directives: [CALL] });
+});
+
+test('an interval takes the place of an expression and its zone, `none` that of an end', async () => {
+  const changed = await changedContent(shown(), { every: 60_000, ends: 'none' });
+  expect(changed).toEqual({ ...KEPT, every_ms: 60_000, directives: [CALL] });
+  const back = await changedContent(shown({ cron: null, time_zone: null, every_ms: 1_000, ends_at: null }), {
+    cron: '* * * * *',
+  });
+  expect(back).toEqual({ ...KEPT, cron: '* * * * *', directives: [CALL] });
+});
+
+test('arguments alone are those of its call, a query alone is that of its run', async () => {
+  const { directives } = await changedContent(shown(), { arguments: '{"x":2}' });
+  expect(directives).toEqual([{ ...CALL, arguments: { x: 2 } }]);
+  const run = { agent: 'clerk', messages: [{ role: 'user', content: 'before' }] };
+  const asked = await changedContent(shown({ template: { run } }), { query: 'now?' });
+  expect(asked.run).toEqual({ agent: 'clerk', query: 'now?' });
+  const called = await changedContent(shown({ template: { run } }), { tool: 'a.c' });
+  expect(called.run).toBe(undefined);
+  expect(called.directives).toEqual([{ type: 'tool_exec', tool_name: 'a.c' }]);
+});
+
+test.each([
+  [{}, 'Nothing is to change.'],
+  [{ cron: '* * * * *', every: 1_000 }, 'When it fires is not clear.'],
+  [{ query: 'x' }, '--query is what a run is asked.'],
+])('%o is refused', async (options, message) => {
+  await expect(changedContent(shown(), options)).rejects.toThrow(message);
+});
