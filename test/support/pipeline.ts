@@ -146,6 +146,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     await worker.start();
     closing.push(async () => {
       await worker.stop();
+      await cancels.stop();
       await Promise.all([closeRedis(own), closeRedis(listening)]);
     });
     return worker;
