@@ -3,7 +3,12 @@
 import type { KeySpace } from './keys.ts';
 import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
 
-const NOTHING_TOGETHER: WithAcceptance = { announcements: [], laneBase: null, inlineBytes: 0 };
+const NOTHING_TOGETHER: WithAcceptance = {
+  rowAfterMs: null,
+  announcements: [],
+  laneBase: null,
+  inlineBytes: 0,
+};
 
 /** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
 export function acceptArguments(
@@ -17,14 +22,21 @@ export function acceptArguments(
 }
 
 /** The KEYS of include-entrance.lua. */
-export function keysTogether({ sweep }: KeySpace, together: WithAcceptance | undefined): string[] {
+export function keysTogether(
+  { sweep, changedRequests }: KeySpace,
+  together: WithAcceptance | undefined,
+): string[] {
   if (together === undefined) return [];
-  return together.laneBase === null ? [sweep] : [sweep, together.laneBase];
+  const { laneBase } = together;
+  return [sweep, changedRequests, ...(laneBase === null ? [] : [laneBase])];
 }
 
 /** As `announce` of include-entrance.lua reads them. */
-export function announced({ announcements }: WithAcceptance = NOTHING_TOGETHER): (string | number)[] {
-  return [announcements.length, ...announcements.flatMap(announcementWords)];
+export function announced({ rowAfterMs, announcements }: WithAcceptance = NOTHING_TOGETHER): (
+  | string
+  | number
+)[] {
+  return [rowAfterMs ?? '', announcements.length, ...announcements.flatMap(announcementWords)];
 }
 
 function announcementWords({ id, afterMs, later }: Announcement): (string | number)[] {

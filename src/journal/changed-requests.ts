@@ -1,5 +1,5 @@
 // The requests that have changed and whose rows of the search index are still to be written.
-// Must never hold up who changes a request: notes are gathered, and a lost one is made again by the sweeper.
+// Must never hold up who changes a request: what no script notes with its change is gathered, and the sweeper makes a lost note again.
 import { isPassing } from '../contract/server-read.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
@@ -24,6 +24,8 @@ const MOST_GATHERED = 50_000;
 export const INDEX_DELAY_MS = 400;
 /** What a process took and did not finish, because it died, is due again after this time. */
 const HOLD_MS = 10_000;
+/** A change that was noted before it was made has been made by then. */
+const AHEAD_MS = 5_000;
 /** Indexers are never so far behind, milliseconds. */
 const OVERDUE_MS = 60_000;
 
@@ -44,9 +46,18 @@ export function createChangedRequests(
   let timer: NodeJS.Timeout | undefined;
   let isRefused = false;
 
+  /** For a script that notes the request with its change: how long after it the row is due, milliseconds; null: it is not listed. */
+  const rowAfterMs = (requestId: string): number | null =>
+    isListed && !isPassing(requestId) ? INDEX_DELAY_MS : null;
+
+  /** For a change that nobody would note again, and that is made in another slot: `note` follows it. Never rejects. */
+  async function noteAhead(requestId: string): Promise<void> {
+    if (rowAfterMs(requestId) !== null) await noteAll([requestId], AHEAD_MS).catch(() => {});
+  }
+
   /** Returns at once; see `flush`. */
   function note(requestId: string): void {
-    if (!isListed || isPassing(requestId) || gathered.size >= MOST_GATHERED) return;
+    if (rowAfterMs(requestId) === null || gathered.size >= MOST_GATHERED) return;
     gathered.add(requestId);
     if (gathered.size >= FLUSH_BATCH && !isRefused) void flush().catch(() => {});
     else flushLater();
@@ -116,5 +127,5 @@ export function createChangedRequests(
 
   const size = (): Promise<number> => connection.zcard(key);
 
-  return { isListed, note, flush, noteAll, take, done, lagMs, size, dropOverdue };
+  return { isListed, rowAfterMs, note, noteAhead, flush, noteAll, take, done, lagMs, size, dropOverdue };
 }

@@ -63,6 +63,8 @@ export interface LaterAnnouncement {
 
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
+  /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */
+  rowAfterMs: number | null;
   /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,001. */
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */

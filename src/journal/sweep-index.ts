@@ -68,7 +68,7 @@ export function refOf(member: string): DirectiveRef {
 }
 
 /** What a list of requests shows: not the reads of hosts, nor notes of spans and of notices. */
-function isShown({ requestId, id }: DirectiveRef): boolean {
+export function isShown({ requestId, id }: DirectiveRef): boolean {
   return !isPassing(requestId) && !id.startsWith('@spans') && !id.startsWith('@notice');
 }
 

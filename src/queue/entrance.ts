@@ -1,8 +1,9 @@
 // The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
 // Must never accept what the sweeper could not find, nor leave a job behind for what was refused.
 import type { Announcement, WithAcceptance } from '../journal/journal.ts';
+import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
+import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
 import type { Ticket } from '../contract/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';
@@ -53,8 +54,8 @@ export interface EntranceOptions {
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
-  /** Called for each request that has something new. Default: nobody lists requests. */
-  changed?: (requestId: string) => void;
+  /** Where each request is noted that has something new. Default: nobody lists requests. */
+  changes?: Pick<ChangedRequests, 'note' | 'noteAhead' | 'rowAfterMs'>;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
 }
@@ -77,7 +78,7 @@ export function createEntrance(options: EntranceOptions) {
     const together = await togetherOf(entry);
     const verdict = await entered(entry, together);
     if (entry.jobsOf(verdict) === null) return verdict;
-    options.changed?.(entry.changes?.(verdict) ?? entry.requestId);
+    if (!isNoted(together)) options.changes?.note(entry.changes?.(verdict) ?? entry.requestId);
     if (entry.announcements.some(({ later }) => later !== undefined)) options.later.announced();
     await confirm?.();
     return verdict;
@@ -88,17 +89,19 @@ export function createEntrance(options: EntranceOptions) {
       return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together));
     } catch (error) {
       // Redis may have accepted it and not answered.
-      options.changed?.(entry.requestId);
+      if (!isNoted(together)) options.changes?.note(entry.requestId);
       throw error;
     }
   }
 
   /** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
-  async function togetherOf<V>({ announcements, onlyLane }: Entry<V>): Promise<WithAcceptance | undefined> {
+  async function togetherOf<V>(entry: Entry<V>): Promise<WithAcceptance | undefined> {
+    const { requestId, announcements, onlyLane } = entry;
     if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
     const isOwn = onlyLane === undefined || (await mayTake(onlyLane));
     const laneBase = isOwn ? null : lanes.scriptedBase(onlyLane);
-    return { announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+    const rowAfterMs = isSwept(entry) ? null : (options.changes?.rowAfterMs(requestId) ?? null);
+    return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
   }
 
   async function mayTake(lane: string): Promise<boolean> {
@@ -158,22 +161,34 @@ export function createEntrance(options: EntranceOptions) {
   return { enter };
 }
 
+/** Whether the sweeper notes it again. What ends as it is accepted it never sees, and what begins later only then. */
+function isSwept({ requestId, announcements }: Pick<Entry<unknown>, 'requestId' | 'announcements'>): boolean {
+  return announcements.some(({ id, later }) => later === undefined && isShown({ requestId, id }));
+}
+
+function isNoted(together: WithAcceptance | undefined): boolean {
+  return together !== undefined && together.rowAfterMs !== null;
+}
+
 /** When the sweeper looks, by milliseconds from the announcement on. */
 type Scores = ReadonlyMap<number, string>;
 const NO_SCORES: Scores = new Map();
 
 /** `afterMs`: instead of those of the entry. */
 async function announce(
-  { index }: Pick<EntranceOptions, 'index'>,
+  { index, changes }: Pick<EntranceOptions, 'index' | 'changes'>,
   { requestId, announcements }: Pick<Entry<unknown>, 'requestId' | 'announcements'>,
   afterMs?: number,
 ): Promise<Scores> {
+  const noted = isSwept({ requestId, announcements }) ? undefined : changes?.noteAhead(requestId);
   const byTime = Map.groupBy(announcements, (each) => afterMs ?? each.afterMs);
   const written = [...byTime].map(async ([ms, ids]): Promise<[number, string]> => {
     const refs = ids.map(({ id }) => ({ requestId, id }));
     return [ms, await index.announce(refs, ms)];
   });
-  return new Map(await Promise.all(written));
+  const scores = await Promise.all(written);
+  await noted;
+  return new Map(scores);
 }
 
 /** What begins later, announced in steps: until here it is in the sweep index like all else, which forgets what was refused. */

@@ -15,7 +15,7 @@ export interface RunSweepParts {
   waker: RunWaker;
   /** Default: nobody counts runs. */
   activity?: Pick<RunActivityIndex, 'note'>;
-  /** Who took its last turn may have died before the request was noted for the list. Default: there is no list. */
+  /** Who started it or took its last turn may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
   /** Says why nobody takes its turn. Default: that is not said. */
   sayRunWait?: SayRunWait;
@@ -60,8 +60,8 @@ export function createRunSweep({ runs, index, later, waker, activity, changed, s
       return index.forget(entry);
     }
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
-    if (decision.kind === 'park') return later.park(entry, RUN_LANE, decision.at);
     changed?.(entry.requestId);
+    if (decision.kind === 'park') return later.park(entry, RUN_LANE, decision.at);
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);
     await index.lookAgain(entry, decision.at);

@@ -124,7 +124,6 @@ function waysOn(
   const shared = { index, later, lanes, gated };
   const confirm = confirmations(connection, durability);
   const ordered = !connection.isCluster;
-  const { note: changed } = changes;
   const notices = createNoticeCalls((requestId, id) => {
     index.lookWithin(noticeRef(requestId, id), 0).catch(() => {});
   });
@@ -134,7 +133,7 @@ function waysOn(
     notices,
     callNotice,
     notes: createSpanNotes(spans, index),
-    entrance: createEntrance({ ...shared, local, isFree, confirm, ordered, changed }),
+    entrance: createEntrance({ ...shared, local, isFree, confirm, ordered, changes }),
     canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports, callNotice }),
   };
 }

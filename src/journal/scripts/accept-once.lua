@@ -4,7 +4,7 @@
 -- @include include-once.lua
 -- @include include-sweep.lua
 --
--- KEYS[4], KEYS[5] as include-entrance.lua says
+-- KEYS[4..6] as include-entrance.lua says
 -- ARGV[1..4] as accept.lua   ARGV[5] dedupe | debounce | refuse | join | replace: what the key is for, or what happens if one is open
 -- ARGV[6] window_ms, or at_most_ms of what is debounced ('' = neither)   ARGV[7] token of this submission   ARGV[8] 1 = there is room for
 --   one more   ARGV[9] reason for which one is cancelled that is replaced   ARGV[10..] as `announce` reads them, then the directive
@@ -113,7 +113,7 @@ local function begin(outcome, replaced, before)
   accept_batch(FIRST, verdicts, now, ARGV[1], open_request(request, fresh, fresh, now, ARGV[2] ~= '' and ARGV[2]))
   if before then
     redis.call('HSET', STATE, ID .. '|behind', before.part .. ' ' .. before.id .. ' ' .. int(at) .. ' ' .. int(deadline_ms) .. ' ' .. start_by)
-  elseif KEYS[5] then
+  elseif KEYS[6] then
     -- What fails of it the sweeper does later.
     pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now)
   end
@@ -138,7 +138,7 @@ local function announce_change(open, lane, at)
   else
     look_by(KEYS[4], member, int(at), false)
   end
-  for word = 11, FIRST - 1, 2 do
+  for word = 12, FIRST - 1, 2 do
     if string.find(ARGV[word + 1], '@notice/', 1, true) == 1 then
       look_by(KEYS[4], request_id() .. '/@notice/' .. open.id, int(now + tonumber(ARGV[word])), false)
     end
@@ -162,6 +162,7 @@ local function take_place(open, latest)
   change_begin(record, open.id, { type = ARGV[FIRST + 1], lane = lane, accepted_at = open.accepted_at, deadline_ms = deadline_ms }, at, by)
   if KEYS[4] then
     announce_change(open, lane, at)
+    note_changed(10, now)
   end
   remember('debounced', open.part, open.id, at, nil, at + deadline_ms)
   return reply('existing', 'debounced', open.part, open.id, at, nil, not KEYS[4])

@@ -3,7 +3,7 @@
 -- Must never change anything when one directive of the batch conflicts.
 -- @include include-entrance.lua
 --
--- KEYS[4], KEYS[5] as include-entrance.lua says
+-- KEYS[4..6] as include-entrance.lua says
 -- ARGV[1] retention_ms (used when immediate directives leave nothing open)
 -- ARGV[2] channel on which the ends are announced beside the log ('' = none)
 -- ARGV[3] the most bytes of a request
@@ -34,7 +34,7 @@ if request then
     run = tonumber(redis.call('HGET', STATE, '@run|version'))
   end
 end
-if KEYS[5] then
+if KEYS[6] then
   -- What fails of it the sweeper does later.
   pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now)
 end

@@ -1,11 +1,18 @@
--- What goes with an acceptance where all keys are in one slot: entries of the sweep index, and jobs in a lane.
+-- What goes with an acceptance where all keys are in one slot: entries of the sweep index, a note for the list of requests, jobs of a lane.
 -- Must never enqueue what has ended or waits in another lane.
 -- @include include-accept.lua
 -- @include include-lane.lua
 -- @include include-later.lua
 --
--- KEYS[4] sweep index   KEYS[5] base of the lane of all directives that stay open (both absent = the caller announces and
--- enqueues; the last one absent = the caller enqueues)
+-- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
+-- announces, notes and enqueues; the last one absent = the caller enqueues)
+
+-- The request that the script is about. ARGV[at]: milliseconds until its row is due ('' = it is not noted here).
+local function note_changed(at, now)
+  if ARGV[at] ~= '' then
+    redis.call('ZADD', KEYS[5], 'LT', int(now + tonumber(ARGV[at])), request_id())
+  end
+end
 
 -- What was accepted before is announced already, or has begun.
 local function announce_later(word, id_in_lane, request, now)
@@ -14,12 +21,12 @@ local function announce_later(word, id_in_lane, request, now)
   end
 end
 
--- ARGV from `first` on: entries, at most 1,001, then of each: milliseconds from now until somebody looks, id; or when it begins later, as
--- include-later.lua says, and `<id>|<lane>`. What was agreed for earlier stays.
+-- ARGV from `first` on: as `note_changed` reads it; entries, at most 1,001, then of each: milliseconds from now until somebody looks, id; or
+-- when it begins later, as include-later.lua says, and `<id>|<lane>`. What was agreed for earlier stays.
 local function announce(first, now)
-  local last = first + 2 * tonumber(ARGV[first])
+  local last = first + 1 + 2 * tonumber(ARGV[first + 1])
   local scored, request = {}, request_id()
-  for at = first + 1, last, 2 do
+  for at = first + 2, last, 2 do
     local after_ms = tonumber(ARGV[at])
     if after_ms then
       scored[#scored + 1] = int(now + after_ms)
@@ -31,11 +38,12 @@ local function announce(first, now)
   if #scored > 0 then
     redis.call('ZADD', KEYS[4], 'LT', unpack(scored))
   end
+  note_changed(first, now)
 end
 
 -- Where the arguments after those of `announce` begin.
 local function after_announcements(first)
-  return first + 1 + 2 * tonumber(ARGV[first])
+  return first + 2 + 2 * tonumber(ARGV[first + 1])
 end
 
 -- Whether a directive that was there before still has to be taken from this lane.

@@ -3,7 +3,7 @@
 -- Must never write a turn that did not begin from the current version, nor end a run that has something left to read.
 -- @include include-entrance.lua
 --
--- KEYS[4], KEYS[5] as include-entrance.lua says
+-- KEYS[4..6] as include-entrance.lua says
 -- ARGV[1] version the turn began from   ARGV[2] token of this commit, which tells a repeat
 -- ARGV[3] bytes consumed of the inbox   ARGV[4] document JSON   ARGV[5] spec JSON ('' = as before)
 -- ARGV[6] status   ARGV[7] wake_at ('' = never)   ARGV[8] 1 = the run ends here   ARGV[9] entries in the outbox
@@ -113,7 +113,7 @@ for position = 1, #verdicts do
     end
   end
 end
-if KEYS[5] then
+if KEYS[6] then
   -- What fails of it the sweeper does later.
   pcall(enqueue_batch, directives, verdicts, ARGV[18], now)
 end

@@ -3,7 +3,7 @@
 -- Must never begin a second run in a request; the same content is the same run.
 -- @include include-entrance.lua
 --
--- KEYS[4], KEYS[5] as include-entrance.lua says, of the lane of runs
+-- KEYS[4..6] as include-entrance.lua says, of the lane of runs
 -- ARGV[1] digest of the content   ARGV[2] agent   ARGV[3] spec JSON   ARGV[4] traceparent
 -- ARGV[5] the most bytes of a request
 -- ARGV[6] when it begins, as include-later.lua says, or -, then start_by_ms, or - ('' = at once); the field `@run|begin` of the state is as
@@ -13,7 +13,7 @@
 
 -- What fails of it the sweeper does later.
 local function enqueue(version, now)
-  if KEYS[5] and not is_later(ARGV[6]) then
+  if KEYS[6] and not is_later(ARGV[6]) then
     pcall(enqueue_turn, version, now)
   end
 end

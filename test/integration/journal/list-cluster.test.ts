@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createArchiveClient, createHttpClient } from '../../../src/client/http-client.ts';
+import { submittedByTheDead } from '../../support/dying-submitter.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster } from '../../support/redis-cluster.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared } from '../../support/shared.ts';
+import { openStore } from '../../support/store.ts';
 
 const cluster = shared(startCluster);
 
@@ -49,4 +51,12 @@ test('requests are listed, redriven by filter, listed anew and archived as on on
     return found;
   };
   for (const id of ids) await eventually(async () => kinds(id).catch(() => [])).toContain('end');
+});
+
+test('what ends as it is accepted and what begins in a year is noted, though whoever accepted it dies', async () => {
+  await using open = await openStore(cluster.url);
+  const { connection, keys } = open;
+  const accepted = await submittedByTheDead(cluster.url, keys.prefix);
+  const noted = await connection.zrange(keys.changedRequests, '0', '-1');
+  expect(noted).toEqual(expect.arrayContaining(accepted));
 });

@@ -245,7 +245,7 @@ describe('a run in one script', () => {
   function togetherIn(lane: string, ...ids: string[]): WithAcceptance {
     base = open.lanes.scriptedBase(lane) ?? '';
     const announcements = [RUN_ENTRY, ...ids].map((id) => ({ id, afterMs: 5_000 }));
-    return { announcements, laneBase: base, inlineBytes: 32_768 };
+    return { rowAfterMs: null, announcements, laneBase: base, inlineBytes: 32_768 };
   }
 
   const runOf = (requestId: string) => {

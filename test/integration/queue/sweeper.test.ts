@@ -7,6 +7,7 @@ import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { done, fails, inTurn } from '../../support/executors.ts';
 import { claimOf, dueAt, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';
+import { passDeadline } from '../../support/passed-deadline.ts';
 import { call as submitted, errorOf, openPipeline } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -155,9 +156,9 @@ describe('a deadline that passed', () => {
   });
 
   test('ends a directive whose worker died, and refuses later signals of that worker', async () => {
-    const call = await acceptOnly({ deadline_ms: 20 });
+    const call = await acceptOnly();
     const ref = await open.claimed(call);
-    await passed(call);
+    await passDeadline(open, call.request_id, call.id);
     await open.sweeper().sweep();
     expect(await open.journal.finish(ref, 'succeeded', [endOf(call)])).toMatchObject({ kind: 'already' });
     const log = await open.log(call.request_id);
