@@ -149,8 +149,19 @@ export function scriptSources(): ReadonlyMap<string, string> {
 
 type DefinedCommand = (...args: (string | number)[]) => Promise<ScriptReply>;
 
-/** Defines the scripts on a connection (EVALSHA, with EVAL after a restart) and returns how to run them. */
+const prepared = new WeakMap<RedisConnection, RunScript>();
+
+/**
+ * Defines the scripts on a connection (EVALSHA, with EVAL after a restart) and returns how to run them. Once for a connection:
+ * each time costs a digest of 750 KB, and each text is sent again.
+ */
 export function prepareScripts(connection: RedisConnection): RunScript {
+  const run = prepared.get(connection) ?? defineScripts(connection);
+  prepared.set(connection, run);
+  return run;
+}
+
+function defineScripts(connection: RedisConnection): RunScript {
   const commands = new Map<string, DefinedCommand>();
   for (const [name, lua] of scriptSources()) {
     const command = `adjutant:${name}`;

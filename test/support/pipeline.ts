@@ -9,6 +9,7 @@ import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
+import { confirmations } from '../../src/queue/durability.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper, type SweeperOptions } from '../../src/queue/sweep.ts';
@@ -126,7 +127,9 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const { wakeRun = queue.wakeRun } = options;
     const mayTellEngine = (): boolean => options.tellsEngine ?? wakeRun === queue.wakeRun;
     const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine });
-    const attempt = { ...made, records: { ...made.records, journal } };
+    // Of the connection that claims: what Redis confirms to another one was not written by this one.
+    const confirm = confirmations(own, durability);
+    const attempt = { ...made, confirm, records: { ...made.records, journal } };
     const cancels = createCancelListener(
       { listening, publishing: connection, onError },
       keys,

@@ -166,7 +166,7 @@ describe('an executor', () => {
         directive.id === 'deaf' ? deaf.execute(directive, context) : Promise.resolve(done),
       { concurrency: 1 },
     );
-    const directive = call({ id: 'deaf', deadline_ms: 50, effect: 'once' });
+    const directive = call({ id: 'deaf', deadline_ms: 500, effect: 'once' });
     const error = errorOf(await open.client.execute(directive));
     expect(error).toMatchObject({ type: 'deadline_exceeded', details: { outcome: 'unknown' } });
     expect((await open.client.execute(call())).data).toMatchObject({ result: { ok: true } });
