@@ -1,10 +1,7 @@
 /** `node --conditions=adjutant-source bench/flood.ts [waiting]`: how long single calls of one wait while another has so many waiting in the lane.
  *  It must not let the flood end before the last of them. */
 import { performance } from 'node:perf_hooks';
-import { createHttpClient } from '../src/client/http-client.ts';
-import { startKeyedServer } from '../test/support/keyed-server.ts';
-import { startRedis } from '../test/support/redis.ts';
-import { startService } from '../test/support/running-service.ts';
+import { openKeyedLane } from './keyed-lane.ts';
 
 const DEFAULT_WAITING = 100_000;
 const BATCH = 1_000;
@@ -15,18 +12,11 @@ const TOOL_MS = 20;
 const HOUR_MS = 3_600_000;
 const waiting = Number(process.argv[2] ?? DEFAULT_WAITING);
 
-await using server = await startKeyedServer();
-const redis = await startRedis();
-const service = await startService({
-  redisUrl: redis.url,
-  roles: { api: true, worker: true },
-  config: {
-    mcpServers: { keyed: { url: server.url, lane: { concurrency: SLOTS, max_queued: 2 * waiting } } },
-    limits: { max_open: 2 * waiting },
-    worker: { drain_ms: 0 },
-  },
-});
-const client = createHttpClient({ baseUrl: service.url });
+await using lane = await openKeyedLane(
+  { concurrency: SLOTS, max_queued: 2 * waiting },
+  { max_open: 2 * waiting },
+);
+const { client } = lane;
 
 const call = (fairness_key: string) => ({
   type: 'tool_exec' as const,
@@ -69,6 +59,3 @@ process.stdout.write(`idle lane: ${text(idle)}\n`);
 process.stdout.write(`beside ${before} to ${after} of another that wait: ${text(flooded)}\n`);
 process.stdout.write(`ratio of the middle ones: ${(flooded.middle / idle.middle).toFixed(2)}\n`);
 if (after < SLOTS) process.stdout.write('the flood ended too soon: this shows nothing\n');
-
-await service.stop();
-await redis.stop();

@@ -2,10 +2,7 @@
  *  It must not measure a tool: the server answers at once. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { createHttpClient } from '../src/client/http-client.ts';
-import { startKeyedServer } from '../test/support/keyed-server.ts';
-import { startRedis } from '../test/support/redis.ts';
-import { startService } from '../test/support/running-service.ts';
+import { openKeyedLane } from './keyed-lane.ts';
 import { processorTimeMs } from './processor-time.ts';
 
 const DEFAULT_COUNT = 2_000;
@@ -14,17 +11,8 @@ const ROUNDS = 3;
 const MANY_KEYS = 50;
 const count = Number(process.argv[2] ?? DEFAULT_COUNT);
 
-await using server = await startKeyedServer();
-const redis = await startRedis();
-const service = await startService({
-  redisUrl: redis.url,
-  roles: { api: true, worker: true },
-  config: {
-    mcpServers: { keyed: { url: server.url, lane: { concurrency: 16 } } },
-    worker: { drain_ms: 0 },
-  },
-});
-const client = createHttpClient({ baseUrl: service.url });
+await using lane = await openKeyedLane({ concurrency: 16 });
+const { client, redisPid } = lane;
 
 type Fields = (nth: number) => Readonly<Record<string, unknown>>;
 
@@ -52,11 +40,11 @@ function callsOf(request_id: string, fields: Fields) {
 async function measure(fields: Fields): Promise<{ ms: number; redisMs: number }> {
   const request = `bench-${randomUUID()}`;
   const calls = callsOf(request, fields);
-  const [begunAt, redisAt] = [performance.now(), processorTimeMs(redis.pid)];
+  const [begunAt, redisAt] = [performance.now(), processorTimeMs(redisPid)];
   for (let first = 0; first < count; first += BATCH) await client.submit(calls.slice(first, first + BATCH));
   for await (const _signal of client.signals(request));
   const ms = (performance.now() - begunAt) / count;
-  return { ms, redisMs: (processorTimeMs(redis.pid) - redisAt) / count };
+  return { ms, redisMs: (processorTimeMs(redisPid) - redisAt) / count };
 }
 
 for (let round = 0; round < ROUNDS; round += 1)
@@ -67,6 +55,3 @@ for (let round = 0; round < ROUNDS; round += 1)
         `${sort}: ${Math.round(1_000 / ms)} a second, ${Math.round(redisMs * 1_000)} µs of Redis each\n`,
       );
   }
-
-await service.stop();
-await redis.stop();
