@@ -11,7 +11,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import { instant } from '../queue/instant.ts';
-import { directiveView } from '../queue/views.ts';
+import { directiveView, NOTHING_NOW } from '../queue/views.ts';
 
 export interface RecordSource {
   readonly journal: Pick<Journal, 'requestInPieces' | 'head' | 'envelope' | 'log'>;
@@ -77,7 +77,7 @@ async function directiveLine(
 ): Promise<ArchiveLine> {
   const json = await journal.envelope(requestId, record.id);
   if (json === null) throw new RecordChanged();
-  const nothing = { pageOf: null, rounds: new Map(), present: new Map(), gated: new Map(), now: closedAt };
+  const nothing = { pageOf: null, ...NOTHING_NOW, now: closedAt };
   const envelope = await wholeEnvelope(payloads.objects, decodeEnvelope(json));
   const { result: _, ...view } = directiveView(requestId, record, envelope, null, nothing);
   return { kind: 'directive', directive: hidden(view) };

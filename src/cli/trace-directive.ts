@@ -3,6 +3,7 @@
 import { ownMember } from '../contract/own-member.ts';
 import type { TracedAttempt, TracedDirective } from '../contract/request-trace.ts';
 import { timeText } from './time-text.ts';
+import { noticeNodes } from './notice-lines.ts';
 import {
   eventNode,
   inOrder,
@@ -29,7 +30,7 @@ export function directiveNode(directive: TracedDirective): TraceNode {
     takenAt: instantOf(taken?.claimed_at ?? null),
     lostAt,
     endAt: instantOf(to),
-    below: isPlain ? [] : attemptsAndEvents(directive),
+    below: [...(isPlain ? [] : attemptsAndEvents(directive)), ...noticeNodes(directive.notices)],
   };
 }
 

@@ -3,6 +3,7 @@
 import { ownMember } from '../contract/own-member.ts';
 import type { RequestTrace, TracedRun, TracedTurn } from '../contract/request-trace.ts';
 import { ADJUTANT } from './command-name.ts';
+import { noticeNodes } from './notice-lines.ts';
 import { directiveNode } from './trace-directive.ts';
 import {
   eventNode,
@@ -37,7 +38,11 @@ export function requestNode({ trace, children }: TraceFamily): TraceNode {
     state: run === undefined ? requestState(trace) : runState(run),
     notes: [],
     ...times,
-    below: [...inOrder([...turns, ...loose, ...trace.events.map(eventNode)]), ...leftOut(trace)],
+    below: [
+      ...inOrder([...turns, ...loose, ...trace.events.map(eventNode)]),
+      ...noticeNodes(run?.notices),
+      ...leftOut(trace),
+    ],
   };
 }
 

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { anyDirectiveTypeSchema } from './directive.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
+import { noticeFields } from './notice.ts';
 import { runStatusSchema } from './run.ts';
 
 const count = z.int().min(0);
@@ -68,6 +69,8 @@ export const tracedDirectiveSchema = z.object({
   /** Of many claims the first and the newest are kept. */
   attempts_left_out: count,
   events: z.array(tracedEventSchema),
+  /** Who is notified of its end. */
+  ...noticeFields,
 });
 
 export const tracedTurnSchema = z.object({
@@ -96,6 +99,8 @@ export const tracedRunSchema = z.object({
   /** Of many turns the newest are kept. */
   turns_left_out: count,
   children: z.array(tracedChildSchema),
+  /** Who is notified of its end. */
+  ...noticeFields,
 });
 
 /** Instants are by the clock of Redis, those of events by the clock of who wrote the signal. */

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { anyDirectiveSchema, anyDirectiveTypeSchema } from './directive.ts';
 import { prioritySchema } from './flow.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
+import { noticeFields } from './notice.ts';
 import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
 import { openInputSchema } from './tool-question.ts';
@@ -41,6 +42,8 @@ const summaryFields = {
   waiting: waitSchema.optional(),
   /** The open questions of its tool; absent: there is none. */
   inputs: z.array(openInputSchema).optional(),
+  /** Who is notified of its end. */
+  ...noticeFields,
 };
 
 export const directiveSummarySchema = z.object(summaryFields);
@@ -67,6 +70,8 @@ export const requestViewSchema = z.object({
   directives: z.array(directiveSummarySchema),
   /** Present when an agent drives the request. */
   run: runViewSchema.optional(),
+  /** Who is notified of the end of the run. */
+  ...noticeFields,
 });
 
 export type DirectiveSummary = z.infer<typeof directiveSummarySchema>;

@@ -106,11 +106,13 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       const run = await store.read(requestId, NO_SIGNALS);
       if (!run) return null;
       const asked = run.endedAt === null && (await runs.sentSequence(requestId, CANCEL)) !== null;
-      return { ...viewOf(parts.view, run), ...(asked ? { cancel_requested: true as const } : {}) };
+      const view = { ...viewOf(parts.view, run), ...(asked ? { cancel_requested: true as const } : {}) };
+      return { view, noticed: isNoticed(run) };
     },
     async family(requestId) {
       const run = await store.read(requestId, NO_SIGNALS);
-      return run && { view: viewOf(parts.view, run), parent: run.spec.parent?.request_id ?? null };
+      const parent = run?.spec.parent?.request_id ?? null;
+      return run && { view: viewOf(parts.view, run), noticed: isNoticed(run), parent };
     },
     traceparent: runs.traceparent,
     async cancel(requestId, reason) {
@@ -154,6 +156,10 @@ function queuedInputs(
     case 'unknown':
       throw noRun(requestId);
   }
+}
+
+function isNoticed({ spec }: StoredRun): boolean {
+  return spec.on_end !== undefined;
 }
 
 /** Also of a run that has no document yet. */

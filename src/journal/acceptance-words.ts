@@ -45,7 +45,7 @@ function announcementWords({ id, afterMs, later }: Announcement): (string | numb
 
 /** As include-accept.lua reads them. */
 export function acceptanceArguments(directive: Acceptance): (string | number)[] {
-  const { id, type, digest, lane, envelope, end } = directive;
+  const { id, type, digest, lane, envelope, end, noticed } = directive;
   return [
     id,
     type,
@@ -55,6 +55,7 @@ export function acceptanceArguments(directive: Acceptance): (string | number)[] 
     envelope,
     end?.status ?? '',
     end ? JSON.stringify(end.signal) : '',
+    noticed === true ? 1 : '',
   ];
 }
 

@@ -46,6 +46,8 @@ export interface Acceptance {
   later?: Later | null | undefined;
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
+  /** Somebody may have to be notified of its end. Default: nobody. */
+  noticed?: boolean;
 }
 
 /** If it is still open `afterMs` from now, by the clock of Redis, the sweeper looks at it; what begins later is enqueued then. */

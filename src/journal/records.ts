@@ -43,6 +43,8 @@ export interface DirectiveRecord {
   asked: AskedRound | null;
   /** The other side has made a task of its call: of one that has ended, nobody has cancelled it there yet. */
   task: boolean;
+  /** Somebody may have to be notified of its end, as the envelope says too. */
+  noticed: boolean;
 }
 
 export interface RecordedBegin {
@@ -69,7 +71,7 @@ type Fields = Record<string, string | undefined>;
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
-  'behind', 'cancel',
+  'behind', 'cancel', 'noticed',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -117,6 +119,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     priority: numberOrNull(fields['priority']),
     asked: openRound(fields),
     task: fields['task'] !== undefined,
+    noticed: fields['noticed'] !== undefined,
   };
 }
 

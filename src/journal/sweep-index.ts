@@ -191,11 +191,14 @@ export function createSweepIndex(
 
   const withdraw = withdrawFrom(connection, keys);
   const looks = { add, announce, lookWithin, lookAgain, lookOnceMore };
-  return { ...looks, withdraw, forget, flush, take, ...sizesOf(connection, keys) };
+  return { ...looks, withdraw, forget, flush, take, ...contentOf(connection, keys) };
 }
 
-/** How much it holds. */
-function sizesOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
+/** What it holds, and how much. */
+function contentOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
+  const has = async (ref: DirectiveRef): Promise<boolean> =>
+    (await connection.zscore(sweep, memberOf(ref))) !== null;
+
   const size = async (): Promise<number> => connection.zcard(sweep);
 
   /** How many of `all` entries are notices of ends and their deliveries: exactly of less than 1,000, else within a few in a hundred. */
@@ -205,7 +208,7 @@ function sizesOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>
     return sample.length < SAMPLE ? found : Math.round((all * found) / SAMPLE);
   }
 
-  return { size, sizeOfService };
+  return { has, size, sizeOfService };
 }
 
 /** Of what was announced and refused, under ids that nobody else submits. Where all keys are in one slot it was not announced. */

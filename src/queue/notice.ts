@@ -1,9 +1,10 @@
 // Notices of ends on their way: an entry of the sweep index from the acceptance on, and a call at the end that makes it prompt.
 // Must never be all that keeps a notice: what is called here may be lost, and the sweeper does it.
+import { hash } from 'node:crypto';
 import type { EndNotices } from '../contract/end-notices.ts';
 import { isPassing } from '../contract/server-read.ts';
-import { tenantOf } from '../contract/tenant.ts';
-import { type OnEnd, targetsOf, WEBHOOK_TYPE } from '../contract/webhook.ts';
+import { scopedAs, tenantOf } from '../contract/tenant.ts';
+import { type OnEnd, targetsOf, WEBHOOK_REQUEST_PREFIX, WEBHOOK_TYPE } from '../contract/webhook.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Announcement } from '../journal/journal.ts';
@@ -19,6 +20,16 @@ export function noticeRef(requestId: string, id: string): DirectiveRef {
 
 export function noticeAnnouncement(id: string): Announcement {
   return { id: `${NOTICE_ENTRY}${id}`, afterMs: FIRST_LOOK_MS };
+}
+
+/** The same for every delivery of one end, and unlike that of any other. `subject`: the directive, or the entry of the run. */
+export function endIdOf(requestId: string, subject: string): string {
+  return hash('sha256', `${requestId}/${subject}`, 'hex').slice(0, 32);
+}
+
+/** The request of the deliveries of one end. */
+export function deliveriesOf(requestId: string, subject: string): string {
+  return scopedAs(requestId, `${WEBHOOK_REQUEST_PREFIX}${endIdOf(requestId, subject)}`);
 }
 
 /** Calls for the notice of something that has ended. Never throws, nor waits. */

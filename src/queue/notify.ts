@@ -4,19 +4,13 @@ import { hash } from 'node:crypto';
 import type { EndNotices } from '../contract/end-notices.ts';
 import type { ParsedDirective } from '../contract/directive.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import { ownId, scopedAs, tenantOf } from '../contract/tenant.ts';
-import {
-  type OnEnd,
-  targetsOf,
-  WEBHOOK_REQUEST_PREFIX,
-  WEBHOOK_TYPE,
-  type WebhookTarget,
-} from '../contract/webhook.ts';
+import { ownId, tenantOf } from '../contract/tenant.ts';
+import { type OnEnd, targetsOf, WEBHOOK_TYPE, type WebhookTarget } from '../contract/webhook.ts';
 import { boundedEvent, directiveEndedEvent, type WebhookEvent } from '../contract/webhook-event.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
-import { onEndOf } from './notice.ts';
+import { deliveriesOf, endIdOf, onEndOf } from './notice.ts';
 import { RUN_ENTRY } from './run-wake.ts';
 import type { Submitter } from './submit.ts';
 
@@ -79,11 +73,6 @@ function nameOf(target: WebhookTarget): string {
   return typeof target === 'string' ? target : `url:${hash('sha256', target.url, 'hex').slice(0, 24)}`;
 }
 
-/** The same for every delivery of one end, and unlike that of any other. */
-function endId(requestId: string, subject: string): string {
-  return hash('sha256', `${requestId}/${subject}`, 'hex').slice(0, 32);
-}
-
 function deliveryOf(
   target: WebhookTarget,
   { event }: KnownEnd,
@@ -91,11 +80,11 @@ function deliveryOf(
   { sendingTo }: EndNotices,
 ) {
   const { payloadBytes, ...retries } = sendingTo(target);
-  const ended = endId(requestId, subject);
+  const ended = endIdOf(requestId, subject);
   return {
     type: WEBHOOK_TYPE,
     id: nameOf(target),
-    request_id: scopedAs(requestId, `${WEBHOOK_REQUEST_PREFIX}${ended}`),
+    request_id: deliveriesOf(requestId, subject),
     metadata: { ended: { request_id: ownId(requestId), id: subject } },
     ...(typeof target === 'string' ? { endpoint: target } : { ...target, host: hostOf(target.url) }),
     webhook_id: `msg_${ended}`,

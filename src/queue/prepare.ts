@@ -136,6 +136,7 @@ export function createPreparer(
       deadlineMs: deadlineOf(directive),
       later: beginOf(directive),
       envelope: encoded,
+      noticed,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
         : {}),

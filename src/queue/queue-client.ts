@@ -17,7 +17,7 @@ import { readInput } from '../contract/read-input.ts';
 import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
-import type { RunView, StartedRun, SubmittedRun } from '../contract/run.ts';
+import type { StartedRun, SubmittedRun } from '../contract/run.ts';
 import type { ScheduleClient } from '../contract/schedule.ts';
 import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -35,6 +35,7 @@ import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
+import type { SeenRun } from './views.ts';
 import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 
@@ -43,11 +44,11 @@ export interface ClientRuns extends Omit<RunClient, 'start'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: { traceparent?: string }, tenant?: string): Promise<StartedRun>;
   /** null: the request has no run. */
-  view(requestId: string): Promise<RunView | null>;
+  view(requestId: string): Promise<SeenRun | null>;
   /** The context that its run was started in; null: it has no run. */
   traceparent(requestId: string): Promise<string | null>;
   /** null: the request has no run. `parent`: the request whose run started it. */
-  family(requestId: string): Promise<{ view: RunView; parent: string | null } | null>;
+  family(requestId: string): Promise<(SeenRun & { parent: string | null }) | null>;
   /** Asks the request's run to end, where there is one. */
   cancel(requestId: string, reason: string | null): Promise<void>;
   agents(): Promise<AgentListing>;

@@ -3,7 +3,6 @@
 import { DirectiveRefused } from '../contract/problem.ts';
 import { resultSchema } from '../contract/result.ts';
 import type { RequestView } from '../contract/request-view.ts';
-import type { RunView } from '../contract/run.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
@@ -16,6 +15,7 @@ import { whileAvailable } from '../redis/unavailable.ts';
 import { type GateLooks, gateWaits } from './gate-waits.ts';
 import type { LaneWaits } from './lane-waits.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
+import { NO_NOTICES, type ReadNotices } from './notice-reader.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { createTraceReader, type TraceReaderParts } from './request-trace.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type PresentWaits,
   requestView,
   type SeenNow,
+  type SeenRun,
   type TracePage,
   traceView,
 } from './views.ts';
@@ -33,7 +34,7 @@ export interface RequestReaderParts {
   payloads: PayloadStore;
   runs: {
     /** null: the request has no run. */
-    view(requestId: string): Promise<RunView | null>;
+    view(requestId: string): Promise<SeenRun | null>;
     /** The context that its run was started in; null: it has no run. */
     traceparent(requestId: string): Promise<string | null>;
   } & TraceReaderParts['runs'];
@@ -43,6 +44,8 @@ export interface RequestReaderParts {
   waits?: Pick<LaneWaits, 'of'> | undefined;
   /** Default: nothing waits in a gate. */
   gates?: GateLooks | undefined;
+  /** Default: nobody is notified of anything. */
+  notices?: ReadNotices | undefined;
 }
 
 const DEFAULT_PAGE = 100;
@@ -57,7 +60,7 @@ const MOST_ASKING = 20;
 
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
-  { journal, follower, payloads, runs, tracePage = null, waits, gates }: RequestReaderParts,
+  { journal, follower, payloads, runs, tracePage = null, waits, gates, notices }: RequestReaderParts,
   whole: WholeResult,
 ) {
   async function* signals(
@@ -99,7 +102,7 @@ export function createRequestReader(
       const { record, directives } = found;
       const [trace, seen] = await Promise.all([
         pageOf(requestId, directives),
-        seenNow({ journal, waits, gates }, { requestId, directives, now }),
+        seenNow({ journal, waits, gates, notices }, { requestId, directives, now, run }),
       ]);
       return requestView(requestId, record, { directives, ...seen }, run, trace);
     });
@@ -119,8 +122,8 @@ export function createRequestReader(
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
-      const read = { requestId, directives: [record], now };
-      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates }, read)) };
+      const read = { requestId, directives: [record], now, run: null };
+      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates, notices }, read)) };
       const envelope = await wholeOrPart(payloads.objects, decodeEnvelope(json));
       return directiveView(requestId, record, envelope, result, seen);
     });
@@ -138,7 +141,7 @@ export function createRequestReader(
     });
   }
 
-  const trace = createTraceReader({ journal, runs, pageOf });
+  const trace = createTraceReader({ journal, runs, pageOf, notices });
   return { signals, page, request, trace, directive, payload };
 }
 
@@ -164,15 +167,26 @@ async function traceOf(
 
 /** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
 async function seenNow(
-  { journal, waits, gates }: Pick<RequestReaderParts, 'journal' | 'waits' | 'gates'>,
-  { requestId, directives, now }: { requestId: string; directives: readonly DirectiveRecord[]; now: number },
+  { journal, waits, gates, notices: noticesOf }: SeeingParts,
+  { requestId, directives, now, run }: ReadRecords,
 ): Promise<SeenNow> {
   const gated = gates === undefined ? NONE : await gateWaits({ journal, gates }, requestId, directives);
-  const [rounds, present] = await Promise.all([
+  const isRunOver = run !== null && run.noticed && run.view.ended_at !== null;
+  const [rounds, present, notices = NO_NOTICES] = await Promise.all([
     openRounds(journal, requestId, directives),
     presentWaits(waits, { directives, gated, now }),
+    noticesOf?.(requestId, directives, isRunOver),
   ]);
-  return { rounds, present, gated, now };
+  return { rounds, present, gated, now, notices };
+}
+
+type SeeingParts = Pick<RequestReaderParts, 'journal' | 'waits' | 'gates' | 'notices'>;
+
+interface ReadRecords {
+  requestId: string;
+  directives: readonly DirectiveRecord[];
+  now: number;
+  run: SeenRun | null;
 }
 
 /** What tools ask, of as many directives as one answer can hold. */

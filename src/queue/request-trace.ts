@@ -3,21 +3,24 @@
 import type { Directive } from '../contract/directive.ts';
 import { DEFAULT_TRACED, MOST_TRACED, type RequestTrace } from '../contract/request-trace.ts';
 import type { RequestView } from '../contract/request-view.ts';
-import type { RunView } from '../contract/run.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { unknownRequest } from './not-found.ts';
+import { NO_NOTICES, type ReadNotices } from './notice-reader.ts';
 import { type LogFacts, noteSignal, readLogFacts } from './trace-log.ts';
 import { requestTrace } from './trace-view.ts';
+import type { SeenRun } from './views.ts';
 
 export interface TraceReaderParts {
   journal: Journal;
   runs: {
     /** null: the request has no run. `parent`: the request whose run started it. */
-    family(requestId: string): Promise<{ view: RunView; parent: string | null } | null>;
+    family(requestId: string): Promise<(SeenRun & { parent: string | null }) | null>;
   };
+  /** Default: nobody is notified of anything. */
+  notices?: ReadNotices | undefined;
   /** The id and the page of the trace that the request belongs to. */
   pageOf(
     requestId: string,
@@ -28,7 +31,7 @@ export interface TraceReaderParts {
 /** What the log's limits or its order keep out is read one by one, as often as this. */
 const MOST_SINGLE = 100;
 
-export function createTraceReader({ journal, runs, pageOf }: TraceReaderParts) {
+export function createTraceReader({ journal, runs, pageOf, notices: noticesOf }: TraceReaderParts) {
   async function read(requestId: string, limit: number): Promise<RequestTrace> {
     const history = await journal.history(requestId);
     if (history === null) throw unknownRequest(requestId);
@@ -39,8 +42,12 @@ export function createTraceReader({ journal, runs, pageOf }: TraceReaderParts) {
     ]);
     const shown = history.directives.slice(0, limit);
     await readMissedEnds(requestId, shown, log);
-    const names = await readNames(requestId, shown, log);
-    return requestTrace({ requestId, history, log, run, trace, names, limit });
+    const isRunOver = run !== null && run.noticed && run.view.ended_at !== null;
+    const [names, notices = NO_NOTICES] = await Promise.all([
+      readNames(requestId, shown, log),
+      noticesOf?.(requestId, shown, isRunOver),
+    ]);
+    return requestTrace({ requestId, history, log, run, trace, names, notices, limit });
   }
 
   /** Of directives whose end is beyond what was read of the log. */

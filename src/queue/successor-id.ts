@@ -14,3 +14,8 @@ export function successorId(id: string): string {
   const mark = `.${hash('sha256', stem, 'hex').slice(0, 12)}`;
   return `${stem.slice(0, LONGEST_ID - suffix.length - mark.length)}${mark}${suffix}`;
 }
+
+/** The id that the first of them had. */
+export function stemOf(id: string): string {
+  return SUCCESSOR.exec(id)?.groups?.['stem'] ?? id;
+}

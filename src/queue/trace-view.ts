@@ -14,8 +14,11 @@ import type { TurnNote } from '../journal/history.ts';
 import type { RequestHistory } from '../journal/record-reader.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { instant, instantOrNull } from './instant.ts';
+import type { Notices } from './notice-reader.ts';
+import { RUN_ENTRY } from './run-wake.ts';
 import { claimsLeftOut, tracedAttempts } from './trace-attempts.ts';
 import type { LoggedEvent, LogFacts } from './trace-log.ts';
+import { noticesOf } from './views.ts';
 
 export interface TraceParts {
   requestId: string;
@@ -26,6 +29,7 @@ export interface TraceParts {
   trace: Pick<RequestView, 'trace_id' | 'trace_url'>;
   /** Names of directives that the log does not know. */
   names: ReadonlyMap<string, string>;
+  notices: Notices;
   /** The most directives. */
   limit: number;
 }
@@ -42,7 +46,7 @@ export function requestTrace(parts: TraceParts): RequestTrace {
     closed_at: instantOrNull(record.closedAt),
     read_at: instant(now),
     ...trace,
-    ...(run === null ? {} : { run: tracedRun(run, history.turns, log, events) }),
+    ...(run === null ? {} : { run: tracedRun(run, parts, events) }),
     directives: shown.map((directive) => tracedDirective(parts, directive, events.of(directive.id))),
     directives_left_out: directives.length - shown.length,
     events: events.others,
@@ -85,7 +89,7 @@ function tracedEvent({ at, type, message, until, callId, reason }: LoggedEvent):
 }
 
 function tracedDirective(
-  { history, log, names }: TraceParts,
+  { history, log, names, notices }: TraceParts,
   record: DirectiveRecord,
   logged: readonly TracedEvent[],
 ): TracedDirective {
@@ -109,6 +113,7 @@ function tracedDirective(
     attempts,
     attempts_left_out: claimsLeftOut(record, claims),
     events: [...logged, ...cancelEvents(history.cancelAskedAt(id))],
+    ...noticesOf(notices, id),
   };
 }
 
@@ -118,8 +123,7 @@ function cancelEvents(at: number | null): TracedEvent[] {
 
 function tracedRun(
   { view, parent }: NonNullable<TraceParts['run']>,
-  turns: readonly TurnNote[],
-  log: LogFacts,
+  { history: { turns }, log, notices }: TraceParts,
   events: SharedEvents,
 ): TracedRun {
   const { agent, status, termination_reason, children } = view;
@@ -136,6 +140,7 @@ function tracedRun(
       const turn = started === undefined ? null : turnOf(turns, started);
       return { tag, request_id, status: childStatus, turn };
     }),
+    ...noticesOf(notices, RUN_ENTRY),
   };
 }
 

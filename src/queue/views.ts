@@ -14,6 +14,8 @@ import { beginsLater, type DirectiveRecord, type RequestRecord } from '../journa
 import type { Signal } from '../contract/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import { instant, instantOrNull } from './instant.ts';
+import type { Notices } from './notice-reader.ts';
+import { RUN_ENTRY } from './run-wake.ts';
 import type { LaneWait } from './lane-waits.ts';
 
 /** What the tools of directives ask, by directive. */
@@ -30,7 +32,16 @@ export interface SeenNow {
   gated: ReadonlyMap<string, WaitFacts>;
   /** By the clock of Redis, milliseconds since the epoch, not after the records were read. */
   now: number;
+  notices: Notices;
 }
+
+/** Of what has ended. */
+export const NOTHING_NOW: Omit<SeenNow, 'now'> = {
+  rounds: new Map(),
+  present: new Map(),
+  gated: new Map(),
+  notices: new Map(),
+};
 
 function directiveSummary(requestId: string, record: DirectiveRecord, seen: SeenNow): DirectiveSummary {
   return {
@@ -51,6 +62,7 @@ function directiveSummary(requestId: string, record: DirectiveRecord, seen: Seen
     digest: record.digest,
     ...waitingOf(record, seen),
     ...inputsOf(record, seen.rounds),
+    ...noticesOf(seen.notices, record.id),
   };
 }
 
@@ -74,6 +86,11 @@ function inputsOf({ id, asked }: DirectiveRecord, rounds: OpenRounds): Pick<Dire
   return { inputs: inputs as OpenInput[] };
 }
 
+export function noticesOf(notices: Notices, subject: string): Pick<DirectiveSummary, 'notices'> {
+  const found = notices.get(subject);
+  return found === undefined ? {} : { notices: [...found] };
+}
+
 /** `pageOf`: the page of a trace; null: there is none. */
 export type TracePage = ((traceId: string) => string) | null;
 
@@ -85,6 +102,12 @@ export function traceView(
   if (traceparent === null) return {};
   const traceId = traceIdOf(traceparent);
   return { trace_id: traceId, ...(pageOf === null ? {} : { trace_url: pageOf(traceId) }) };
+}
+
+/** `noticed`: somebody may have to be notified of its end. */
+export interface SeenRun {
+  view: RunView;
+  noticed: boolean;
 }
 
 /** The journal has the reason; what is known beside it is what is known now. */
@@ -136,7 +159,7 @@ export function requestView(
   requestId: string,
   record: RequestRecord,
   { directives, ...seen }: { directives: readonly DirectiveRecord[] } & SeenNow,
-  run: RunView | null,
+  run: SeenRun | null,
   trace: Pick<RequestView, 'trace_id' | 'trace_url'>,
 ): RequestView {
   return {
@@ -148,6 +171,7 @@ export function requestView(
     closed_at: instantOrNull(record.closedAt),
     ...trace,
     directives: directives.map((directive) => directiveSummary(requestId, directive, seen)),
-    ...(run ? { run } : {}),
+    ...(run ? { run: run.view } : {}),
+    ...noticesOf(seen.notices, RUN_ENTRY),
   };
 }

@@ -18,6 +18,7 @@ import { openThings } from '../journal/open-things.ts';
 import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { createDeadLetters } from '../queue/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
+import { createNoticeReader } from '../queue/notice-reader.ts';
 import { createMemoryRoom } from '../queue/memory-room.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
@@ -97,7 +98,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     recheckMs,
     submitter,
     canceller: queue.canceller,
-    gates: queue.gated,
+    ...readPartsOf(store, options),
     payloads,
     lists: requestListsOf(store),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
@@ -107,9 +108,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     catalog,
     lanes: queue.lanes,
     later: records.later,
-    waits: createLaneWaits({ catalog, lanes: queue.lanes }),
     runs: runsOf(store, capacity, options),
-    tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
     mustEncrypt: options.mustEncrypt,
@@ -120,6 +119,16 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   };
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
   return { ...clientsOf(parts), listen, hearing: subscriber.hearing };
+}
+
+/** What is seen of requests beside their records. */
+function readPartsOf({ catalog, queue, records }: Store, options: ClientOptions) {
+  return {
+    gates: queue.gated,
+    waits: createLaneWaits({ catalog, lanes: queue.lanes }),
+    notices: createNoticeReader(records),
+    tracePage: tracePageOf(options.traceUrl ?? null),
+  };
 }
 
 function clientsOf(parts: QueueClientParts): Pick<OpenClient, 'client' | 'clientOf'> {

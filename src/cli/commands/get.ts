@@ -14,6 +14,7 @@ import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { counted, durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
+import { noticeCells, noticeRows } from '../notice-lines.ts';
 import { nextCommands, redrivenAs } from '../next-commands.ts';
 import { commandLines, questionLines } from '../questions.ts';
 import { signalLine } from '../signal-line.ts';
@@ -69,12 +70,14 @@ function requestLines(view: RequestView, terminal: Terminal, urgent: readonly st
   const trace = view.trace_url ?? view.trace_id;
   const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
   const asked = section('questions', view.directives.flatMap(inputLines), paint);
-  if (view.run === undefined) return [...top, ...directives, ...asked];
+  const notified = section('notified', table(noticeRows(view, paint)), paint);
+  if (view.run === undefined) return [...top, ...directives, ...asked, ...notified];
   return [
     ...top,
     ...section('directives', directives, paint),
     ...asked,
     ...runLines(view.run, paint, endedOf(view)),
+    ...notified,
   ];
 }
 
@@ -143,7 +146,7 @@ function summaryRow(
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
-  const { directive, result, waiting, limits, inputs: _inputs, ...members } = view;
+  const { directive, result, waiting, limits, inputs: _inputs, notices = [], ...members } = view;
   const waits = waiting === undefined ? {} : { waiting: whyText(waiting) };
   const under = limits === undefined ? {} : { limits: limits.map((limit) => oneLine(limit, 200)).join('; ') };
   const rows = Object.entries({ ...members, ...under, ...waits }).map(([name, value]) => [
@@ -151,9 +154,11 @@ function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
     String(value ?? '-'),
   ]);
   const asked = section('questions', inputLines(view), terminal.paint);
+  const notified = table(notices.map((notice) => noticeCells(notice, terminal.paint)));
   const lines = [
     ...table(rows),
     ...asked,
+    ...section('notified', notified, terminal.paint),
     terminal.paint('dim', 'directive'),
     JSON.stringify(directive, null, 2),
   ];

@@ -159,6 +159,9 @@ local function take_place(open, latest)
   local lane = ARGV[FIRST + 3]
   local record = { open.id .. '|digest', DIGEST, 'bytes', int(tonumber(held[1] or '0') + more) }
   redis.call('HSET', BODIES, open.id, ARGV[FIRST + 5])
+  if ARGV[FIRST + 8] ~= '' then
+    add_fields(record, open.id .. '|noticed', ARGV[FIRST + 8])
+  end
   change_begin(record, open.id, { type = ARGV[FIRST + 1], lane = lane, accepted_at = open.accepted_at, deadline_ms = deadline_ms }, at, by)
   if KEYS[4] then
     announce_change(open, lane, at)

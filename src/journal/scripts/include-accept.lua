@@ -4,11 +4,11 @@
 -- @include include-given.lua
 -- @include include-later.lua
 --
--- ARGV from `first` on, eight per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
---   end status ('' = stays open), terminal signal JSON ('' = stays open)
+-- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
+--   end status ('' = stays open), terminal signal JSON ('' = stays open), 1 = somebody may have to be notified of its end, or ''
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
-local ACCEPT_FIELDS = 8
+local ACCEPT_FIELDS = 9
 
 -- The fields to read for `open_request`.
 local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
@@ -108,6 +108,9 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       add_given(record, id, ARGV[at + 1], ARGV[at + 3], int(now), int((begin or now) + deadline_ms))
       if facts.inbox then
         add_fields(record, id .. '|inbox', facts.inbox)
+      end
+      if ARGV[at + 8] ~= '' then
+        add_fields(record, id .. '|noticed', ARGV[at + 8])
       end
       facts.bytes = facts.bytes + bytes_of_directive(id) + #ARGV[at + 5]
       add_fields(record, 'bytes', int(facts.bytes))

@@ -39,7 +39,7 @@ test('a run hands its priority, fairness key and limits to its directives, and t
   const { request_id: own } = await engines.client.start({ agent: 'scripted', query, ...FLOW });
   const family = { agent: 'scripted', query: script({ child }), ...FLOW };
   const { request_id: parent } = await engines.client.start(family);
-  const children = async () => (await engines.client.view(parent))?.children ?? [];
+  const children = async () => (await engines.client.view(parent))?.view.children ?? [];
   await eventually(async () => (await children()).length).toBe(1);
   const [ofOwn, ofChild] = [await accepted(own), await accepted((await children())[0]?.request_id ?? '')];
   for (const { directive, ticket } of [ofOwn, ofChild]) {

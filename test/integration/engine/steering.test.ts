@@ -163,7 +163,7 @@ describe('a conversation', () => {
     const logs = await Promise.all(waiting.map((id) => engines.ended(id)));
     const begun = logs.map((log) => Date.parse(log[0]?.time ?? ''));
     expect(begun).toEqual(begun.toSorted((left, right) => left - right));
-    const view = await engines.client.view('w2');
+    const { view } = (await engines.client.view('w2')) ?? {};
     const exchange = ['user', 'assistant'];
     expect(view?.messages.map(({ role }) => role)).toEqual(Array(4).fill(exchange).flat());
   });

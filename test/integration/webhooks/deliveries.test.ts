@@ -226,6 +226,74 @@ describe('a receiver', () => {
   });
 });
 
+describe('what has ended says who is notified', () => {
+  const noticesOf = async (requestId: string) => (await client.request(requestId))?.directives[0]?.notices;
+  const brief = async (requestId: string) =>
+    ((await noticesOf(requestId)) ?? []).map(({ endpoint, status, attempts, error }) => [
+      endpoint,
+      status,
+      attempts,
+      error,
+    ]);
+
+  test('each with its delivery, whichever way it is asked', async () => {
+    const on_end = ['named', { url: `${receiver.url}/ok` }];
+    await client.submit(call('seen', { on_end }));
+    await eventually(async () => (await brief('seen')).toSorted()).toEqual([
+      ['named', 'delivered', 1, null],
+      [expect.stringMatching(/^url:[0-9a-f]{24}$/) as string, 'delivered', 1, null],
+    ]);
+    const notices = await noticesOf('seen');
+    for (const { request_id, id, url } of notices ?? []) {
+      expect(await client.directive(request_id, id ?? '')).toMatchObject({ type: 'webhook_send' });
+      expect(url).toBe(`/v1/requests/${request_id}`);
+    }
+    expect((await client.directive('seen', 'd'))?.notices).toEqual(notices);
+    expect((await client.trace('seen')).directives[0]?.notices).toEqual(notices);
+    expect(JSON.stringify(notices)).not.toContain(receiver.url);
+  });
+
+  test('of a run, of a rule, of one that waits for its receiver, of one that cannot be reached', async () => {
+    await eventually(async () => (await client.request('run'))?.notices).toMatchObject([
+      { endpoint: 'named', status: 'delivered' },
+    ]);
+    expect((await client.trace('run')).run?.notices).toMatchObject([{ endpoint: 'named' }]);
+    await eventually(() => brief('down')).toEqual([['down', 'waiting', 1, null]]);
+    expect((await noticesOf('down'))?.[0]?.next_attempt_at).not.toBeNull();
+    await eventually(() => brief('redirect')).toEqual([['redirect', 'dead', 1, 'webhook_failed']]);
+    await client.submit(call('ruled-too', { tool_name: 'ruled.echo', delay_ms: 3_600_000 }));
+    expect(await noticesOf('ruled-too')).toBeUndefined();
+    await client.cancel('ruled-too', 'd');
+    await eventually(() => brief('ruled-too')).toEqual([['ruled', 'delivered', 1, null]]);
+  });
+
+  test('of the newest delivery after a redrive, and of one that was cancelled', async () => {
+    await eventually(async () => (await noticesOf('never'))?.[0]).toMatchObject({
+      endpoint: 'never',
+      id: 'never.redrive-1',
+      status: 'dead',
+    });
+    const delivery = (await noticesOf('down'))?.[0]?.request_id ?? '';
+    await client.cancel(delivery, 'down');
+    expect(await brief('down')).toEqual([['down', 'failed', 1, 'cancelled']]);
+  });
+
+  test('nothing where nobody is', async () => {
+    await client.submit(call('silently'), { waitMs: 20_000 });
+    expect(await noticesOf('silently')).toBeUndefined();
+  });
+
+  test('at the command line: whom, how it stands, and what shows the delivery', async () => {
+    const run = (...args: string[]) => spawnNode([PROGRAM, ...args], { env: { ADJUTANT_URL: service.url } });
+    const delivery = (await noticesOf('seen'))?.[0]?.request_id ?? '';
+    const shown = run('get', 'seen');
+    expect(await shown.exited).toMatchObject({ code: 0 });
+    expect(shown.lines.join('\n')).toMatch(
+      new RegExp(`notified\n.*d  named +delivered +1 attempt +${delivery.replaceAll('.', '[.]')} named`),
+    );
+  });
+});
+
 describe('what a caller may not do', () => {
   const refusalOf = async (body: object) => post<{ errors: unknown }>(`${service.url}/v1/directives`, body);
 

@@ -30,6 +30,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     terminal: null,
     waits: null,
     task: false,
+    noticed: false,
     priority: null,
     asked: null,
     behind: false,

@@ -29,6 +29,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
   terminal: 9,
   waits: null,
   task: false,
+  noticed: false,
   priority: null,
   asked: null,
   ...more,
