@@ -74,7 +74,7 @@ const NOT_STORED = 'does not take large payloads at present';
 /** Prints each explanation and returns the exit code. */
 export function report(error: unknown, terminal: Terminal, json = false): ExitCode {
   const explanations = error instanceof StartFault ? error.findings.map(explainFinding) : [explain(error)];
-  for (const explanation of explanations) {
+  for (const [position, explanation] of explanations.entries()) {
     if (json) {
       terminal.out(JSON.stringify(errorJson(explanation, error)));
       continue;
@@ -84,7 +84,9 @@ export function report(error: unknown, terminal: Terminal, json = false): ExitCo
       continue;
     }
     terminal.err(`${terminal.paintErr('red', 'error')} ${oneLine(explanation.what, 2_000)}`);
-    terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
+    // Of several faults with the same fix it stands below the last one.
+    if (explanations[position + 1]?.how !== explanation.how)
+      terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
   }
   return explanations[0]?.exitCode ?? EXIT.failed;
 }

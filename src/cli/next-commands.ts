@@ -3,10 +3,10 @@
 import { ADJUTANT } from './command-name.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveSummary, RequestView } from '../contract/request-view.ts';
+import { redrivenAs } from '../contract/redriven.ts';
 import { oneLine } from './terminal.ts';
 
 const MOST_COMMANDS = 6;
-const SUCCESSOR = /^(?<stem>.*)\.redrive-(?<count>\d{1,9})$/;
 
 interface Ended {
   readonly id: string;
@@ -39,13 +39,6 @@ function isDeadLetter({ id, result }: Ended, all: readonly DirectiveSummary[]): 
   const error = isObject(ended) ? ended['error'] : null;
   const isCancelled = !isObject(error) || error['type'] === 'cancelled';
   return attempts > 0 && !isCancelled && redrivenAs(id, all) === null;
-}
-
-/** The directive of the request that a redrive of this one has made; null: there is none. */
-export function redrivenAs(id: string, all: readonly Pick<DirectiveSummary, 'id'>[]): string | null {
-  const groups = SUCCESSOR.exec(id)?.groups;
-  const next = `${groups?.['stem'] ?? id}.redrive-${Number(groups?.['count'] ?? 0) + 1}`;
-  return all.some((each) => each.id === next) ? next : null;
 }
 
 /** As one word of a shell. */

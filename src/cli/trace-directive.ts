@@ -1,7 +1,9 @@
 /** The nodes of a directive in a drawn trace: its attempts, waits and approvals.
  *  It must never hide an attempt that is kept. */
 import { ownMember } from '../contract/own-member.ts';
-import type { TracedAttempt, TracedDirective } from '../contract/request-trace.ts';
+import type { TimelineWait } from '../contract/request-timeline.ts';
+import type { TracedAttempt, TracedDirective, TracedEvent } from '../contract/request-trace.ts';
+import { waitsOf } from '../contract/timeline-waits.ts';
 import { timeText } from './time-text.ts';
 import { noticeNodes } from './notice-lines.ts';
 import {
@@ -15,7 +17,8 @@ import {
   type TraceNode,
 } from './trace-node.ts';
 
-export function directiveNode(directive: TracedDirective): TraceNode {
+/** `readAt`: when the trace was read. */
+export function directiveNode(directive: TracedDirective, readAt: string): TraceNode {
   const { id, type, name, attempts, events, accepted_at: from, ended_at: to } = directive;
   const [only] = attempts;
   const taken = attempts.find((attempt) => !isUnreached(attempt));
@@ -30,7 +33,7 @@ export function directiveNode(directive: TracedDirective): TraceNode {
     takenAt: instantOf(taken?.claimed_at ?? null),
     lostAt,
     endAt: instantOf(to),
-    below: [...(isPlain ? [] : attemptsAndEvents(directive)), ...noticeNodes(directive.notices)],
+    below: [...(isPlain ? [] : attemptsAndEvents(directive, readAt)), ...noticeNodes(directive.notices)],
   };
 }
 
@@ -47,14 +50,25 @@ function directiveState({ status, error }: TracedDirective): TraceNode['state'] 
   return [style, error === null ? status : `${status}: ${note(error)}`];
 }
 
-function attemptsAndEvents({
-  name,
-  attempts,
-  attempts_left_out: missing,
-  events,
-}: TracedDirective): TraceNode[] {
+function attemptsAndEvents(directive: TracedDirective, readAt: string): TraceNode[] {
+  const { name, attempts, attempts_left_out: missing, events } = directive;
   const lost = missing === 0 ? [] : [saying(`${missing} attempts between are not kept`)];
-  return [...inOrder([...withoutRepeats(attempts, name), ...events.map(eventNode)]), ...lost];
+  const waits = waitsOf(directive, readAt).filter(({ kind }) => kind === 'paused' || kind === 'blocked');
+  const nodes = events.map((event) => waitNode(event, waits) ?? eventNode(event));
+  return [...inOrder([...withoutRepeats(attempts, name), ...nodes]), ...lost];
+}
+
+/** From when it waits until it goes on. null: it is no wait of that sort. */
+function waitNode(event: TracedEvent, waits: readonly TimelineWait[]): TraceNode | null {
+  if (event.type !== 'directive.waiting') return null;
+  const at = Date.parse(event.at);
+  const wait = waits.find(({ from, until }) => {
+    const [begins, ends] = [instantOf(from), instantOf(until)];
+    return begins !== null && begins <= at && (ends === null || ends > at);
+  });
+  if (wait === undefined) return null;
+  const { isInstant: _, ...node } = eventNode(event);
+  return { ...node, startAt: instantOf(wait.from), takenAt: null, endAt: instantOf(wait.until) };
 }
 
 /** Pauses for the same reason that follow each other are one line, and all wait: their attempts were refused at once. */

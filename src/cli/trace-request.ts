@@ -26,7 +26,9 @@ export interface TraceFamily {
 export function requestNode({ trace, children }: TraceFamily): TraceNode {
   const { run, created_at: from, closed_at: to } = trace;
   const times = { startAt: Date.parse(from), takenAt: Date.parse(from), endAt: instantOf(to) };
-  const own = trace.directives.map((directive) => [directive.turn, directiveNode(directive)] as const);
+  const own = trace.directives.map(
+    (directive) => [directive.turn, directiveNode(directive, trace.read_at)] as const,
+  );
   const kin = (run?.children ?? []).map((child) => [child.turn, childNode(child, children)] as const);
   const known = new Set(run?.turns.map(({ turn }) => turn));
   const placed = [...own, ...kin];

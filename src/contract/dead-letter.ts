@@ -12,8 +12,10 @@ export const deadLetterSchema = z.object({
   id: identifierSchema,
   type: z.enum(DIRECTIVE_TYPES),
   lane: z.string().nullable(),
-  /** Name of the tool or model. */
+  /** Name of the tool or model; of a delivery the endpoint, or the host of a caller's address. */
   name: z.string().nullable(),
+  /** Of a delivery: whose end it is; `id` null: that of a run. Absent: it is none. */
+  about: z.object({ request_id: identifierSchema, id: identifierSchema.nullable() }).optional(),
   error: errorEnvelopeSchema,
   attempts: z.int().min(0),
   ended_at: instantSchema,

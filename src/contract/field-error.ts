@@ -59,6 +59,22 @@ function unionMessage(branches: readonly (readonly Issue[])[]): string {
 }
 
 function messageOf(issue: Issue): string {
+  const bound = boundOf(issue);
+  if (bound !== null) return bound;
   if (issue.message.endsWith(', received undefined')) return 'is required';
   return issue.message.replace(/^Invalid (input|option|string): /, '');
+}
+
+const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items' };
+
+/** A bound that is passed, in plain words; null: it is another fault, or has words of its own. */
+function boundOf(issue: Issue): string | null {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return null;
+  if (!/^Too (?:small|big)/.test(issue.message)) return null;
+  const isSmall = issue.code === 'too_small';
+  const limit = isSmall ? issue.minimum : issue.maximum;
+  const word =
+    issue.inclusive === false ? (isSmall ? 'more than' : 'less than') : isSmall ? 'at least' : 'at most';
+  const unit = COUNTED[issue.origin];
+  return unit === undefined ? `must be ${word} ${limit}` : `must have ${word} ${limit} ${unit}`;
 }

@@ -9,7 +9,7 @@ const count = z.int().min(0);
 
 /**
  * `open`: under way. `waiting`: a person has to approve or answer. `cancelled`: somebody has ended it. `failed`: its run, or without a
- * run one of its directives, has ended in an error. `succeeded`: the rest.
+ * run one of its directives, has ended in an error; what was redriven counts as its redrive ended. `succeeded`: the rest.
  */
 export const REQUEST_STATUSES = ['open', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 
@@ -31,7 +31,12 @@ export const listedRequestSchema = z.object({
   /** Of directives and of the run, also where the request went on. */
   error_types: z.array(z.string()),
   tags: z.array(z.string()),
-  /** The beginning of the question, of at most 200 characters; '' where there is none. */
+  /** The newest directive that a redrive has made; absent: nothing was redriven. */
+  redriven_as: identifierSchema.optional(),
+  /**
+   * The beginning of the question, of at most 200 characters; of a delivery to whom it goes and of whose end, of what was submitted
+   * under a key the key; '' where there is none.
+   */
   text: z.string(),
   conversation_id: z.string().nullable(),
   /** The request whose run started this one. */

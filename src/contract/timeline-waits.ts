@@ -10,6 +10,8 @@ const PAUSES: ReadonlySet<string> = new Set([
   'turn',
   'limit',
 ]);
+/** What waits for these is in the gate of its lane from when it could begin; the signal comes some seconds later. */
+const IN_GATE: ReadonlySet<string> = new Set(['turn', 'limit']);
 const FAILED_OVER: ReadonlySet<string> = new Set(['retry', 'fallback']);
 
 /** Oldest first; those without a beginning first. */
@@ -81,7 +83,7 @@ interface Queued {
   why: string | null;
 }
 
-/** In its lane; from the first signal that says why nobody takes it, as that says. */
+/** In its lane; from the first signal that says why nobody takes it, as that says; in a gate from the beginning. */
 function queued(directive: TracedDirective, { from, next, why }: Queued): TimelineWait[] {
   const { status, ended_at: ended } = directive;
   const isOpen = next === undefined && status !== 'succeeded' && status !== 'failed';
@@ -93,16 +95,17 @@ function queued(directive: TracedDirective, { from, next, why }: Queued): Timeli
       event.type === 'directive.waiting' && event.reason !== 'input_required' && isWithin(event, from, until),
   );
   const [first] = said;
-  const queue = { kind: 'queue', from, until: first?.at ?? until, open: isOpen && first === undefined, why };
+  const saidFrom = first !== undefined && IN_GATE.has(first.reason ?? '') ? from : first?.at;
+  const queue = { kind: 'queue', from, until: saidFrom ?? until, open: isOpen && first === undefined, why };
   const blocks = said.map((event, place) => ({
     kind: pauseKind(event.reason ?? null),
-    from: event.at,
+    from: place === 0 && saidFrom !== undefined ? saidFrom : event.at,
     until: said[place + 1]?.at ?? until,
     open: isOpen && place === said.length - 1,
     why: event.reason ?? event.message,
     due_at: event.until,
   }));
-  const isLong = first === undefined || at(first.at) > at(from);
+  const isLong = saidFrom === undefined || at(saidFrom) > at(from);
   return [...(isLong ? [{ ...queue, due_at: null }] : []), ...blocks];
 }
 

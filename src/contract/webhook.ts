@@ -2,6 +2,7 @@
 // Must never hold a secret: callers name endpoints, and the operator's configuration has the rest.
 import * as z from 'zod';
 import { serverNameSchema } from './identifiers.ts';
+import { isObject } from './json-object.ts';
 
 /** The directive that delivers one event to one receiver. Only the service itself submits it. */
 export const WEBHOOK_TYPE = 'webhook_send';
@@ -49,4 +50,25 @@ export type OnEnd = z.infer<typeof onEndSchema>;
 export function targetsOf(onEnd: OnEnd | undefined): readonly WebhookTarget[] {
   if (onEnd === undefined) return [];
   return Array.isArray(onEnd) ? onEnd : [onEnd];
+}
+
+/** To whom a delivery goes, and of whose end it is. */
+export interface Delivery {
+  /** An endpoint, or the host of an address that a caller gave. */
+  readonly to: string;
+  readonly requestId: string;
+  /** null: the end of a run. */
+  readonly id: string | null;
+}
+
+/** What a stored directive delivers; null: it is no delivery. */
+export function deliveryIn(directive: object): Delivery | null {
+  const { type, endpoint, host, metadata } = directive as Readonly<Record<string, unknown>>;
+  const ended = isObject(metadata) ? metadata['ended'] : null;
+  if (type !== WEBHOOK_TYPE || !isObject(ended)) return null;
+  const { request_id: requestId, id } = ended;
+  if (typeof requestId !== 'string' || typeof id !== 'string') return null;
+  // No directive's id begins so.
+  const to = [endpoint, host].find((each) => typeof each === 'string') ?? '';
+  return { to, requestId, id: id.startsWith('@') ? null : id };
 }

@@ -10,6 +10,7 @@ import {
 } from '../contract/encrypted.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { FINISH_REASONS } from '../contract/finish-reason.ts';
+import { ownMember } from '../contract/own-member.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { Result } from '../contract/result.ts';
 import { usageSchema } from '../contract/usage.ts';
@@ -66,6 +67,19 @@ function openType(type: string): string {
   return (ERROR_TYPES as readonly string[]).includes(type) ? type : 'tool_error';
 }
 
+/** What these types say of any directive, in words that are the same for all: who has no key can act on them. */
+const OPEN_NOTES: Readonly<Record<string, string>> = {
+  unknown_tool: 'its server has no tool of the name, which is in clear in the directive',
+  unknown_model: 'its model is not known by the name, which is in clear in the directive',
+  validation_error: 'what was encrypted does not fit the schema of the tool',
+  timeout: 'no answer came in time',
+};
+
+function noteOf(keyId: string, type: string): string {
+  const more = ownMember(OPEN_NOTES, type);
+  return `${encryptedNote(keyId)}${more === undefined ? '' : `; ${more}`}`;
+}
+
 /** Of an error in the journal: what the service has added after it was sealed, too. */
 const ADDED_DETAILS = ['retry_after_ms', 'outcome', 'limited_by', 'not_retried', 'delay_ms'];
 
@@ -83,7 +97,7 @@ async function sealError(
 ): Promise<ErrorEnvelope> {
   const form = await seal({ type, message, details }, ERROR_FIELD);
   const open = openDetails(seal.type, details);
-  const note = encryptedNote(seal.keyId);
+  const note = noteOf(seal.keyId, type);
   return { type: openType(type), message: note, details: { ...open, ...form }, retryable };
 }
 

@@ -3,6 +3,7 @@
 import { ownId } from '../contract/tenant.ts';
 import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../contract/dead-letter.ts';
 import type { Directive } from '../contract/directive.ts';
+import { deliveryIn } from '../contract/webhook.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { DeadEntry } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
@@ -51,12 +52,14 @@ export function createDeadLetters(parts: RedriveParts) {
     if (!record || json === null || record.terminal === null) return null;
     const signal = await journal.log.at(requestId, record.terminal);
     const { directive } = decodeEnvelope(json);
+    const delivery = deliveryIn(directive);
     return {
       request_id: ownId(requestId),
       id,
       type: directive.type,
       lane: record.lane,
-      name: nameOf(directive),
+      name: delivery?.to ?? nameOf(directive),
+      ...(delivery && { about: { request_id: delivery.requestId, id: delivery.id } }),
       error: errorOf(signal?.data),
       attempts: record.fence - record.released,
       ended_at: new Date(record.endedAt ?? entry.endedAt).toISOString(),

@@ -2,6 +2,8 @@
 // Must never throw, whatever is stored.
 import { isObject } from '../contract/json-object.ts';
 import { tagsOf } from '../contract/tags.ts';
+import { onceOf, type OnceFields } from '../contract/once.ts';
+import { deliveryIn } from '../contract/webhook.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 
 export interface DirectiveContent {
@@ -29,7 +31,7 @@ function contentOf(directive: Record<string, unknown>): DirectiveContent {
     tool: textOrNull(tool_name),
     model: textOrNull(model) ?? textOrNull(model_alias),
     tags: tagsOf(metadata),
-    text: questionOf(context),
+    text: deliveryText(directive) ?? (questionOf(context) || keyText(directive)),
   };
 }
 
@@ -50,4 +52,17 @@ function textOf(content: unknown): string {
   if (!Array.isArray(content)) return '';
   const part = content.find((each) => isObject(each) && typeof each['text'] === 'string') as unknown;
   return isObject(part) ? String(part['text']) : '';
+}
+
+function deliveryText(directive: Record<string, unknown>): string | null {
+  const delivery = deliveryIn(directive);
+  if (delivery === null) return null;
+  const { to, requestId, id } = delivery;
+  return `to ${to}, end of ${id === null ? `the run ${requestId}` : `${requestId}/${id}`}`;
+}
+
+/** What is submitted under a key has ids of the service: by the key people know it. */
+function keyText(directive: Record<string, unknown>): string {
+  const once = onceOf(directive as OnceFields);
+  return once === null ? '' : `${once.kind} ${once.key}`;
 }

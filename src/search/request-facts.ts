@@ -1,6 +1,7 @@
 // Reads from the journal what a list shows of a request.
 // Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
 import type { AskedFor } from '../contract/request-listing.ts';
+import { redrivenAmong } from '../contract/redriven.ts';
 import { tagsOf } from '../contract/tags.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -56,13 +57,13 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     // It has expired meanwhile, or before.
     if (head === null || ttlMs === -2) return null;
     const records = directiveRecords(fields);
-    const [run, contents, errorTypes] = await Promise.all([
+    const [run, contents, errors] = await Promise.all([
       head.hasRun ? runOf(requestId) : null,
       contentsOf(requestId, records, head.bytes),
-      errorTypesOf(requestId, records),
+      errorsOf(requestId, records),
     ]);
     const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
-    return factsOf({ requestId, head, records, contents, errorTypes, run, expiresAt });
+    return factsOf({ requestId, head, records, contents, errors, run, expiresAt });
   };
 
   /** Most are one piece, as of one instant. Of others the head is older than the rest, so that no version is newer than its row. */
@@ -109,12 +110,15 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
   }
 
   /** Of the last ones that failed. */
-  async function errorTypesOf(requestId: string, records: readonly DirectiveRecord[]): Promise<string[]> {
+  async function errorsOf(requestId: string, records: readonly DirectiveRecord[]): Promise<EndedInError[]> {
     const failed = records.filter(({ status, terminal }) => status === 'failed' && terminal !== null);
-    const signals = await Promise.all(
-      failed.slice(-MOST_ERRORS).map(({ terminal }) => journal.log.at(requestId, terminal ?? 0)),
-    );
-    return signals.map((signal) => errorTypeOf(signal?.data));
+    if (failed.length === 0) return [];
+    const redrivenAs = redrivenAmong(new Set(records.map(({ id }) => id)));
+    const read = failed.slice(-MOST_ERRORS).map(async ({ id, terminal }) => {
+      const signal = await journal.log.at(requestId, terminal ?? 0);
+      return { type: errorTypeOf(signal?.data), redrivenAs: redrivenAs(id) };
+    });
+    return Promise.all(read);
   }
 }
 
@@ -179,14 +183,22 @@ interface Read {
   head: Head;
   records: readonly DirectiveRecord[];
   contents: readonly DirectiveContent[];
-  errorTypes: readonly string[];
+  errors: readonly EndedInError[];
   run: ListedRun | null;
   expiresAt: number | null;
 }
 
-function factsOf({ requestId, head, records, contents, errorTypes, run, expiresAt }: Read): RequestFacts {
+/** A directive that has failed. */
+interface EndedInError {
+  type: string;
+  /** The one that a redrive has made of it; null: there is none. */
+  redrivenAs: string | null;
+}
+
+function factsOf({ requestId, head, records, contents, errors, run, expiresAt }: Read): RequestFacts {
   const { createdAt, closedAt, version, open, count, bytes } = head;
   const asks = records.some(({ asked }) => asked !== null);
+  const stands = errors.filter((error) => error.redrivenAs === null).map(({ type }) => type);
   return {
     requestId,
     version,
@@ -199,13 +211,14 @@ function factsOf({ requestId, head, records, contents, errorTypes, run, expiresA
     types: [...new Set(records.map(({ type }) => type))],
     tools: contents.flatMap(({ tool }) => tool ?? []),
     models: contents.flatMap(({ model }) => model ?? []),
-    errorTypes,
+    errorTypes: errors.map(({ type }) => type),
+    redrivenAs: errors.findLast((error) => error.redrivenAs !== null)?.redrivenAs ?? undefined,
     tags: [...tagsOf(run?.metadata), ...contents.flatMap(({ tags }) => tags)],
     text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
     beginsAt: head.runBegins ?? firstBegin(records),
     waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
-    anyFailed: errorTypes.some((type) => type !== CANCELLED),
-    anyCancelled: errorTypes.includes(CANCELLED),
+    anyFailed: stands.some((type) => type !== CANCELLED),
+    anyCancelled: stands.includes(CANCELLED),
     run,
   };
 }

@@ -24,7 +24,9 @@ export interface RequestFacts {
   waitingFor: readonly AskedFor[];
   /** When the first of what is open may begin; absent: its caller said nothing, or something has begun. */
   beginsAt?: number | undefined;
-  /** A directive has ended in an error that is not a cancellation; one was cancelled. */
+  /** The newest directive that a redrive has made; absent: nothing was redriven. */
+  redrivenAs?: string | undefined;
+  /** A directive that was not redriven has ended in an error that is not a cancellation; one was cancelled. */
   anyFailed: boolean;
   anyCancelled: boolean;
   run: RunFacts | null;
@@ -108,6 +110,7 @@ function listedOf(facts: RequestFacts): Listed {
     tokens: run?.tokens ?? null,
     cost: run?.cost ?? null,
     ...(facts.open > 0 && facts.beginsAt !== undefined ? { begins: facts.beginsAt } : {}),
+    ...(facts.redrivenAs === undefined ? {} : { redriven_as: facts.redrivenAs }),
   };
 }
 

@@ -2,6 +2,7 @@
  *  It must never start the call twice. */
 import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
+import type { OnceAnswer } from '../../contract/once.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { type EndOptions, endFieldsOf } from '../end-options.ts';
@@ -19,6 +20,7 @@ import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { callIdOf } from '../signal-line.ts';
 import { orUnread } from '../unread-answer.ts';
+import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
 
 export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
@@ -50,7 +52,7 @@ export async function call(
   const submission = await invocation.client.submit(directive, { signal: cancellation.giveUp });
   const [{ id, once } = { id: '', once: undefined }] = submission.directives;
   if (options.debounce !== undefined)
-    return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`);
+    return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`, options.debounce);
   const begins = beginsInWords(options);
   if (begins !== null) return printLater(invocation, submission, begins);
   const place = { requestId: submission.request_id, id };
@@ -98,16 +100,30 @@ function encryptingOf({ encrypting }: Invocation): DirectiveClient {
 }
 
 /** Nobody waits for an answer that comes tomorrow. */
-function printLater({ terminal, json }: Invocation, submission: Submission, begins: string): ExitCode {
+function printLater(
+  { terminal, json }: Invocation,
+  submission: Submission,
+  begins: string,
+  key?: string,
+): ExitCode {
   const { request_id: requestId, directives } = submission;
   const [{ id, status, once } = { id: '', status: 'accepted', once: undefined }] = directives;
   if (json) terminal.out(JSON.stringify(submission));
   else if (status === 'existing' && once === undefined)
     terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
-  else terminal.out(`${status} ${requestId}/${id}, begins ${begins}`);
+  else terminal.out(`${onceWord(once, status)} ${requestId}/${id}${underKey(key)}, begins ${begins}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
   return EXIT.done;
+}
+
+/** Its content took the place of the one before. */
+function onceWord(once: OnceAnswer | undefined, status: string): string {
+  return once?.outcome === 'debounced' ? once.outcome : status;
+}
+
+function underKey(key: string | undefined): string {
+  return key === undefined ? '' : ` under the key ${oneLine(key, 256)}`;
 }
 
 interface Place {

@@ -6,6 +6,7 @@ import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../filter-hints.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
+import { oneLine } from '../terminal.ts';
 import { nameOf, REPEATS, uncertainOf } from '../uncertain.ts';
 
 export interface DeadOptions {
@@ -63,8 +64,13 @@ async function sayNothing(
   terminal.err([nothing, ...hints].join(': '));
 }
 
-function row({ request_id, id, name, error, attempts, ended_at }: DeadLetter): string[] {
-  return [request_id, id, name ?? '-', `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
+function row({ request_id, id, name, about, error, attempts, ended_at }: DeadLetter): string[] {
+  const what = `${name ?? '-'}${about === undefined ? '' : `, end of ${endOf(about)}`}`;
+  return [request_id, id, oneLine(what, 200), `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
+}
+
+function endOf({ request_id: requestId, id }: NonNullable<DeadLetter['about']>): string {
+  return id === null ? `the run ${requestId}` : `${requestId}/${id}`;
 }
 
 /** Redrives `request/directive` names, or everything that matches the filter, in steps with visible progress. */

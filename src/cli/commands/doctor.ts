@@ -45,10 +45,10 @@ export async function doctor(
   for (const looking of await examine(interrupt, options, environment)) {
     const findings = await looking;
     if (interrupt.aborted) continue;
-    for (const finding of findings) {
+    for (const [position, finding] of findings.entries()) {
       sound &&= finding.ok;
       if (options.json) terminal.out(JSON.stringify(finding));
-      else for (const line of findingLines(finding, terminal)) terminal.out(line);
+      else for (const line of findingLines(finding, findings[position + 1], terminal)) terminal.out(line);
     }
   }
   if (interrupt.aborted) return EXIT.interrupted;
@@ -294,8 +294,13 @@ function markOf(ok: boolean, hasAdvice: boolean, { paint }: Terminal): string {
   return hasAdvice ? paint('yellow', '!') : paint('green', '✓');
 }
 
-function findingLines({ subject, ok, says, fix }: Finding, terminal: Terminal): string[] {
+/** Of several faults of one place with the same fix it stands below the last one. */
+function findingLines(
+  { subject, ok, says, fix }: Finding,
+  next: Finding | undefined,
+  terminal: Terminal,
+): string[] {
   const mark = markOf(ok, fix !== null, terminal);
   const line = `${mark} ${terminal.paint('bold', subject)}  ${oneLine(says, 500)}`;
-  return fix === null ? [line] : [line, `  ${terminal.paint('cyan', 'fix')}  ${fix}`];
+  return fix === null || next?.fix === fix ? [line] : [line, `  ${terminal.paint('cyan', 'fix')}  ${fix}`];
 }

@@ -102,7 +102,7 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
   const head = ['LANE', 'WAITING', 'ACTIVE', 'DELAYED', 'WORKERS', 'CONCURRENCY', 'STATE'];
   const rows = listing.lanes.map((lane) => [
     lane.name,
-    ...[lane.waiting, lane.active, lane.delayed, lane.workers].map(String),
+    ...[lane.waiting + (lane.gated ?? 0), lane.active, lane.delayed, lane.workers].map(String),
     String(lane.concurrency ?? '-'),
     [stateOf(lane), ...gatedText(lane), ...laterText(lane)].join(', '),
   ]);
@@ -113,7 +113,7 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
 function gatedText({ gated }: ListedLane): string[] {
   return gated === undefined
     ? []
-    : [gated === 1 ? '1 waits for its turn or a limit' : `${gated} wait for their turn or a limit`];
+    : [gated === 1 ? '1 of them for its turn or a limit' : `${gated} of them for their turn or a limit`];
 }
 
 function laterText({ later }: ListedLane): string[] {

@@ -92,10 +92,15 @@ function show({ terminal, json }: Invocation, requests: readonly ListedRequest[]
 function row(request: ListedRequest, { paint }: Terminal): string[] {
   const { request_id, status, created_at, closed_at, agent, tools, models, error_types, tags, text } =
     request;
+  const { redriven_as: redriven } = request;
   const what = agent ?? [...tools, ...models][0] ?? request.types[0] ?? '-';
   const more = Math.max(0, tools.length + models.length - 1);
   const took = closed_at === null ? '-' : timeText(Date.parse(closed_at) - Date.parse(created_at));
-  const notes = [...error_types, ...request.waiting_for.map((each) => `waits for ${each}`)].join(', ');
+  const notes = [
+    ...error_types,
+    ...(redriven === undefined ? [] : [`redriven as ${redriven}`]),
+    ...request.waiting_for.map((each) => `waits for ${each}`),
+  ].join(', ');
   const colour = COLOURS[status];
   return [
     instantText(created_at),

@@ -44,6 +44,7 @@ beforeAll(async () => {
           shut: endpoint('/gone'),
           down: endpoint('/fails', { max_retries: 1, retry_backoff_ms: 600_000 }),
           redirect: endpoint('/redirect'),
+          once: endpoint('/fails-once', { max_retries: 0 }),
           endless: endpoint('/endless'),
           headers: endpoint('/many-headers', { max_retries: 0 }),
           silent: endpoint('/silent', { max_retries: 0, timeout_ms: 100 }),
@@ -276,6 +277,22 @@ describe('what has ended says who is notified', () => {
     const delivery = (await noticesOf('down'))?.[0]?.request_id ?? '';
     await client.cancel(delivery, 'down');
     expect(await brief('down')).toEqual([['down', 'failed', 1, 'cancelled']]);
+  });
+
+  test('in lists, and a failure that was redriven and delivered is none any more', async () => {
+    await client.submit(call('twice', { on_end: 'once' }));
+    await eventually(() => brief('twice')).toEqual([['once', 'dead', 1, 'webhook_failed']]);
+    const letter = async () => (await client.deadLetters({ lane: 'webhook.once' })).dead_letters[0];
+    await eventually(letter).toMatchObject({ name: 'once', about: { request_id: 'twice', id: 'd' } });
+    await client.redrive({ lane: 'webhook.once' });
+    await eventually(() => brief('twice')).toEqual([['once', 'delivered', 1, null]]);
+    const text = 'to once, end of twice/d';
+    await eventually(async () => (await client.requests({ q: 'twice' })).requests).toContainEqual(
+      expect.objectContaining({ status: 'succeeded', text, redriven_as: 'once.redrive-1' }),
+    );
+    await eventually(async () => (await client.requests({ q: 'run' })).requests).toContainEqual(
+      expect.objectContaining({ text: 'to named, end of the run run' }),
+    );
   });
 
   test('nothing where nobody is', async () => {

@@ -2,6 +2,7 @@
  *  It must never need a service or a clock. */
 import { expect, test } from 'vitest';
 import { traceLines } from '../../../src/cli/trace-lines.ts';
+import { unsentNotice } from '../../../src/contract/notice.ts';
 import type { TraceFamily } from '../../../src/cli/trace-request.ts';
 import type {
   RequestTrace,
@@ -154,9 +155,9 @@ test('waits, approvals and cancellations stand where they happened', () => {
   const cancelled = directive({ status: 'failed', error: 'cancelled', events, attempts });
   const [, ...lines] = drawn(request({ directives: [cancelled] }));
   expect(lines).toEqual([
-    '└─ files.read             │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s  failed: cancelled, d1',
-    '   ├─ attempt 1           │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s  cancelled, queued 500 ms',
-    '   ├─ waits               │  ●                     │   +100 ms         no worker serves the lane tool.files, next try after 1 min 0 s',
+    '└─ files.read             │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s   failed: cancelled, d1',
+    '   ├─ attempt 1           │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s   cancelled, queued 500 ms',
+    '   ├─ waits               │  ╌╌╌╌╌╌╌╌╌╌╌           │   +100 ms  400 ms  no worker serves the lane tool.files, next try after 1 min 0 s',
     '   └─ cancellation asked  │                ●       │   +700 ms',
   ]);
 });
@@ -277,4 +278,34 @@ test('an attempt without instants is drawn without a bar', () => {
   const attempts = [unknown, attempt([0, 0, 5])];
   const line = drawn(request({ directives: [directive({ attempts })] })).at(-1);
   expect(line).toMatch(/^ +└─ attempt 1 +its end is not known$/);
+});
+
+test('a wait for a limit is a bar as long as it was', () => {
+  const waits = {
+    at: at(5_000),
+    type: 'directive.waiting',
+    message: 'account-42, 1 of 1 is running',
+    until: null,
+    reason: 'limit',
+  };
+  const own = directive({
+    attempts: [attempt([0, 9_000, 10_000])],
+    events: [waits],
+    ended_at: at(10_000),
+  });
+  const lines = drawn(request({ directives: [own], closed_at: at(10_000) }));
+  const line = lines.find((each) => each.includes(' waits ')) ?? '';
+  expect(line).toMatch(/│╌{20,}.*│ +\+0 ms +9\.0 s +account-42, 1 of 1 is running/);
+});
+
+test('who is notified of an end stands below it', () => {
+  const notice = {
+    ...unsentNotice('webhook.ab'),
+    endpoint: 'mine',
+    id: 'mine',
+    status: 'delivered',
+    attempts: 2,
+  };
+  const lines = drawn(request({ directives: [directive({ notices: [notice] })] }));
+  expect(lines.at(-1)).toMatch(/└─ notice mine +delivered, 2 attempts, webhook\.ab mine$/);
 });

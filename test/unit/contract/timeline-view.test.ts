@@ -193,3 +193,16 @@ test('children are links', () => {
   ]);
   expect(timeline.run?.turns).toEqual([{ turn: 1, started_at: at(0), ended_at: at(1) }]);
 });
+
+test('a wait for a limit or a turn begins when it could have begun, not when a signal says so', () => {
+  const limit = event(5, 'directive.waiting', { reason: 'limit', message: 'account-42, 1 of 1 is running' });
+  const turn = event(7, 'directive.waiting', { reason: 'turn', message: '2 are before it' });
+  const begun = [attempt(1, { due_at: at(1), claimed_at: at(30), ended_at: at(31) })];
+  const [drawn] = timelineOf(
+    trace([directive({ events: [limit, turn], attempts: begun, ended_at: at(31) })]),
+  ).directives;
+  const [first, second, ...more] = drawn?.waits ?? [];
+  expect(first).toMatchObject({ kind: 'paused', from: at(1), until: at(7), why: 'limit' });
+  expect(second).toMatchObject({ kind: 'paused', from: at(7), until: at(30), why: 'turn' });
+  expect(more).toEqual([]);
+});

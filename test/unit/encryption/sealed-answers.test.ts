@@ -111,7 +111,17 @@ describe('a worker', () => {
       metadata: { model: 'word', cost: 'word', server: 's', sampling: { requests: 1, refusal: 'word' } },
     });
     expect(JSON.stringify([ended, result, metadata])).not.toContain('word');
+    const fault = { type: 'unknown_tool', message: 'word', details, retryable: false };
+    const unknown = await sealResult(seal, { ok: false, error: fault, effects: [] }, {});
+    expect(unknown).toMatchObject({
+      error: {
+        message:
+          'encrypted with the key "k1"; its server has no tool of the name, which is in clear in the directive',
+      },
+    });
+    expect(JSON.stringify(unknown)).not.toContain('word');
     const open = openerFor(codec, { request: 'r', id: 'd' });
+    expect((await openResult(open, unknown)).result).toMatchObject({ error: fault });
     expect((await openResult(open, ended)).result).toMatchObject({ payload: words });
     expect((await openResult(open, result)).result).toMatchObject({ error });
   });

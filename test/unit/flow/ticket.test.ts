@@ -222,7 +222,7 @@ describe('faults of the configuration', () => {
     [{ rules: { r: {} } }, 'concurrency, rate or priority is required'],
     [{ rules: { r: { concurrency: { by: 'argument.account', limit: 1 } } } }, 'begins with no field'],
     [{ lanes: ['run'] }, 'must be a lane'],
-    [{ weights: { acme: 0 } }, '>=1'],
+    [{ weights: { acme: 0 } }, 'must be at least 1'],
     [
       { rules: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`r${i}`, { priority: 1 }])) },
       'at most 32',

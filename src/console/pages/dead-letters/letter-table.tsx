@@ -154,7 +154,7 @@ function LetterRow({ letter, isChosen, isOpen, onChoose, onOpen }: LetterRowProp
 }
 
 function Summary({ letter, isOpen, onOpen }: { letter: DeadLetter; isOpen: boolean; onOpen: () => void }) {
-  const { error, name, type } = letter;
+  const { error, name, type, about } = letter;
   return (
     <button
       type="button"
@@ -166,6 +166,13 @@ function Summary({ letter, isOpen, onOpen }: { letter: DeadLetter; isOpen: boole
       <Icon name={isOpen ? 'down' : 'right'} />
       <span className="dead-name">
         <Text>{name ?? type}</Text>
+        {about !== undefined && (
+          <>
+            {' '}
+            of the end of{' '}
+            <Text>{about.id === null ? about.request_id : `${about.request_id}/${about.id}`}</Text>
+          </>
+        )}
       </span>
       <span className="dead-type">
         <Text>{error.type}</Text>

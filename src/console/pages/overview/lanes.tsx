@@ -16,7 +16,7 @@ const FIRST = 14;
 function columnsAt(now: number): readonly Column<ListedLane>[] {
   return [
     { name: 'Lane', cell: ({ name }) => <Text mono>{name}</Text> },
-    { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
+    { name: 'Waiting', cell: ({ waiting, gated = 0 }) => countText(waiting + gated), isNumber: true },
     { name: 'Oldest', cell: (lane) => <Oldest lane={lane} now={now} />, isNumber: true },
     {
       name: 'Running',
@@ -25,7 +25,7 @@ function columnsAt(now: number): readonly Column<ListedLane>[] {
       isNumber: true,
     },
     { name: 'Retries', cell: ({ delayed }) => countText(delayed), isNumber: true, isMinor: true },
-    { name: 'In turn', cell: ({ gated = 0 }) => countText(gated), isNumber: true, isMinor: true },
+    { name: 'By a limit', cell: ({ gated = 0 }) => countText(gated), isNumber: true, isMinor: true },
     { name: 'Later', cell: ({ later = 0 }) => countText(later), isNumber: true, isMinor: true },
     { name: 'Per minute', cell: (lane) => rateText(lane), isNumber: true, isMinor: true },
     { name: 'Failed', cell: (lane) => <Failed lane={lane} />, isNumber: true, isMinor: true },

@@ -57,9 +57,9 @@ const REQUEST: Column<ListedRequest> = {
 
 const WHAT: Column<ListedRequest> = {
   name: 'What',
-  cell: ({ agent, tools, text }) => (
+  cell: ({ agent, tools, models, types, text }) => (
     <>
-      <Text>{agent ?? tools[0] ?? ''}</Text>{' '}
+      <Text>{agent ?? tools[0] ?? models[0] ?? types[0] ?? ''}</Text>{' '}
       <span className="muted overview-text">{text !== '' && <Text>{text}</Text>}</span>
     </>
   ),

@@ -18,6 +18,7 @@ import { Text } from '../../parts/text.tsx';
 import { ApprovalBox, type OpenApproval } from './approval-box.tsx';
 import type { ModelStep, ToolCall } from './conversation.ts';
 import { ErrorView } from './conversation-view.tsx';
+import { NoticeList } from './notice-list.tsx';
 import { QuestionBox } from './question-box.tsx';
 import { RedriveDialog } from './redrive-dialog.tsx';
 import type { RequestData } from './request-data.ts';
@@ -151,7 +152,7 @@ type DirectiveProps = { readonly directive: TimelineDirective } & Omit<SelectedP
 function DirectiveFacts(props: DirectiveProps) {
   const { id, name, type, status, error, attempts } = props.directive;
   const [isRedriving, setRedriving] = useState(false);
-  const waiting = props.data.view?.directives.find((each) => each.id === id)?.waiting;
+  const { waiting, notices } = props.data.view?.directives.find((each) => each.id === id) ?? {};
   return (
     <section className="stack">
       <div>
@@ -162,6 +163,7 @@ function DirectiveFacts(props: DirectiveProps) {
       </div>
       <DirectiveTimes {...props} />
       {waiting !== undefined && <Waits waiting={waiting} />}
+      <NoticeList notices={notices} />
       <DirectiveOutput {...props} />
       {status === 'failed' && attempts.length > 0 && (
         <Button onClick={() => setRedriving(true)}>Redrive…</Button>

@@ -2,11 +2,13 @@
  *  It must never guess what is unknown. */
 import { Link } from '@tanstack/react-router';
 import type { RequestTimeline } from '../../../contract/request-timeline.ts';
+import { redrivenAs } from '../../../contract/redriven.ts';
 import type { RequestView } from '../../../contract/request-view.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
+import { NoticeList } from './notice-list.tsx';
 import { useNow } from './request-data.ts';
 
 const LONGEST_TITLE = 140;
@@ -59,6 +61,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
         </span>
         <Parent timeline={timeline} />
         <OfSchedule requestId={view.request_id} />
+        <NoticeList notices={view.notices} />
       </div>
     </div>
   );
@@ -130,7 +133,8 @@ function stateOf(view: RequestView, now: number): string {
     return run.status === 'timeout' ? 'failed' : run.status === 'pending' ? 'queued' : run.status;
   const isWaiting = !isRunning(view) && directives.some((each) => each.status === 'waiting');
   if (status === 'open') return isWaiting ? 'waiting' : 'running';
-  return directives.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
+  const stands = directives.filter(({ id }) => redrivenAs(id, directives) === null);
+  return stands.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
 }
 
 function stateText(view: RequestView, now: number): string {

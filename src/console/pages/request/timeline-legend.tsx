@@ -8,7 +8,7 @@ const FORMS = [
   ['tool', 'tool'],
   ['wait', 'approval, question'],
   ['backoff', 'backoff'],
-  ['held', 'lane held'],
+  ['held', 'held by a limit'],
   ['redelivery', 'worker lost, taken over'],
   ['failed', 'failed attempt'],
   ['child', 'child run'],
