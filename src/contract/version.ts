@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '5c81d70cad5a9bb04364d47dbd08c07044ac74607b6e2b21b816651c69aedc8e';
+export const CONTRACT_SHA256 = '6767e9fe6bc03ff5ff9c0458d57c54e1451ebce37b13c57b58a4aa13086532af';
