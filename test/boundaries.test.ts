@@ -37,7 +37,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
   archive: ['contract', 'bounds', 'journal', 'queue'],
-  schedules: ['contract', 'journal', 'redis'],
+  schedules: ['contract', 'journal', 'redis', 'telemetry'],
   access: ['contract', 'journal', 'redis'],
   api: ['access', 'contract', 'bounds', 'redis', 'telemetry'],
   client: ['contract', 'encryption'],

@@ -121,10 +121,12 @@ export function guardSchedules(
     pause: async (id, body) => around('pause_schedule')(id, () => schedules.pause(id, body)),
     resume: async (id) => around('resume_schedule')(id, () => schedules.resume(id)),
     delete: async (id) => around('delete_schedule')(id, () => schedules.delete(id)),
-    trigger: async (id, body) => {
+    trigger: async (id, body, options) => {
       const { caller, template } = await asCaller(id);
       if (caller !== null) await spend(caller, template.directives?.length ?? 1);
-      return audit.around(caller, 'trigger_schedule', { target: id }, () => schedules.trigger(id, body));
+      return audit.around(caller, 'trigger_schedule', { target: id }, () =>
+        schedules.trigger(id, body, options),
+      );
     },
   };
 }

@@ -8,6 +8,7 @@ import { identifierSchema } from '../contract/identifiers.ts';
 import { DEFAULT_TRACED, MOST_TRACED } from '../contract/request-trace.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import { ownMember } from '../contract/own-member.ts';
+import { TRACEPARENT_PATTERN } from '../contract/signal-envelope.ts';
 
 const MAX_WAIT_MS = 300_000;
 const MAX_PAGE = 1_000;
@@ -139,4 +140,9 @@ function remembered(validate: Validate): Validate {
 
 function isNamed(headers: unknown, name: string): boolean {
   return (headers as Record<string, unknown>)[name] !== undefined;
+}
+
+/** A context that is none is as if there were none. */
+export function traceOf(traceparent: string | undefined): { traceparent?: string } {
+  return traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? { traceparent } : {};
 }

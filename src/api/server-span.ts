@@ -33,13 +33,14 @@ function traceRequest(request: FastifyRequest, reply: FastifyReply, spans: Spans
 
 function entered(request: FastifyRequest): Omit<SpanRecord, 'place' | 'startedAt' | 'endedAt'> {
   const { params, routeOptions } = request;
-  const { request_id: requestId } = (params ?? {}) as { request_id?: string };
+  const { request_id: requestId, schedule_id: schedule } = (params ?? {}) as Record<string, string>;
   const attributes: Attributes = {
     [ATTRIBUTE.httpMethod]: 'POST',
     [ATTRIBUTE.httpRoute]: routeOptions.url,
     [ATTRIBUTE.urlPath]: request.url.split('?')[0],
     [ATTRIBUTE.urlScheme]: 'http',
     [ATTRIBUTE.request]: requestId,
+    [ATTRIBUTE.schedule]: schedule,
   };
   return { name: `POST ${routeOptions.url ?? ''}`.trimEnd(), kind: 'server', attributes, error: null };
 }

@@ -18,7 +18,13 @@ export function createHttpSchedules(
       exchanger.json<ScheduleView>({ method: 'PUT', path: schedulePath(id), body }),
     pause: async (id, body = {}) => post<ScheduleView>(`${schedulePath(id)}/pause`, body),
     resume: async (id) => post<ScheduleView>(`${schedulePath(id)}/resume`, {}),
-    trigger: async (id, body = {}) => post<Firing>(`${schedulePath(id)}/trigger`, body),
+    trigger: async (id, body = {}, { traceparent } = {}) =>
+      exchanger.json<Firing>({
+        method: 'POST',
+        path: `${schedulePath(id)}/trigger`,
+        headers: traceparent === undefined ? {} : { traceparent },
+        body,
+      }),
     delete: async (id) => exchanger.json<ScheduleView>({ method: 'DELETE', path: schedulePath(id) }),
   };
 }

@@ -197,7 +197,7 @@ export interface ScheduleClient {
   /** Instants during the pause are not fired. It fires with the key of the caller from here on. */
   resume(id: string): Promise<ScheduleView>;
   /** Fires now, also while it is paused and whatever is under way. */
-  trigger(id: string, body?: TriggerScheduleBody): Promise<Firing>;
+  trigger(id: string, body?: TriggerScheduleBody, options?: { traceparent?: string }): Promise<Firing>;
   /** Requests that it has fired go on. Returns it as it was. */
   delete(id: string): Promise<ScheduleView>;
 }

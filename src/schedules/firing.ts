@@ -4,7 +4,9 @@ import { DirectiveRefused } from '../contract/problem.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { FiringOutcome } from '../contract/schedule.ts';
 import { tenantOf } from '../contract/tenant.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { following, type Instant, type Step } from './decision.ts';
+import { createFiringSpans } from './firing-spans.ts';
 import type { Missed } from './instants.ts';
 import { asRead, instantField, NOT_BEGUN, type Schedule, type ScheduleOwner } from './schedule-record.ts';
 import type { ScheduleChange, ScheduleStore } from './schedule-store.ts';
@@ -28,6 +30,8 @@ export interface FiringParts {
   /** How long a closed request of the tenant stays readable, milliseconds. */
   closedMs(tenant: string): number;
   onFiring(outcome: Exclude<FiringOutcome, 'triggered'>, count: number): void;
+  /** Default: nothing is traced. */
+  spans?: Spans | undefined;
 }
 
 /** A look at what is due. */
@@ -55,9 +59,16 @@ export type Settle = (
 export type SettledFacts = Omit<FiringFacts, 'scheduledAt' | 'at' | 'missed' | 'outcome'> & {
   readonly missed?: Missed;
   readonly outcome: Exclude<FiringOutcome, 'triggered'>;
+  /** Of the refusal. Default: there was none. */
+  readonly code?: string;
 };
 
-export function createSettle({ store, onFiring }: Pick<FiringParts, 'store' | 'onFiring'>): Settle {
+export function createSettle({
+  store,
+  onFiring,
+  spans = NO_SPANS,
+}: Pick<FiringParts, 'store' | 'onFiring' | 'spans'>): Settle {
+  const { unfired } = createFiringSpans(spans);
   return async (schedule, instant, { open, taken }, facts) => {
     const now = taken.clock();
     const { outcome, requestId = null, missed } = facts;
@@ -80,6 +91,8 @@ export function createSettle({ store, onFiring }: Pick<FiringParts, 'store' | 'o
     };
     if ((await store.change(schedule, change)) !== 'done') return true;
     onFiring(outcome, count);
+    const { reason = null, code = null } = facts;
+    if (outcome !== 'fired') unfired(schedule, instant.at, { outcome, reason, code, instants: count });
     return next.lookAt <= taken.clock();
   };
 }
@@ -93,6 +106,7 @@ export type Fire = (
 
 export function createFire(parts: FiringParts, settle: Settle): Fire {
   const { store } = parts;
+  const { begin: traced, fired } = createFiringSpans(parts.spans ?? NO_SPANS);
   const { halt, refused } = createUnfired(parts, settle);
 
   async function fire(
@@ -116,7 +130,8 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
       for (const each of cancels) await client.cancel(each, undefined, { reason: REPLACED }).catch(ifRefused);
       // A process that was stopped meanwhile must not submit what another one has long recorded.
       if (given.taken.isOver()) return false;
-      const made = await send(client, schedule, requestId);
+      const made = await send(client, schedule, requestId, traced(begun, instant.at));
+      fired(begun, instant.at, made);
       return await settle(begun, instant, given, { outcome: 'fired', requestId: made });
     } catch (error) {
       if (!(error instanceof DirectiveRefused)) throw error;
@@ -136,9 +151,14 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
     if (owner !== null) await parts.spend(owner, tenantOf(id), templateOf(schedule).directives?.length ?? 1);
   }
 
-  async function send(client: Sender, schedule: Schedule, requestId: string): Promise<string> {
+  async function send(
+    client: Sender,
+    schedule: Schedule,
+    requestId: string,
+    traceparent: string,
+  ): Promise<string> {
     const { owner, id } = schedule;
-    const work = async (): Promise<Sent> => sent(client, submittedAs(schedule, requestId));
+    const work = async (): Promise<Sent> => sent(client, submittedAs(schedule, requestId), traceparent);
     const made = await (owner === null || parts.onBehalf === undefined
       ? work()
       : parts.onBehalf(owner, tenantOf(id), work));

@@ -116,8 +116,8 @@ export function createScheduleService(parts: ScheduleServiceParts) {
       },
       resume: async (id) =>
         whileAvailable(() => change(scoped(id), (schedule, now) => resuming(schedule, now, parts.owner()))),
-      trigger: async (id, body = {}) =>
-        whileAvailable(async () => trigger(parts, await found(scoped(id)), body, client)),
+      trigger: async (id, body = {}, { traceparent } = {}) =>
+        whileAvailable(async () => trigger(parts, await found(scoped(id)), body, { client, traceparent })),
       delete: async (id) =>
         whileAvailable(async () => {
           const schedule = await found(scoped(id));
@@ -154,7 +154,7 @@ async function trigger(
   { store, now, statusOf }: Pick<ScheduleServiceParts, 'store' | 'now' | 'statusOf'>,
   schedule: Schedule,
   body: unknown,
-  client: Firers,
+  { client, traceparent }: { client: Firers; traceparent: string | undefined },
 ): Promise<Firing> {
   const { key = randomUUID() } = readInput(triggerScheduleBodySchema, body, 'invalid_body');
   const requestId = triggeredRequestOf(schedule, key);
@@ -166,7 +166,7 @@ async function trigger(
   const isThere = await wasSent(schedule, requestId, statusOf);
   const { requestId: made, isRepeat } = isThere
     ? { requestId, isRepeat: true }
-    : await sent(client, submittedAs(schedule, requestId));
+    : await sent(client, submittedAs(schedule, requestId), traceparent);
   const at = await now();
   const entry = firingOf({ scheduledAt: at, at, outcome: 'triggered', requestId: made });
   const known = isRepeat ? await recorded(made) : undefined;

@@ -36,18 +36,20 @@ export interface Sent {
   readonly isRepeat: boolean;
 }
 
-/** Throws the refusal. */
+/** `traceparent`: what is submitted continues it. Throws the refusal. */
 export async function sent(
   client: Pick<DirectiveClient, 'submit' | 'runs'>,
   submitted: Submitted,
+  traceparent: string | undefined,
 ): Promise<Sent> {
+  const traced = traceparent === undefined ? {} : { traceparent };
   if (submitted.kind === 'run') {
-    const { request_id: requestId } = await client.runs.start(submitted.run);
+    const { request_id: requestId } = await client.runs.start(submitted.run, traced);
     return { requestId, isRepeat: true };
   }
   const { directives: given, idempotencyKey } = submitted;
   const named = idempotencyKey === undefined ? {} : { idempotencyKey };
-  const { request_id: requestId, directives } = await client.submit(given, named);
+  const { request_id: requestId, directives } = await client.submit(given, { ...named, ...traced });
   return { requestId, isRepeat: directives.every(({ status }) => status === 'existing') };
 }
 

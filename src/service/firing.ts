@@ -37,6 +37,7 @@ export function firingLoopOf(store: Store, options: ClientOptions): FiringLoop {
     spend: async (owner, tenant, count) => spend(ownerAsCaller(owner, tenant), count),
     closedMs: (tenant) => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs),
     onFiring: reports.meters.scheduleFired,
+    spans: store.spans,
     onError: options.onError ?? (() => {}),
   });
   return {

@@ -95,6 +95,11 @@ export const ATTRIBUTE = {
   decision: 'adjutant.decision',
   answeredBy: 'adjutant.answered_by',
   reason: 'adjutant.reason',
+  schedule: 'adjutant.schedule.id',
+  scheduleInstant: 'adjutant.schedule.instant',
+  scheduleOutcome: 'adjutant.schedule.outcome',
+  scheduleLagMs: 'adjutant.schedule.lag_ms',
+  scheduleInstants: 'adjutant.schedule.instants',
   deadlineAt: 'adjutant.deadline_at',
 } as const;
 
@@ -110,6 +115,7 @@ export const EVENT = {
   workerLost: 'directive.worker_lost',
   runCancelled: 'run.cancelled',
   processLost: 'process.lost',
+  scheduleWaiting: 'schedule.waiting',
 } as const;
 
 /** What a link says of the span it names. */

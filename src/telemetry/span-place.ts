@@ -16,6 +16,11 @@ export function derivedSpanId(traceId: string, ...parts: readonly (string | numb
   return id === NO_SPAN ? `${NO_SPAN.slice(1)}1` : id;
 }
 
+/** The same parts give the same trace, in every process and at every repeat. */
+export function derivedTraceId(...parts: readonly (string | number)[]): string {
+  return `${hash('sha256', JSON.stringify(parts), 'hex').slice(0, 31)}1`;
+}
+
 const NO_SPAN = '0'.repeat(16);
 
 export function placeUnder(

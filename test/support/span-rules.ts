@@ -53,10 +53,11 @@ const RULES: readonly Rule[] = [
     of: /^SERVER POST /,
     always: {
       'http.request.method': 'POST',
-      'http.route': /^\/v1\/(directives|requests)$/,
-      'url.path': /^\/v1\/(directives|requests)$/,
+      'http.route': /^\/v1\/(directives|requests|schedules\/:schedule_id\/trigger)$/,
+      'url.path': /^\/v1\/(directives|requests|schedules\/yearly\/trigger)$/,
       'url.scheme': 'http',
     },
+    perhaps: { 'adjutant.schedule.id': 'yearly' },
     succeeded: { 'http.response.status_code': /^20[02]$/ },
   },
   { of: /^PRODUCER send /, always: lane('send') },
@@ -120,6 +121,16 @@ const RULES: readonly Rule[] = [
     always: model('embeddings'),
     succeeded: usage,
     perhaps: { 'gen_ai.response.model': text },
+  },
+  {
+    of: /^INTERNAL fire /,
+    always: {
+      'adjutant.schedule.id': 'each-second',
+      'adjutant.schedule.instant': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/,
+      'adjutant.schedule.outcome': 'fired',
+      'adjutant.schedule.lag_ms': count,
+      'adjutant.request.id': /^schedule\.each-second\./,
+    },
   },
   {
     of: /^INTERNAL turn /,

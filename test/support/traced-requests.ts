@@ -206,6 +206,16 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     tree: [SUBMISSION, '  PRODUCER send tool.traced', '    CLIENT settle tool.traced ✗ deadline_exceeded'],
   },
   {
+    name: 'a firing of a schedule',
+    begin: (scenes) => scenes.fired(look('fired')),
+    tree: ['INTERNAL fire each-second', ...toolCall('look', 1)],
+  },
+  {
+    name: 'a schedule that somebody triggers',
+    begin: (scenes) => scenes.triggered(look('triggered')),
+    tree: ['SERVER POST /v1/schedules/:schedule_id/trigger', ...toolCall('look', 1)],
+  },
+  {
     name: 'a program that submits without HTTP',
     begin: (scenes) => scenes.direct(look('direct')),
     tree: toolCall('look', 0),

@@ -1,10 +1,12 @@
 /** Requests whose traces a test knows: the processes that serve them, and the tree that each request must have.
  *  It must not look at spans: the test asks its collector, or Jaeger. */
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ScheduleView } from '../../src/contract/schedule.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { type AdjutantProcess, install } from './installation.ts';
 import { ownServerEntry, startTraced } from './mcp-servers.ts';
@@ -16,6 +18,7 @@ export interface Scene {
   readonly traceId: string;
 }
 
+const LOOK_EVERY_MS = 50;
 const CALLS = 'calls.jsonl';
 
 /** The turns of the model, by the question. */
@@ -156,6 +159,33 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     return sceneOf(requestId);
   }
 
+  /** By a schedule, at its only instant. */
+  async function fired(body: object): Promise<Scene> {
+    const ends_at = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 1_000).toISOString();
+    const schedule = {
+      id: 'each-second',
+      cron: '* * * * * *',
+      ends_at,
+      overlap: 'allow',
+      directives: [body],
+    };
+    await post(`${url}/v1/schedules`, schedule);
+    const shown = async () => (await get<ScheduleView>(`${url}/v1/schedules/each-second`)).body;
+    let view = await shown();
+    while (view.history.length === 0) [view] = [await shown(), await pause(LOOK_EVERY_MS)];
+    const requestId = view.history.at(-1)?.request_id ?? '';
+    await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  /** By a schedule that somebody triggers. */
+  async function triggered(body: object): Promise<Scene> {
+    await post(`${url}/v1/schedules`, { id: 'yearly', cron: '0 0 1 1 *', directives: [body] });
+    const { body: firing } = await post<{ request_id: string }>(`${url}/v1/schedules/yearly/trigger`, {});
+    await untilClosed(url, firing.request_id);
+    return sceneOf(firing.request_id);
+  }
+
   /** By a program that may touch Redis, with traces of its own. */
   async function direct(body: ReturnType<typeof look>): Promise<Scene> {
     const { redis, prefix } = installation;
@@ -236,6 +266,8 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     cancelled,
     answered,
     direct,
+    fired,
+    triggered,
     killed,
     released,
     untaken,

@@ -12,10 +12,9 @@ import {
   startRunBodySchema,
   type SubmittedRun,
 } from '../../contract/run.ts';
-import { TRACEPARENT_PATTERN } from '../../contract/signal-envelope.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { callParams, noQuery, requestParams, traceHeaders } from '../request-input.ts';
+import { callParams, noQuery, requestParams, traceHeaders, traceOf } from '../request-input.ts';
 
 const startSchema = {
   operationId: 'startRun',
@@ -82,8 +81,4 @@ export function runRoutes(app: App, { runs }: Pick<DirectiveClient, 'runs'>): vo
     { schema: decisionSchema },
     async ({ params, body }) => runs.decide(params.request_id, params.call_id, body as ApprovalDecisionBody),
   );
-}
-
-function traceOf(traceparent: string | undefined): { traceparent?: string } {
-  return traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? { traceparent } : {};
 }

@@ -19,7 +19,7 @@ import {
 import type { App } from '../app.ts';
 import { schedulePath } from '../../contract/api-path.ts';
 import { problems } from '../openapi.ts';
-import { noQuery, wholeNumber } from '../request-input.ts';
+import { noQuery, traceHeaders, traceOf, wholeNumber } from '../request-input.ts';
 
 const tags = ['schedules'];
 const params = z.strictObject({ schedule_id: scheduleIdSchema });
@@ -89,6 +89,7 @@ const triggerSchema = {
   description:
     'Also while it is paused, and whatever is under way. The same `key` is the same firing, while its request is there.',
   ...one,
+  headers: traceHeaders,
   body: triggerScheduleBodySchema,
   response: {
     202: firingSchema.describe('What it submits was accepted.'),
@@ -126,8 +127,12 @@ export function scheduleRoutes(app: App, { schedules }: Pick<DirectiveClient, 's
   app.post(
     '/v1/schedules/:schedule_id/trigger',
     { schema: triggerSchema },
-    async ({ params: given, body }, reply) =>
-      reply.code(202).send(await schedules.trigger(given.schedule_id, (body ?? {}) as TriggerScheduleBody)),
+    async ({ params: given, body, headers }, reply) => {
+      const trigger = (body ?? {}) as TriggerScheduleBody;
+      return reply
+        .code(202)
+        .send(await schedules.trigger(given.schedule_id, trigger, traceOf(headers.traceparent)));
+    },
   );
   app.delete('/v1/schedules/:schedule_id', { schema: deleteSchema }, async ({ params: given }) =>
     schedules.delete(given.schedule_id),

@@ -13,6 +13,7 @@ import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { configurationFindings } from '../start-fault.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
+import { scheduleFindings } from '../../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -158,17 +159,19 @@ async function examineService(
     const reasons = unreadyChecks(await response.text());
     if (!response.ok) return [fault('service', [says, ...reasons].join('; '), FIX_FAULTS)];
     const client = createHttpClient({ baseUrl: url, ...key });
-    const [{ servers }, { lanes }, present, list] = await Promise.all([
+    const [{ servers }, { lanes }, present, list, schedules] = await Promise.all([
       client.tools(),
       client.lanes(),
       presentWorkers(client),
       listFindings(client),
+      examineSchedules(client),
     ]);
     return [
       fine('service', says),
       ...roleFindings(present, lanes),
       ...(present?.some(hasWorker) === false ? [] : workerFindings(servers, configured)),
       ...list,
+      ...schedules,
     ];
   } catch (error) {
     if (error instanceof DirectiveRefused) return [fault('service', `at ${url}: ${error.message}`, SET_KEY)];
@@ -200,6 +203,17 @@ async function listFindings(client: DirectiveClient): Promise<Finding[]> {
     if (incomplete === undefined) return [];
     const listed = `${counts.total} requests`;
     return [incomplete ? advice(LIST, `${listed} so far: ${INCOMPLETE}`, LIST_FIX) : fine(LIST, listed)];
+  } catch (error) {
+    if (error instanceof DirectiveRefused) return [];
+    throw error;
+  }
+}
+
+/** Those of the tenant. Nothing where the service does not list them. */
+async function examineSchedules(client: DirectiveClient): Promise<Finding[]> {
+  try {
+    const { schedules } = await client.schedules.list({ limit: 1_000 });
+    return scheduleFindings(schedules, Date.now());
   } catch (error) {
     if (error instanceof DirectiveRefused) return [];
     throw error;
