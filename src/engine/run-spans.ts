@@ -98,6 +98,11 @@ export function runSpan(parent: SpanParent, { run, view, endedAt }: EndedRun): S
     [ATTRIBUTE.runIterations]: iterations,
     [ATTRIBUTE.runToolCalls]: toolCalls,
     [ATTRIBUTE.runCost]: view.cost ?? undefined,
+    [ATTRIBUTE.runAt]: run.begin === null ? undefined : new Date(run.begin.at).toISOString(),
+    [ATTRIBUTE.priority]: spec.flow?.priority,
+    [ATTRIBUTE.concurrencyLimit]: spec.flow?.concurrency?.limit,
+    [ATTRIBUTE.rateMax]: spec.flow?.rate?.max,
+    [ATTRIBUTE.ratePerMs]: spec.flow?.rate?.per_ms,
     [ATTRIBUTE.inputTokens]: usage.input_tokens,
     [ATTRIBUTE.outputTokens]: usage.output_tokens,
   };

@@ -4,11 +4,18 @@ import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { keptEnvelope, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
+import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Prepared } from './prepare.ts';
+import type { DraftedSpan } from './send-span.ts';
 
 export interface KeptPayloadsParts {
   readonly objects: PayloadObjects;
   readonly journal: Pick<Journal, 'directive' | 'envelope'>;
+}
+
+function offloadedSpan(span: DraftedSpan, { envelope }: Prepared['acceptance']): DraftedSpan {
+  const bytes = Buffer.byteLength(envelope);
+  return { ...span, attributes: { ...span.attributes, [ATTRIBUTE.offloadedBytes]: bytes } };
 }
 
 export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
@@ -18,7 +25,12 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     if (acceptance.envelope.length * 3 <= objects.aboveBytes) return each;
     if (await journal.directive(requestId, acceptance.id)) return each;
     const envelope = await keptEnvelope(objects, requestId, acceptance.envelope);
-    return envelope === acceptance.envelope ? each : { ...each, acceptance: { ...acceptance, envelope } };
+    if (envelope === acceptance.envelope) return each;
+    return {
+      ...each,
+      acceptance: { ...acceptance, envelope },
+      span: each.span && offloadedSpan(each.span, acceptance),
+    };
   }
 
   /** All, or none: rejects with what failed first. */

@@ -19,6 +19,7 @@ import { NO_MODELS } from '../catalog/known-models.ts';
 import { type Known, type KnownServers, routeOf, type Route } from '../catalog/route.ts';
 import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { flowAttributes } from './flow-attributes.ts';
 import { type CallNotice, isNoticed, noticeAnnouncement } from './notice.ts';
 import { type DraftedSpan, refusedSpan, sendPlace, sendSpan } from './send-span.ts';
 
@@ -98,7 +99,8 @@ export function createPreparer(
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      return { ...prepare(directive, context, { route, instead, spender, sealedAs }), span };
+      const prepared = prepare(directive, context, { route, instead, spender, sealedAs });
+      return { ...prepared, span: span && withFlow(span, directive, prepared.ticket, spans) };
     });
   }
 
@@ -199,6 +201,15 @@ function spanOf(parent: SpanParent, directive: Directive, route: Route | Result)
   if (!('kind' in route)) return null;
   if (route.kind === 'ended') return refusedSpan(parent, directive, route.error.type);
   return sendSpan(sendPlace(parent, directive), directive, route.lane);
+}
+
+function withFlow(
+  span: DraftedSpan,
+  directive: Directive,
+  ticket: Ticket | null,
+  { content }: Spans,
+): DraftedSpan {
+  return { ...span, attributes: { ...span.attributes, ...flowAttributes(directive, ticket, content) } };
 }
 
 /** Reports what was prepared, once the journal has answered. `error`: it did not, and may hold it all the same. */

@@ -8,6 +8,7 @@ import type { Envelope } from '../journal/envelope.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { attemptSpanId, type LostAttempt, reportLost } from './attempt-place.ts';
 import { laneAttributes } from './send-span.ts';
+import { isOrdered, reportWait } from './wait-span.ts';
 
 export interface Settled extends Pick<LostAttempt, 'directive' | 'lane' | 'traceparent'> {
   /** The type of the error that it ended with. */
@@ -41,7 +42,7 @@ export function reportSettled(
 /** Of a directive that ended while no worker had it, as it was before. */
 export function reportEndedByOthers(
   spans: Spans,
-  { lane, fence, released, status, claimedAt, leaseUntil, waits }: DirectiveRecord,
+  { lane, fence, released, status, claimedAt, leaseUntil, waits, acceptedAt, begin }: DirectiveRecord,
   { directive, traceparent }: Pick<Envelope, 'directive' | 'traceparent'>,
   error: string,
 ): void {
@@ -49,7 +50,30 @@ export function reportEndedByOthers(
   const claim = status === 'running' && leaseUntil !== null ? { fence, claimedAt, until: leaseUntil } : null;
   if (claim !== null) reportLost(spans, { ...about, model: null, attempt: fence - released, claim });
   const said = waits === null ? [] : [waits.reason];
+  reportEndedWait(spans, { directive, traceparent }, { lane, fence, acceptedAt, begin, waits: said });
   reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null, waits: said });
+}
+
+/** Of a directive that nobody has begun, since it had to wait. */
+function reportEndedWait(
+  spans: Spans,
+  { directive, traceparent }: Pick<Envelope, 'directive' | 'traceparent'>,
+  record: Pick<DirectiveRecord, 'lane' | 'fence' | 'acceptedAt' | 'begin'> & { waits: readonly string[] },
+): void {
+  const { lane, fence, acceptedAt, begin, waits } = record;
+  const until = spans.now();
+  const isLater = begin !== null && begin.at > acceptedAt;
+  if (fence !== 0 || (!isLater && !isOrdered(waits))) return;
+  const reasons = isLater ? ['later', ...waits.filter((reason) => reason !== 'later')] : waits;
+  reportWait(spans, {
+    directive,
+    lane: lane ?? '',
+    traceparent,
+    name: 'ended',
+    reasons,
+    from: acceptedAt,
+    until,
+  });
 }
 
 /** At the end of the wait: its reasons are known, and how long it was is `adjutant.queue_ms`. */

@@ -9,6 +9,7 @@ import { ownId } from '../contract/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import type { OnceEntry, OnceRef, OnceVerdict } from '../journal/once.ts';
 import { leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { NO_SPANS } from '../telemetry/spans.ts';
 import type { Entry } from './entrance.ts';
 import { keyedIds } from './identify.ts';
@@ -83,11 +84,11 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     await (begins ? room.leave([]) : withdrawn(options, coming, room.leave));
     if (verdict.kind !== 'ok') throw refusalOf(options, requestId, verdict) ?? room.full;
     if (begins) {
-      reportSent(spans, [prepared], startedAt);
+      reportSent(spans, [saidOf(prepared, verdict)], startedAt);
       note.release();
       reportImmediate(options.reports, [prepared]);
       callEnded([prepared], options.callNotice);
-    }
+    } else reportSent(spans, [standInOf(prepared, verdict)], startedAt);
     return submissionOf(options, prepared, verdict);
   }
 
@@ -106,6 +107,36 @@ export function createOnceSubmitter(options: SubmitterOptions) {
   }
 
   return submitOnce;
+}
+
+/** With what became of it. */
+function saidOf(prepared: Prepared, { outcome, replaces }: Accepted): Prepared {
+  const { span } = prepared;
+  if (span === null) return prepared;
+  const said = {
+    [ATTRIBUTE.onceOutcome]: outcome,
+    [ATTRIBUTE.onceReplaces]: replaces ? `${ownId(replaces.requestId)}/${replaces.id}` : undefined,
+  };
+  return { ...prepared, span: { ...span, attributes: { ...span.attributes, ...said } } };
+}
+
+/** Its span names the directive that stands for it, which may be of another trace. */
+function standInOf(prepared: Prepared, verdict: Accepted): Prepared {
+  const said = saidOf(prepared, verdict);
+  if (said.span === null) return said;
+  const { requestId, id } = verdict.of;
+  const attributes = {
+    ...said.span.attributes,
+    [ATTRIBUTE.messagingSystem]: undefined,
+    [ATTRIBUTE.messagingOperation]: undefined,
+    [ATTRIBUTE.messagingOperationType]: undefined,
+    [ATTRIBUTE.messagingMessageId]: undefined,
+    [ATTRIBUTE.messagingConversation]: undefined,
+    [ATTRIBUTE.request]: ownId(requestId),
+    [ATTRIBUTE.directive]: id,
+  };
+  const name = `once ${prepared.acceptance.lane ?? ''}`.trimEnd();
+  return { ...said, span: { ...said.span, name, kind: 'internal', attributes } };
 }
 
 /** `full`: why it may not begin; what counts under its key may stand for it all the same. */

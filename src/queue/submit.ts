@@ -118,7 +118,7 @@ export function createSubmitter(options: SubmitterOptions) {
     if (verdict.kind === 'no_room')
       throw requestFull(requestId, verdict.bytes, requestBytesOf(limitsOf, requestId, options.requestBytes));
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
-    const accepted = prepared.filter((_, position) => verdict.verdicts[position] === 'accepted');
+    const accepted = kept.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
     note.release();
     reportImmediate(options.reports, accepted);

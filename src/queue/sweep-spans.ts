@@ -9,6 +9,7 @@ import { EVENT } from '../telemetry/semantic-names.ts';
 import type { SpanRecord } from '../telemetry/span.ts';
 import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { flowAttributes } from './flow-attributes.ts';
 import { readNote, type SpanNote } from './span-note.ts';
 import { sendPlace, sendSpan } from './send-span.ts';
 
@@ -69,9 +70,12 @@ export function createSpanSweep({ journal, runs, index, spans = NO_SPANS, worker
     const [record, json] = [await journal.directive(requestId, id), await journal.envelope(requestId, id)];
     const directive = { request_id: requestId, id, type: type as 'tool_exec' };
     const place = sendPlace(parent, directive);
-    if (!record || !json || decodeEnvelope(json).traceparent !== traceparentOf(place)) return null;
+    const envelope = json && decodeEnvelope(json);
+    if (!record || !envelope || envelope.traceparent !== traceparentOf(place)) return null;
     const span = sendSpan(place, directive, lane);
-    return ended({ ...span, startedAt, endedAt: startedAt }, record.acceptedAt);
+    const flow = flowAttributes(envelope.directive, envelope.ticket, spans.content);
+    const attributes = { ...span.attributes, ...flow };
+    return ended({ ...span, attributes, startedAt, endedAt: startedAt }, record.acceptedAt);
   }
 }
 

@@ -17,6 +17,7 @@ import { childTraceparent } from '../telemetry/trace-context.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
 import { contentOf } from './call-content.ts';
 import type { Outcome, StopReason } from './outcome.ts';
+import { reportWaits } from './wait-spans.ts';
 
 /** The place of an attempt in its trace. */
 export interface AttemptTrace extends AttemptPlace {
@@ -61,12 +62,14 @@ export interface AttemptStory {
   readonly recorded: JobOutcome;
 }
 
-export function reportAttempt({ spans }: AttemptParts, claimed: Claimed, story: AttemptStory): void {
+export function reportAttempt(parts: AttemptParts, claimed: Claimed, story: AttemptStory): void {
+  const { spans } = parts;
   const { trace } = claimed;
   if (trace === null || isTakenOver(story)) return;
   const call = story.called ? callSpan(spans, claimed, trace, story) : null;
   if (call !== null) spans.report(call);
   spans.report(processSpan(claimed, trace, story, spans.now()));
+  reportWaits(parts, claimed);
 }
 
 /** Nothing was written: the attempt is somebody else's by now. */

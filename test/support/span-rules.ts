@@ -60,7 +60,45 @@ const RULES: readonly Rule[] = [
     perhaps: { 'adjutant.schedule.id': 'yearly' },
     succeeded: { 'http.response.status_code': /^20[02]$/ },
   },
-  { of: /^PRODUCER send /, always: lane('send') },
+  {
+    of: /^PRODUCER send /,
+    always: lane('send'),
+    // Of what its caller has ordered; keys are not among them.
+    perhaps: {
+      'adjutant.delay_ms': 300,
+      'adjutant.start_by_ms': 60_000,
+      'adjutant.priority': 9,
+      'adjutant.limits': 2,
+      'adjutant.concurrency.limit': 1,
+      'adjutant.rate.max': 5,
+      'adjutant.rate.per_ms': 1_000,
+      'adjutant.once': 'dedupe',
+      'adjutant.once.window_ms': 60_000,
+      'adjutant.once.outcome': 'began',
+    },
+  },
+  {
+    of: /^INTERNAL wait /,
+    always: {
+      'messaging.destination.name': 'tool.traced',
+      'adjutant.request.id': text,
+      'adjutant.directive.id': text,
+      'adjutant.directive.type': 'tool_exec',
+    },
+    perhaps: { 'adjutant.wait.reasons': texts },
+  },
+  {
+    of: /^INTERNAL once /,
+    always: {
+      'messaging.destination.name': 'tool.traced',
+      'adjutant.request.id': /^once\./,
+      'adjutant.directive.id': text,
+      'adjutant.directive.type': 'tool_exec',
+      'adjutant.once': 'dedupe',
+      'adjutant.once.window_ms': 60_000,
+      'adjutant.once.outcome': 'deduplicated',
+    },
+  },
   {
     of: /^CONSUMER process /,
     always: { ...lane('process'), 'adjutant.attempt': count, 'adjutant.fence': count },

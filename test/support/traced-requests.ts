@@ -37,6 +37,16 @@ const plannedTurn = [
 const SUBMISSION = 'SERVER POST /v1/directives';
 const START = 'SERVER POST /v1/requests';
 
+const ORDERED = {
+  delay_ms: 300,
+  start_by_ms: 60_000,
+  priority: 9,
+  fairness_key: 'Ada',
+  concurrency: { key: 'Ada', limit: 1 },
+  rate: { key: 'Ada', max: 5, per_ms: 1_000 },
+};
+const ONCE = { dedupe: { key: 'Ada', window_ms: 60_000 } };
+
 const ask = { type: 'llm_generate', model_alias: 'chain', context: [{ role: 'user', content: 'hi' }] };
 
 export const TRACED_REQUESTS: readonly TracedRequest[] = [
@@ -204,6 +214,29 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     name: 'a call that nobody takes before its deadline',
     begin: (scenes) => scenes.untaken({ ...look('untaken'), deadline_ms: 1_000 }),
     tree: [SUBMISSION, '  PRODUCER send tool.traced', '    CLIENT settle tool.traced ✗ deadline_exceeded'],
+  },
+  {
+    name: 'a call that begins later and waits for its turn',
+    begin: (scenes) => scenes.directive({ ...look('ordered'), ...ORDERED }),
+    tree: [
+      SUBMISSION,
+      '  PRODUCER send tool.traced',
+      '    INTERNAL wait tool.traced',
+      '    INTERNAL wait tool.traced',
+      '    CONSUMER process tool.traced',
+      '      CLIENT execute_tool traced.look',
+      '        SERVER tools/call look',
+    ],
+  },
+  {
+    name: 'a call under a key',
+    begin: (scenes) => scenes.directive({ ...look('once'), ...ONCE }),
+    tree: [SUBMISSION, ...toolCall('look', 1)],
+  },
+  {
+    name: 'a call for which another one stands',
+    begin: (scenes) => scenes.repeated({ ...look('once'), ...ONCE }),
+    tree: [SUBMISSION, '  INTERNAL once tool.traced'],
   },
   {
     name: 'a firing of a schedule',

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ScheduleView } from '../../src/contract/schedule.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
+import { newTraceparent, traceIdOf } from '../../src/telemetry/trace-context.ts';
 import { type AdjutantProcess, install } from './installation.ts';
 import { ownServerEntry, startTraced } from './mcp-servers.ts';
 import { follow, get, post, untilClosed, untilEnded } from './public-api.ts';
@@ -138,6 +139,19 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     return sceneOf(requestId);
   }
 
+  /** The trace is that of the submission, which nobody has begun: what stands for it is of another. */
+  async function repeated(body: object): Promise<Scene> {
+    const traceparent = newTraceparent();
+    const headers = { 'content-type': 'application/json', traceparent };
+    const response = await fetch(`${url}/v1/directives`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    const { request_id: requestId } = (await response.json()) as { request_id: string };
+    return { requestId, traceId: traceIdOf(traceparent) };
+  }
+
   async function cancelled(body: object, afterSignal: string): Promise<Scene> {
     const requestId = await submit(body);
     await untilSignal(url, requestId, afterSignal);
@@ -263,6 +277,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     url,
     asked: provider.asked,
     directive,
+    repeated,
     cancelled,
     answered,
     direct,

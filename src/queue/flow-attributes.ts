@@ -1,0 +1,80 @@
+// What the span of a directive says of the fields with which its caller orders when, how urgently and how often it runs.
+// Must never show a key that a caller has chosen, unless spans show content: it may name a person.
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
+import { encryptedFields } from '../contract/encrypted.ts';
+import type { FlowFields, Ticket } from '../contract/flow.ts';
+import type { LaterFields } from '../contract/later.ts';
+import { onceFieldOf, type OnceFields } from '../contract/once.ts';
+import { type OnEnd, targetsOf } from '../contract/webhook.ts';
+import { type ContentLimit, shown } from '../telemetry/content.ts';
+import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
+import type { Attributes } from '../telemetry/span.ts';
+
+type Fields = FlowFields & LaterFields & OnceFields & { readonly on_end?: OnEnd | undefined };
+
+/** `ticket`: with what it enters the gate of its lane. A user's own type may mean something else by these names. */
+export function flowAttributes(
+  directive: Directive,
+  ticket: Ticket | null | undefined,
+  content: ContentLimit,
+): Attributes {
+  const fields: Fields = DIRECTIVE_TYPES.includes(directive.type) ? (directive as Fields) : {};
+  return {
+    [ATTRIBUTE.delayMs]: fields.delay_ms,
+    [ATTRIBUTE.runAt]: fields.run_at,
+    [ATTRIBUTE.startByMs]: fields.start_by_ms,
+    ...ticketAttributes(ticket),
+    ...limitAttributes(fields, content),
+    ...onceAttributes(fields, content),
+    ...noticeAttributes(fields),
+    ...encryptionAttributes(directive),
+  };
+}
+
+/** Rules of the configuration count as well. */
+function ticketAttributes(ticket: Ticket | null | undefined): Attributes {
+  if (!ticket) return {};
+  return {
+    [ATTRIBUTE.priority]: ticket.priority,
+    [ATTRIBUTE.priorityFixedBy]: ticket.fixed_by,
+    [ATTRIBUTE.limits]: ticket.limits.length,
+  };
+}
+
+function limitAttributes({ concurrency, rate, fairness_key }: FlowFields, content: ContentLimit): Attributes {
+  return {
+    [ATTRIBUTE.fairnessKey]: shown(content, fairness_key),
+    [ATTRIBUTE.concurrencyLimit]: concurrency?.limit,
+    [ATTRIBUTE.concurrencyKey]: shown(content, concurrency?.key),
+    [ATTRIBUTE.rateMax]: rate?.max,
+    [ATTRIBUTE.ratePerMs]: rate?.per_ms,
+    [ATTRIBUTE.rateKey]: shown(content, rate?.key),
+  };
+}
+
+function onceAttributes(fields: OnceFields, content: ContentLimit): Attributes {
+  const { dedupe, debounce, singleton } = fields;
+  return {
+    [ATTRIBUTE.once]: onceFieldOf(fields),
+    [ATTRIBUTE.onceKey]: shown(content, (dedupe ?? debounce ?? singleton)?.key),
+    [ATTRIBUTE.onceWindowMs]: dedupe?.window_ms,
+    [ATTRIBUTE.onceQuietMs]: debounce?.quiet_ms,
+    [ATTRIBUTE.onceAtMostMs]: debounce?.at_most_ms,
+    [ATTRIBUTE.onceWhenOpen]: singleton?.when_open,
+  };
+}
+
+/** An address of the caller may hold a secret. */
+function noticeAttributes({ on_end: onEnd }: Pick<Fields, 'on_end'>): Attributes {
+  const names = targetsOf(onEnd).map((target) => (typeof target === 'string' ? target : 'url'));
+  return { [ATTRIBUTE.onEnd]: names.length === 0 ? undefined : names };
+}
+
+function encryptionAttributes(directive: Directive): Attributes {
+  const fields = encryptedFields(directive);
+  if (fields.length === 0) return {};
+  return {
+    [ATTRIBUTE.encryptedFields]: fields.map(({ field }) => field),
+    [ATTRIBUTE.encryptionKeyId]: fields[0]?.encoded.key_id,
+  };
+}
