@@ -18,8 +18,6 @@ export interface Unfired {
   readonly instants: number;
 }
 
-export type FiringSpans = ReturnType<typeof createFiringSpans>;
-
 export function createFiringSpans(spans: Spans) {
   const contextOf = ({ id, made }: Schedule, at: number): string =>
     spans.decided(newTraceparent(derivedTraceId('schedule', id, made, at)));
