@@ -79,7 +79,7 @@ describe('a limit by key', () => {
     expect((await cli('get', 'held')).stdout).toMatch(/second .* waits: account-42, 1 of 1 is running/);
     const { lanes } = await client.lanes();
     expect(lanes.find(({ name }) => name === 'tool.peer')).toMatchObject({ gated: 1 });
-    expect((await cli('lanes')).stdout).toMatch(/tool\.peer .*1 waits for its turn or a limit/);
+    expect((await cli('lanes')).stdout).toMatch(/tool\.peer +1 .*1 of them for its turn or a limit/);
     const changed = await cli('prioritize', 'held', 'second', '9');
     expect(changed).toMatchObject({ code: 0, stdout: 'second  waits with priority 9\n' });
     expect((await client.directive('held', 'second'))?.priority).toBe(9);
