@@ -1,16 +1,26 @@
-/** New ids: UUID version 7, of random bytes that are drawn in large portions, since each draw costs more than an id.
+/** New ids: UUID version 7, and the shorter ones of requests, of random bytes that are drawn in large portions, since each draw costs more than an id.
  *  It must never be used as a secret, nor use a byte twice. */
 import { v7 } from 'uuid';
+import { requestIdOf } from '../contract/request-id.ts';
 
+/** More than a request id needs. */
 const ID_BYTES = 16;
 const pool = new Uint8Array(64 * ID_BYTES);
 let used = pool.length;
 
-export function newIdentifier(): string {
+function freshBytes(): Uint8Array {
   if (used === pool.length) {
     crypto.getRandomValues(pool);
     used = 0;
   }
   used += ID_BYTES;
-  return v7({ random: pool.subarray(used - ID_BYTES, used) });
+  return pool.subarray(used - ID_BYTES, used);
+}
+
+export function newIdentifier(): string {
+  return v7({ random: freshBytes() });
+}
+
+export function newRequestId(): string {
+  return requestIdOf(Date.now(), freshBytes());
 }

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
 import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
+import { newIdentifier, newRequestId } from '../telemetry/identifier.ts';
 import { onceOfDirective, onceRequestId } from './once-request.ts';
 
 export interface Identified {
@@ -15,20 +16,30 @@ export function keyedIds(idempotencyKey: string): KeyedIds {
   return keyedIdsOf(hash('sha256', idempotencyKey, 'hex'));
 }
 
-/** `newId` draws an id for a directive or request that came without one. All directives name at most one request. */
+/** Draws ids for what came without one. */
+export interface NewIds {
+  /** Of a request. */
+  request(): string;
+  /** Of a directive, or a part of the id of a request under a key. */
+  other(): string;
+}
+
+export const NEW_IDS: NewIds = { request: () => newRequestId(), other: () => newIdentifier() };
+
+/** All directives name at most one request. */
 export function identify(
   parsed: readonly ParsedDirective[],
   idempotencyKey: string | undefined,
-  newId: () => string,
+  newIds: NewIds = NEW_IDS,
 ): Identified {
   const keyed = idempotencyKey === undefined ? undefined : keyedIds(idempotencyKey);
   const named = parsed.find((directive) => directive.request_id !== undefined)?.request_id;
   const [only] = parsed;
   const once = only !== undefined && parsed.length === 1 ? onceOfDirective(only) : null;
-  const requestId = named ?? (once && onceRequestId(once, newId())) ?? keyed?.request ?? newId();
+  const requestId = named ?? (once && onceRequestId(once, newIds.other())) ?? keyed?.request ?? newIds.request();
   const directives = parsed.map((directive, index) =>
     completeDirective(directive, {
-      id: directive.id ?? keyed?.directive(index) ?? newId(),
+      id: directive.id ?? keyed?.directive(index) ?? newIds.other(),
       request_id: requestId,
     }),
   );

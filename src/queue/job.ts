@@ -1,11 +1,15 @@
 // The data and the id of a BullMQ job: the identity of its directive, and the directive itself if it is small.
 // Must never hold what the journal does not: a job may be lost, and enqueued again at any time.
+import { hash } from 'node:crypto';
 import type { Envelope } from '../journal/envelope.ts';
 
 /** Bodies above this are read from the journal instead of travelling in the job. */
 export const MAX_INLINE_BYTES = 32_768;
 
-/** The data of a job, which include-entrance.lua writes too. `envelope` is absent for large directives. */
+/**
+ * The data of a job. `envelope` is absent for large directives. Where one script accepts and enqueues, it is absent in Redis, and
+ * comes with the claim if the directive is small.
+ */
 export interface JobData {
   request_id: string;
   id: string;
@@ -18,9 +22,15 @@ export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | un
   return envelope && { ...envelope, directive: { ...envelope.directive, request_id, id } };
 }
 
-/** The job's id, which include-entrance.lua makes too. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
+/** Hexadecimal digits: 124 bits, so that nobody finds other ids with the job id of somebody else's directive. */
+const JOB_ID_DIGITS = 31;
+
+/**
+ * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than what it stands for,
+ * which the data names. It begins with a letter: BullMQ refuses numbers, and ':'.
+ */
 export function jobId(requestId: string, directiveId: string): string {
-  return `${requestId}/${directiveId}`.replaceAll(':', '+');
+  return `d${hash('sha1', `${requestId}/${directiveId}`).slice(0, JOB_ID_DIGITS)}`;
 }
 
 /** The job data for an accepted directive; `encodedBytes` is the size of its envelope as JSON. */

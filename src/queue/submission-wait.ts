@@ -14,7 +14,6 @@ import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
 import {
   type Awaited as Ended,
   type AwaitOptions,
@@ -60,7 +59,7 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
     options: SubmitOptions,
     waitMs: number,
   ): Promise<Submission> {
-    const { requestId, directives } = identify(read, options.idempotencyKey, newIdentifier);
+    const { requestId, directives } = identify(read, options.idempotencyKey);
     const inbox = await subscriber.openInbox();
     const watches = directives.map(({ id }) => watchInbox(parts, requestId, id));
     try {
@@ -137,7 +136,7 @@ function ofTenant(
   idempotencyKey: string | undefined,
 ): readonly ParsedDirective[] {
   if (tenant === DEFAULT_TENANT) return read;
-  const { requestId, directives } = identify(read, idempotencyKey, newIdentifier);
+  const { requestId, directives } = identify(read, idempotencyKey);
   const scoped = scopedId(tenant, requestId);
   return directives.map((directive) => ({ ...directive, request_id: scoped }));
 }

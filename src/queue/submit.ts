@@ -12,7 +12,6 @@ import type { Journal } from '../journal/journal.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Reports } from '../telemetry/reports.ts';
@@ -67,7 +66,6 @@ export interface SubmitterOptions {
   endNotices?: EndNotices;
   /** Default: the sweeper notifies of ends. */
   callNotice?: CallNotice;
-  newId?: () => string;
 }
 
 export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyKey' | 'traceparent'> {
@@ -80,7 +78,7 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 export function createSubmitter(options: SubmitterOptions) {
-  const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
+  const { journal, entrance, preparer, capacity } = options;
   const { spans = NO_SPANS, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = options;
   const submitOnce = createOnceSubmitter(options);
   const payloads = createKeptPayloads({ objects: options.objects ?? NO_OBJECTS, journal });
@@ -90,7 +88,7 @@ export function createSubmitter(options: SubmitterOptions) {
     parsed: readonly ParsedDirective[],
     { idempotencyKey, traceparent, replyChannel, sealedAs }: InternalSubmitOptions = {},
   ): Promise<Submission> {
-    const { requestId, directives } = identify(parsed, idempotencyKey, newId);
+    const { requestId, directives } = identify(parsed, idempotencyKey);
     const refused = passingRefusal(requestId, directives);
     if (refused !== null) throw new DirectiveRefused(refused);
     const startedAt = spans.now();

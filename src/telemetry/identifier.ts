@@ -1,6 +1,7 @@
-// New ids: UUID version 7, which sort in the order they were made in this process.
+// New ids: UUID version 7, which sort in the order they were made in this process, and the shorter ones of requests.
 // Must never be used as a secret.
-import { randomByteFromPool, randomHex } from './random-pool.ts';
+import { REQUEST_ID_RANDOM_BYTES, requestIdOf } from '../contract/request-id.ts';
+import { randomByteFromPool, randomBytesFromPool, randomHex } from './random-pool.ts';
 
 /** The counter begins below this in each millisecond, so that it cannot overflow in one. */
 const COUNTER_START = 2 ** 30;
@@ -23,6 +24,10 @@ export function newIdentifier(now: number = Date.now()): string {
   const [first, second] = [0x7000 | (counter >>> 20), 0x8000 | ((counter >>> 6) & 0x3fff)];
   const last = ((counter << 2) & 0xff) | (randomByteFromPool() & 3);
   return `${timePart}${first.toString(16)}-${second.toString(16)}-${HEX[last]}${randomHex(5)}`;
+}
+
+export function newRequestId(now: number = Date.now()): string {
+  return requestIdOf(now, randomBytesFromPool(REQUEST_ID_RANDOM_BYTES));
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));

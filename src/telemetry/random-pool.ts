@@ -21,6 +21,12 @@ export function randomByteFromPool(): number {
   return pool[draw(1)] ?? 0;
 }
 
+/** `count` fresh bytes, to be read before the next call. */
+export function randomBytesFromPool(count: number): Uint8Array {
+  const start = draw(count);
+  return pool.subarray(start, start + count);
+}
+
 /** `count` fresh bytes in hexadecimal. */
 export function randomHex(count: number): string {
   const start = draw(count);

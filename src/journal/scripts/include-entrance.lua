@@ -1,6 +1,7 @@
 -- What goes with an acceptance where all keys are in one slot: entries of the sweep index, a note for the list of requests, jobs of a lane.
 -- Must never enqueue what has ended or waits in another lane.
 -- @include include-accept.lua
+-- @include include-job-data.lua
 -- @include include-lane.lua
 -- @include include-later.lua
 --
@@ -52,16 +53,15 @@ local function waits_in(lane, id)
   return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
 end
 
--- As job.ts writes it. Identifiers and digests have no character that JSON escapes. `more`: further members.
-local function add_own_job(id, digest, more, now, replaces)
+-- As job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data ends with.
+local function add_own_job(id, digest, rest, now, replaces)
   local request = request_id()
-  local job = string.gsub(request .. '/' .. id, ':', '+')
-  local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. more .. '}'
-  return add_job(job, 'directive', data, '{"attempts":0}', int(now), replaces)
+  local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. rest
+  return add_job(job_id(request .. '/' .. id), 'directive', data, '{"attempts":0}', int(now), replaces)
 end
 
--- Adds the jobs of a batch (ARGV from `first` on, as judged). What was there before has its body, with its own trace, in the
--- journal alone; so has an envelope of more than `inline_bytes`.
+-- Adds the jobs of a batch (ARGV from `first` on, as judged). Their bodies are in the journal alone. Who takes the job reads the body with
+-- it, unless it has more than `inline_bytes`, or was there before and has its own trace.
 local function enqueue_batch(first, verdicts, inline_bytes, now)
   local added = false
   for position, verdict in ipairs(verdicts) do
@@ -69,8 +69,7 @@ local function enqueue_batch(first, verdicts, inline_bytes, now)
     local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
     if lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
       local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
-      local more = inline and ',"envelope":' .. envelope or ''
-      added = add_own_job(id, ARGV[at + 2], more, now, verdict == 'accepted') or added
+      added = add_own_job(id, ARGV[at + 2], inline and IS_SMALL or '}', now, verdict == 'accepted') or added
     end
   end
   if added then
@@ -80,7 +79,7 @@ end
 
 -- The same for the job of a run's turn: one for each version.
 local function enqueue_turn(version, now)
-  if add_own_job('@run/' .. int(version), '', '', now) then
+  if add_own_job('@run/' .. int(version), '', '}', now) then
     wake_worker()
   end
 end

@@ -2,6 +2,7 @@
 -- Must never claim what the worker would not: a body that has to be read first, or in a lane that runs one call at a time; nor
 -- take a second job when a lost connection repeats the command.
 -- @include include-claim.lua
+-- @include include-job-data.lua
 -- @include include-job.lua
 
 -- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
@@ -13,8 +14,8 @@ local TAKE_FIELDS = 12
 -- So many times its lock is it remembered what was taken: a job whose lock ran out stays active until BullMQ's next check but one.
 local REMEMBERED_LOCKS = 4
 
--- As job.ts and accept.lua write it: identifiers and digests have no character that JSON escapes.
-local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"\\]+)","envelope":{'
+-- As include-entrance.lua and job.ts write it: identifiers and digests have no character that JSON escapes.
+local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"\\]+)","([a-z_]+)":'
 
 -- Whether a lane runs one call at a time, by the key that says so.
 local serial_lanes = {}
@@ -25,25 +26,34 @@ local function is_serial(key)
   return serial_lanes[key]
 end
 
--- The claim of the directive that a job is about; nothing = the worker asks for it.
+-- The data of a job with its body, and the claim of its directive; nothing = the worker asks for it.
 local function claim_of(at, data, now)
-  local request, id, digest = string.match(data, OF_DIRECTIVE)
+  local request, id, digest, body_in = string.match(data, OF_DIRECTIVE)
   local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
   if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
-    return {}
+    return
   end
   turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
+  local body = body_in == 'envelope' or (body_in == 'is_small' and redis.call('HGET', BODIES, id))
+  if not body then
+    return
+  end
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = ARGV[at + 3], lane = lane, index = ARGV[at + 10],
     owes_start = ARGV[at + 9] == '1' }
-  -- What is wrong with it concerns its own attempt, not the lane.
-  local ran, verdict = pcall(claim_directive, id, wish, now)
-  return (ran and not verdict.err) and verdict or {}
+  return body == true and data or with_body(data, body), claim_directive(id, wish, now)
 end
 
 -- A job that was taken, as `job_reply`, then the answer of `claim_directive`.
 local function with_claim(at, taken, now)
-  for _, value in ipairs((taken[1] == 'job') and claim_of(at, taken[4], now) or {}) do
-    taken[#taken + 1] = value
+  if taken[1] == 'job' then
+    -- What is wrong with it concerns its own attempt, not the lane.
+    local ran, data, verdict = pcall(claim_of, at, taken[4], now)
+    if ran and verdict and not verdict.err then
+      taken[4] = data
+      for _, value in ipairs(verdict) do
+        taken[#taken + 1] = value
+      end
+    end
   end
   return taken
 end

@@ -2,6 +2,7 @@
 -- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
 -- @include include-given.lua
+-- @include include-job-data.lua
 -- @include include-tag.lua
 --
 -- KEYS[1] sweep index: sorted set `<request>/<directive>` by when to look
@@ -29,9 +30,9 @@ local function begun_since(state, id)
 end
 
 -- Whether it is on its way: its job is in the lane, or it waits in the lane's gate, which each process looks at.
-local function is_known(lane, member, job)
+local function is_known(lane, member)
   local tag = '{' .. PREFIX .. ':' .. lane .. '}:'
-  return redis.call('EXISTS', tag .. lane .. ':' .. job) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
+  return redis.call('EXISTS', tag .. lane .. ':' .. job_id(member)) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
 end
 
 -- Of a directive that nobody has taken yet, and that is on its way: the lane and why it was said to wait, since when, until when at the
@@ -52,8 +53,7 @@ local function waiting(member)
     return
   end
   local lane, accepted_at, deadline_at = given_of(state, id, record[2], record[3])
-  local job = string.find(member, ':', 1, true) and string.gsub(member, ':', '+') or member
-  if is_known(lane, member, job) then
+  if is_known(lane, member) then
     return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), since or accepted_at, math.min(deadline_at, by)
   end
 end

@@ -6,12 +6,14 @@ import { createJournal, DEFAULT_REQUEST_BYTES } from '../../../src/journal/journ
 import { prepareScripts, type RunScript } from '../../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { type JobData, jobId } from '../../../src/queue/job.ts';
 import { type ClaimingLane, createLaneClaims } from '../../../src/queue/lane-claims.ts';
 import { mayHaveRun } from '../../../src/queue/possible-execution.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { acceptance, claimOf, endOf, jobOf, LANE, RETENTION_MS, startedOf } from '../../support/journal.ts';
+import { acceptance, claimOf, endOf, jobOf, LANE, RETENTION_MS, startedOf, toolCall } from '../../support/journal.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
@@ -23,6 +25,16 @@ const open = eachTest(() => openStore(redis.url));
 async function enqueued(fields: Parameters<typeof open.accepted>[0] = {}): Promise<ToolExec> {
   const call = await open.accepted(fields);
   await open.lanes.enqueue(LANE, { ...jobOf(call), envelope: decodeEnvelope(acceptance(call).envelope) });
+  return call;
+}
+
+/** Accepted together with its job: its body comes with the claim. */
+async function submitted(fields: Partial<ToolExec> = {}): Promise<ToolExec> {
+  const { connection, keys, lanes, journal } = open;
+  expect(await laneScriptsOn(connection, keys.prefix).check()).toBeNull();
+  const call = toolCall(fields);
+  const together = { announcements: [], laneBase: lanes.scriptedBase(LANE), inlineBytes: 32_768 };
+  await journal.accept(call.request_id, [acceptance(call)], { together });
   return call;
 }
 
@@ -55,15 +67,14 @@ function openTaker({
   const base = `${lanePrefix(keys.prefix, LANE)}:${LANE}:`;
   const run = script(repeats ? twice : once);
   const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
-  const held = async (id: string) => {
-    const job = claims.heldJob(id);
-    const [requestId = ''] = id.split('/');
-    return job && { ...job, verdict: job.reply && (await journal.claimedWithJob(requestId, job.reply)) };
+  const held = async ({ request_id, id }: ToolExec) => {
+    const job = claims.heldJob(jobId(request_id, id));
+    return job && { ...job, verdict: job.reply && (await journal.claimedWithJob(request_id, job.reply)) };
   };
   return { ...taker, slots, held };
 }
 
-const nameOf = ({ request_id, id }: ToolExec): string => `${request_id}/${id}`;
+const nameOf = ({ request_id, id }: ToolExec): string => jobId(request_id, id);
 
 /** The claim of a directive that was granted; fails the test when it was not. */
 function granted({ request_id: requestId, id }: ToolExec, verdict: ClaimVerdict | null | undefined) {
@@ -87,7 +98,7 @@ test.each([
     expect((await taker.take('lock'))[1]).toBe(nameOf(calls[0] as ToolExec));
     expect(await waitingAndActive()).toEqual([2, 1]);
     for (const [position, call] of calls.entries()) {
-      const job = await taker.held(nameOf(call));
+      const job = await taker.held(call);
       const ref = granted(call, job?.verdict);
       expect(ref.fence).toBe(1);
       for (let count = repeats ? 2 : 1; count > 0; count -= 1)
@@ -115,6 +126,31 @@ test.each([
   },
 );
 
+test('the body of what was accepted with its job comes with the claim, also for a repeat', async () => {
+  for (const repeats of [false, true]) {
+    const call = await submitted({ arguments: { text: 'ü"\\ \u2028' } });
+    const taker = openTaker({ repeats });
+    const [, name, , data] = await taker.take('lock');
+    expect(name).toBe(nameOf(call));
+    const { request_id, id, digest, ...rest } = JSON.parse(String(data)) as JobData;
+    const stored = await open.connection.hget(open.keys.request(request_id)[1], id);
+    expect(rest).toEqual({ envelope: JSON.parse(stored ?? '') as unknown });
+    expect([request_id, id, digest]).toEqual([call.request_id, call.id, acceptance(call).digest]);
+    granted(call, (await taker.held(call))?.verdict);
+  }
+});
+
+test('a job whose body is gone, or is no text, is taken without a claim', async () => {
+  const calls = [await submitted(), await submitted()] as const;
+  await open.connection.del(open.keys.request(calls[0].request_id)[1]);
+  await open.connection.set(open.keys.request(calls[1].request_id)[1], 'no hash');
+  const taker = openTaker();
+  for (const call of calls) {
+    expect((await taker.take('lock'))[1]).toBe(nameOf(call));
+    expect([await taker.held(call), taker.slots.free]).toEqual([null, 2]);
+  }
+});
+
 test('two takes at once are two jobs, and a sweeper looks when the lease of each ends', async () => {
   const calls = [await enqueued(), await enqueued()];
   const taker = openTaker({ repeats: true, leaseMs: 30_000 });
@@ -133,7 +169,7 @@ test('an end that is not written leaves its job, and takes nothing', async () =>
   const [call] = [await enqueued(), await enqueued()];
   const taker = openTaker();
   await taker.take('lock');
-  const job = await taker.held(nameOf(call));
+  const job = await taker.held(call);
   const ref = { ...granted(call, job?.verdict), fence: 7 };
   const end = { withJob: job?.end };
   expect(await open.journal.finish(ref, 'succeeded', [endOf(call)], end)).toEqual({ kind: 'stale' });
@@ -145,7 +181,7 @@ test('a directive that somebody else has ended gives its job up, and the next on
   const [call, next] = [await enqueued(), await enqueued()];
   const taker = openTaker();
   await taker.take('lock');
-  const job = await taker.held(nameOf(call));
+  const job = await taker.held(call);
   const ref = granted(call, job?.verdict);
   await open.journal.endUnclaimed(call.request_id, call.id, 'failed', [endOf(call)]);
   const verdict = await open.journal.finish(ref, 'succeeded', [endOf(call)], { withJob: job?.end });
@@ -168,7 +204,7 @@ test.each<[string, (call: ToolExec) => Promise<unknown>]>([
   await enqueue(call);
   const taker = openTaker();
   expect((await taker.take('lock'))[1]).toBe(nameOf(call));
-  expect([await taker.held(nameOf(call)), taker.slots.free]).toEqual([null, 2]);
+  expect([await taker.held(call), taker.slots.free]).toEqual([null, 2]);
   expect(await open.journal.directive(call.request_id, call.id)).toMatchObject({ status: 'accepted' });
 });
 
@@ -177,10 +213,10 @@ test('nothing is claimed without a slot, nor taken after an end that the worker 
   let goesOn = true;
   const taker = openTaker({ mayGoOn: () => goesOn });
   await taker.take('one');
-  const job = await taker.held(nameOf(first));
+  const job = await taker.held(first);
   taker.slots.free = 0;
   await taker.take('two');
-  expect(await taker.held(nameOf(second))).toBeNull();
+  expect(await taker.held(second)).toBeNull();
   await enqueued();
   goesOn = false;
   await open.journal.finish(granted(first, job?.verdict), 'succeeded', [endOf(first)], { withJob: job?.end });
@@ -221,7 +257,7 @@ test.each<[string, (lock: string, active: string) => Promise<unknown>, boolean]>
   await enqueued();
   const taker = openTaker({ script: loseAnswer });
   await taker.take('lock');
-  const job = await taker.held(nameOf(first));
+  const job = await taker.held(first);
   const ref = granted(first, job?.verdict);
   const end = () => open.journal.finish(ref, 'succeeded', [endOf(first)], { withJob: job?.end });
   await expect(end()).rejects.toThrow('closed');
@@ -230,7 +266,7 @@ test.each<[string, (lock: string, active: string) => Promise<unknown>, boolean]>
   expect(await end()).toMatchObject({ kind: 'already', status: 'succeeded' });
   const expected = isTaken ? ['job', nameOf(second)] : ['done'];
   expect(taker.endedWith(nameOf(first))?.slice(0, 2)).toEqual(expected);
-  expect([job?.slotPassed(), (await taker.held(nameOf(second)))?.verdict?.kind]).toEqual(
+  expect([job?.slotPassed(), (await taker.held(second))?.verdict?.kind]).toEqual(
     isTaken ? [true, 'granted'] : [false, undefined],
   );
   const holder = await open.connection.get(`${base}${nameOf(second)}:lock`);
@@ -242,13 +278,13 @@ test('where an end has to be confirmed, its job keeps its lock until then, and t
   const [call, next] = [await enqueued(), await enqueued()];
   const taker = openTaker({ confirm: async () => async () => {} });
   await taker.take('lock');
-  const job = await taker.held(nameOf(call));
+  const job = await taker.held(call);
   const ref = granted(call, job?.verdict);
   await open.journal.finish(ref, 'succeeded', [endOf(call)], { withJob: job?.end });
   expect([taker.endedWith(nameOf(call)), job?.slotPassed()]).toEqual([undefined, false]);
   expect(await waitingAndActive()).toEqual([1, 1]);
   expect((await taker.done('lock', nameOf(call), true))[1]).toBe(nameOf(next));
-  expect((await taker.held(nameOf(next)))?.verdict?.kind).toBe('granted');
+  expect((await taker.held(next))?.verdict?.kind).toBe('granted');
 });
 
 test('an engine that an end tells of it is looked at soon, also where the worker does not go on', async () => {
@@ -262,7 +298,7 @@ test('an engine that an end tells of it is looked at soon, also where the worker
   await listening.subscribe('engine');
   const taker = openTaker({ mayGoOn: () => false });
   await taker.take('lock');
-  const job = await taker.held(nameOf(call));
+  const job = await taker.held(call);
   const journal = createJournal({
     connection,
     keys,
@@ -284,7 +320,7 @@ test('a claim that is not known to be durable is asked for again, and is the sam
   const call = await enqueued();
   const taker = openTaker({ confirm: async () => () => Promise.reject(new Error('no replica')) });
   await taker.take('lock');
-  const job = await taker.held(nameOf(call));
+  const job = await taker.held(call);
   expect(job).toMatchObject({ reply: null, verdict: null });
   const verdict = await open.journal.claim({ ...claimOf(call), token: job?.token ?? '' });
   expect(granted(call, verdict).fence).toBe(1);
@@ -299,19 +335,19 @@ test('what has ended or was cancelled says so as it is taken, and what is wrong 
   await open.connection.set(state, 'not a hash');
   const taker = openTaker();
   await taker.take('one');
-  expect((await taker.held(nameOf(ended)))?.verdict).toMatchObject({ kind: 'ended' });
+  expect((await taker.held(ended))?.verdict).toMatchObject({ kind: 'ended' });
   taker.slots.free = 2;
   await taker.take('two');
-  expect(await taker.held(nameOf(broken))).toBeNull();
+  expect(await taker.held(broken)).toBeNull();
   await taker.take('three');
-  expect(granted(last, (await taker.held(nameOf(last)))?.verdict).fence).toBe(1);
+  expect(granted(last, (await taker.held(last))?.verdict).fence).toBe(1);
 });
 
 test('a start that was not reported before the worker died is reported by the next attempt', async () => {
   const call = await enqueued();
   const taker = openTaker({ leaseMs: 1 });
   await taker.take('lock');
-  const first = granted(call, (await taker.held(nameOf(call)))?.verdict);
+  const first = granted(call, (await taker.held(call))?.verdict);
   await expect
     .poll(async () => (await open.journal.claim({ ...claimOf(call), token: 'second' })).kind)
     .toBe('granted');
@@ -369,7 +405,7 @@ test('the lease begins anew with the report of the start, unless it has run out'
   const refs = [];
   for (const each of [call, late]) {
     await taker.take('lock');
-    refs.push(granted(each, (await taker.held(nameOf(each)))?.verdict));
+    refs.push(granted(each, (await taker.held(each))?.verdict));
   }
   const [first, second] = refs as [(typeof refs)[0], (typeof refs)[0]];
   for (const leaseMs of [60_000, 90_000]) {

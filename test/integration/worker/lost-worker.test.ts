@@ -6,7 +6,7 @@ import { prepareScripts } from '../../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
-import type { JobData } from '../../../src/queue/job.ts';
+import { type JobData, jobId } from '../../../src/queue/job.ts';
 import { createLaneClaims, type HeldJob } from '../../../src/queue/lane-claims.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
@@ -349,7 +349,7 @@ describe('a job that comes with its claim', () => {
     const run = prepareScripts(connection);
     const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
     const reply = await taker.take('lock');
-    return [JSON.parse(String(reply[3])), claims.heldJob(`${request_id}/${id}`)];
+    return [JSON.parse(String(reply[3])), claims.heldJob(jobId(request_id, id))];
   }
 
   async function write(

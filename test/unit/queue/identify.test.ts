@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identifierSchema } from '../../../src/contract/identifiers.ts';
 import { type ParsedDirective, parseSubmission } from '../../../src/contract/directive.ts';
-import { identify } from '../../../src/queue/identify.ts';
+import { identify, type NewIds } from '../../../src/queue/identify.ts';
 
 function parsed(...identities: { id?: string; request_id?: string }[]): ParsedDirective[] {
   const directives = identities.map((identity) => ({ type: 'tool_exec', tool_name: 'a.b', ...identity }));
@@ -13,17 +13,18 @@ function parsed(...identities: { id?: string; request_id?: string }[]): ParsedDi
   return read.directives;
 }
 
-function counter(): () => string {
+function counter(): NewIds {
   let last = 0;
-  return () => `new-${++last}`;
+  return { request: () => `request-${++last}`, other: () => `new-${++last}` };
 }
 
-const neverAsked = (): string => {
+const draw = (): string => {
   throw new Error('an id was drawn');
 };
+const neverAsked: NewIds = { request: draw, other: draw };
 
-function identities(batch: ParsedDirective[], key?: string, newId: () => string = counter()) {
-  const { requestId, directives } = identify(batch, key, newId);
+function identities(batch: ParsedDirective[], key?: string, newIds = counter()) {
+  const { requestId, directives } = identify(batch, key, newIds);
   return {
     requestId,
     ids: directives.map(({ id }) => id),
@@ -45,7 +46,7 @@ test.each([
     [{ id: 'a' }, { id: 'b', request_id: 'r' }],
     ['r', 'a', 'b'],
   ],
-  ['absent ids are generated, one for each', [{}, { id: 'mine' }, {}], ['new-1', 'new-2', 'mine', 'new-3']],
+  ['absent ids are generated, one for each', [{}, { id: 'mine' }, {}], ['request-1', 'new-2', 'mine', 'new-3']],
 ])('%s', (_what, given, [requestId, ...ids]) => {
   expect(identities(parsed(...given))).toEqual({ requestId, ids, requests: ids.map(() => requestId) });
 });

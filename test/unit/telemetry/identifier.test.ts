@@ -1,7 +1,8 @@
 /** New ids sort in the order they were made, and none repeats.
- *  It must not look into them beyond their version. */
+ *  It must not look into them beyond their form. */
 import { expect, test } from 'vitest';
-import { newIdentifier } from '../../../src/telemetry/identifier.ts';
+import * as browser from '../../../src/client/identifier.ts';
+import { newIdentifier, newRequestId } from '../../../src/telemetry/identifier.ts';
 
 test('ids of one millisecond, or of a clock that goes back, sort as they were made', () => {
   const start = Date.now() + 60_000;
@@ -15,4 +16,18 @@ test('ten thousand at once are ten thousand, of version 7', () => {
   expect(new Set(ids).size).toBe(10_000);
   for (const id of ids)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test.each([
+  ['the service', newRequestId],
+  ['a client', browser.newRequestId],
+])('ten thousand requests of %s have ids of their own, short and valid', (_of, make) => {
+  const ids = Array.from({ length: 10_000 }, () => make());
+  expect(new Set(ids).size).toBe(10_000);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-v]{23}$/);
+});
+
+test('request ids of different milliseconds sort as they were made', () => {
+  const ids = [0, 31, 32, 1_795_423_363_797, 1_795_423_363_798, 2 ** 44].map((now) => newRequestId(now));
+  expect(ids.toSorted()).toEqual(ids);
 });
