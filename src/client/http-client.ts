@@ -27,7 +27,7 @@ import { encryptingClient } from '../encryption/encrypted-client.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
 import { createHttpSchedules } from './http-schedules.ts';
-import { newIdentifier, newRequestId } from './identifier.ts';
+import { newIdentifier, newShortId } from './identifier.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
@@ -196,7 +196,7 @@ async function execute(
   const { idempotencyKey = isUnderKey ? newIdentifier() : undefined } = options;
   const named =
     idempotencyKey === undefined
-      ? { request_id: newRequestId(), id: newIdentifier(), ...withoutAbsent(directive) }
+      ? { request_id: newShortId(), id: newIdentifier(), ...withoutAbsent(directive) }
       : directive;
   const waitMs = Math.min(timeoutMs, LONG_POLL_MS);
   const sending = idempotencyKey === undefined ? options : { ...options, idempotencyKey };

@@ -1,9 +1,9 @@
-/** New ids: UUID version 7, and the shorter ones of requests, of random bytes that are drawn in large portions, since each draw costs more than an id.
+/** New ids: UUID version 7, and short ones, of random bytes that are drawn in large portions, since each draw costs more than an id.
  *  It must never be used as a secret, nor use a byte twice. */
 import { v7 } from 'uuid';
-import { requestIdOf } from '../contract/request-id.ts';
+import { shortIdOf } from '../contract/short-id.ts';
 
-/** More than a request id needs. */
+/** More than a short one needs. */
 const ID_BYTES = 16;
 const pool = new Uint8Array(64 * ID_BYTES);
 let used = pool.length;
@@ -21,6 +21,6 @@ export function newIdentifier(): string {
   return v7({ random: freshBytes() });
 }
 
-export function newRequestId(): string {
-  return requestIdOf(Date.now(), freshBytes());
+export function newShortId(): string {
+  return shortIdOf(Date.now(), freshBytes());
 }

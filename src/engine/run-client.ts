@@ -24,7 +24,7 @@ import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { requestFull } from '../queue/request-full.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
-import { newIdentifier, newRequestId } from '../telemetry/identifier.ts';
+import { newIdentifier, newShortId } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from '../catalog/known-agents.ts';
@@ -66,7 +66,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     tenant: string = DEFAULT_TENANT,
   ): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
-    const run = { ...parsed, request_id: scopedId(tenant, parsed.request_id ?? newRequestId()) };
+    const run = { ...parsed, request_id: scopedId(tenant, parsed.request_id ?? newShortId()) };
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const started = await whileAvailable(() => starter.start(run, trace));
     if (!started.ok) throw new DirectiveRefused(started.refusal);

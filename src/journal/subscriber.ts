@@ -1,11 +1,11 @@
 // One connection that hears the announcements of every request followed in this process.
 // Must never be taken for the log: an announcement can be lost, and says so by a gap.
-import { randomUUID } from 'node:crypto';
 import { type Listener, notifyGap, readAnnouncement } from './announcement.ts';
 import type { Hearing } from './channel.ts';
 import { createInbox } from './inbox.ts';
 import type { KeySpace } from './keys.ts';
 import { createSubscriptions, type SubscriptionsOptions } from './subscriptions.ts';
+import { newShortId } from '../telemetry/identifier.ts';
 
 export interface Subscriber {
   /** Follows a request's log. Resolves when Redis has confirmed; the returned function ends the subscription. */
@@ -35,7 +35,7 @@ interface Channel {
 export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace): Subscriber {
   const subscriptions = createSubscriptions(options);
   const channels = new Map<string, Channel>();
-  const inboxName = `${keys.prefix}:inbox:${randomUUID()}`;
+  const inboxName = `${keys.prefix}:inbox:${newShortId()}`;
   const inbox = createInbox(subscriptions, inboxName);
   let lingering: NodeJS.Timeout | undefined;
 

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
 import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
-import { newIdentifier, newRequestId } from '../telemetry/identifier.ts';
+import { newIdentifier, newShortId } from '../telemetry/identifier.ts';
 import { onceOfDirective, onceRequestId } from './once-request.ts';
 
 export interface Identified {
@@ -24,7 +24,7 @@ export interface NewIds {
   other(): string;
 }
 
-export const NEW_IDS: NewIds = { request: () => newRequestId(), other: () => newIdentifier() };
+export const NEW_IDS: NewIds = { request: () => newShortId(), other: () => newIdentifier() };
 
 /** All directives name at most one request. */
 export function identify(

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { EARLY_SLACK_MS } from '../journal/claim-request.ts';
 import type { EndWithJob } from '../journal/endings.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
+import { newShortId } from '../telemetry/identifier.ts';
 import type { Confirm } from './durability.ts';
 
 /** A lane whose jobs are claimed as they are taken. */
@@ -73,7 +73,7 @@ export interface TakeBy {
 }
 
 export function takeOf({ lock, lockMs, place, sweep }: TakeBy, claiming: ClaimingLane | null): Take {
-  const token = newIdentifier();
+  const token = newShortId();
   const claim = claiming === null ? CLAIMS_NOTHING : claimArguments(claiming);
   const args = [lock, lockMs, Date.now(), token, ...claim, sweep, place];
   return { token, askedAt: performance.now(), claims: claiming !== null, place, args };

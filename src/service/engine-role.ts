@@ -1,6 +1,5 @@
 // The engine of a process, joined from its store: the first turn, what turns ask of the world, and the lane of runs.
 // Must never take a turn itself.
-import { randomUUID } from 'node:crypto';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { createRunStore } from '../engine/run-store.ts';
 import type { EngineCore } from '../engine/transition.ts';
@@ -11,6 +10,7 @@ import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { newShortId } from '../telemetry/identifier.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
@@ -47,7 +47,7 @@ export function createEngineRole(
   const { isFree, waker } = store.queue;
   const told = createToldEnds({
     subscription: { listening, publishing: connection },
-    channel: `${keys.prefix}:inbox:${randomUUID()}`,
+    channel: `${keys.prefix}:inbox:${newShortId()}`,
     mayTake: (requestId) => engine.hasPlaceFor(requestId),
     laneIsFree: () => isFree(RUN_LANE),
     take: async (...end) => engine.wake(...end),

@@ -1,6 +1,6 @@
-// New ids: UUID version 7, which sort in the order they were made in this process, and the shorter ones of requests.
+// New ids: UUID version 7, which sort in the order they were made in this process, and short ones.
 // Must never be used as a secret.
-import { REQUEST_ID_RANDOM_BYTES, requestIdOf } from '../contract/request-id.ts';
+import { SHORT_ID_RANDOM_BYTES, shortIdAt, shortIdOf } from '../contract/short-id.ts';
 import { randomByteFromPool, randomBytesFromPool, randomHex } from './random-pool.ts';
 
 /** The counter begins below this in each millisecond, so that it cannot overflow in one. */
@@ -26,14 +26,14 @@ export function newIdentifier(now: number = Date.now()): string {
   return `${timePart}${first.toString(16)}-${second.toString(16)}-${HEX[last]}${randomHex(5)}`;
 }
 
-export function newRequestId(now: number = Date.now()): string {
-  return requestIdOf(now, randomBytesFromPool(REQUEST_ID_RANDOM_BYTES));
+export function newShortId(now: number = Date.now()): string {
+  return shortIdOf(now, randomBytesFromPool(SHORT_ID_RANDOM_BYTES));
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** When an identifier was made: milliseconds since the epoch, by the clock of its process. null: it is not one of ours. */
 export function identifierAt(identifier: string): number | null {
-  if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(identifier)) return null;
+  if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(identifier)) return shortIdAt(identifier);
   return Number.parseInt(identifier.slice(0, 8) + identifier.slice(9, 13), 16);
 }

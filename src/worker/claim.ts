@@ -8,7 +8,7 @@ import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
+import { newShortId } from '../telemetry/identifier.ts';
 import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
 import { durably } from './durably.ts';
@@ -33,7 +33,7 @@ export async function claim(parts: AttemptParts, taken: ToClaim): Promise<Asked>
   const ahead = await claimAhead(parts, envelope.directive.request_id, held);
   if (ahead !== null) return ahead;
   const claimedAt = performance.now();
-  const [verdict, serial] = await askForClaim(parts, taken, held?.token ?? newIdentifier());
+  const [verdict, serial] = await askForClaim(parts, taken, held?.token ?? newShortId());
   return { verdict, serial, claimedAt };
 }
 
