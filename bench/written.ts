@@ -8,21 +8,22 @@ import { SCENARIOS } from './scenarios.ts';
 
 const DEFAULT_COUNT = 1_000;
 const CONCURRENCY = 100;
-const [count = DEFAULT_COUNT, name = 'noop', shown = ''] = [
-  Number(process.argv[2] ?? DEFAULT_COUNT),
-  process.argv[3],
-  process.argv[4],
-];
+const SLOTS = 50;
+/** What `measure` runs before it counts is in the file as well. */
+const WARM_UP = 500;
+const MOST_SHOWN = 40;
+const [count, name] = [Number(process.argv[2] ?? DEFAULT_COUNT), process.argv[3] ?? 'noop'];
 const scenario = SCENARIOS[name];
-if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
+if (scenario === undefined)
+  throw new Error(`no scenario ${name}: one of ${Object.keys(SCENARIOS).join(' ')}`);
 
-const fileOf = async ({ dir }: TestRedis): Promise<string> => {
+async function fileOf({ dir }: TestRedis): Promise<string> {
   const folder = join(dir, 'appendonlydir');
   const names = await readdir(folder);
   return join(folder, names.find((each) => each.endsWith('.incr.aof')) ?? '');
-};
+}
 
-/** The commands of a piece of the file, each as its arguments. */
+/** The commands of a piece of the file, each as its arguments, and its bytes. */
 function* commandsOf(bytes: Buffer): Generator<{ args: string[]; size: number }> {
   let at = 0;
   const line = (): string => {
@@ -31,56 +32,52 @@ function* commandsOf(bytes: Buffer): Generator<{ args: string[]; size: number }>
     at = end + 2;
     return text;
   };
+  const argument = (): string => {
+    const length = Number(line().slice(1));
+    at += length + 2;
+    return bytes.toString('latin1', at - length - 2, at - 2);
+  };
   while (at < bytes.length) {
     const from = at;
     const head = line();
-    if (head.startsWith('#')) continue;
-    const args = Array.from({ length: Number(head.slice(1)) }, () => {
-      const length = Number(line().slice(1));
-      const text = bytes.toString('latin1', at, at + length);
-      at += length + 2;
-      return text;
-    });
-    yield { args, size: at - from };
+    if (!head.startsWith('*')) continue;
+    yield { args: Array.from({ length: Number(head.slice(1)) }, argument), size: at - from };
   }
 }
 
-/** Ids, numbers and instants away: what is left names the place. */
-const placeOf = (text: string): string =>
-  text
-    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
-    .replaceAll(/\d{3,}/g, '<n>')
+/** Ids and instants away: what is left names the place. */
+function placeOf(text: string): string {
+  return text
+    .replaceAll(/\b(?:[0-9a-f-]{36}|[0-9a-v]{23}|d[0-9a-f]{31})\b/g, '<id>')
+    .replace(/taken:.*/, 'taken:<place>')
     .slice(0, 60);
+}
 
 const redis = await startRedis({ appendonly: true, args: ['--auto-aof-rewrite-percentage', '0'] });
-const stage = await scenario.start(redis, 50);
-let from = 0;
-try {
-  const warm = { count: 1, concurrency: 1 };
-  await measure(scenario.transport, stage, { loads: [warm], counted: null });
-  from = (await stat(await fileOf(redis))).size;
-  await measure(scenario.transport, stage, {
-    loads: [{ count, concurrency: CONCURRENCY }],
-    counted: null,
-  });
-} finally {
-  await stage.stop();
-}
-const bytes = (await readFile(await fileOf(redis))).subarray(from);
+const stage = await scenario.start(redis, SLOTS);
+const file = await fileOf(redis);
+const { size: from } = await stat(file);
+const { measurements } = await measure(scenario.transport, stage, {
+  loads: [{ count, concurrency: CONCURRENCY }],
+  counted: null,
+}).finally(stage.stop);
+const bytes = (await readFile(file)).subarray(from);
 await redis.stop();
 
 const sums = new Map<string, { times: number; size: number }>();
-let nth = 0;
 for (const { args, size } of commandsOf(bytes)) {
-  nth += 1;
-  if (shown !== '' && nth > 10_000 && nth < 10_000 + Number(shown)) console.log(JSON.stringify(args), size);
-  const command = (args[0] ?? '').toUpperCase();
-  const key = ['MULTI', 'EXEC', 'SELECT'].includes(command) ? command : `${command} ${placeOf(args[1] ?? '')}`;
-  const sum = sums.get(key) ?? { times: 0, size: 0 };
-  sums.set(key, { times: sum.times + 1, size: sum.size + size });
+  const place = `${(args[0] ?? '').toUpperCase()} ${placeOf(args[1] ?? '')}`;
+  const sum = sums.get(place) ?? { times: 0, size: 0 };
+  sums.set(place, { times: sum.times + 1, size: sum.size + size });
 }
-/** The warm-up of the measurement is in the file as well. */
-const all = count + 500;
-console.log(`${(bytes.length / all).toFixed(0)} bytes an operation`);
-for (const [key, { times, size }] of [...sums].toSorted(([, a], [, b]) => b.size - a.size).slice(0, 40))
-  console.log(`${(size / all).toFixed(1).padStart(8)}  ${(times / all).toFixed(2).padStart(6)} ×  ${key}`);
+const operations = count + WARM_UP;
+const memory = measurements[0]?.memoryBytes ?? Number.NaN;
+console.log(
+  `an operation: ${(bytes.length / operations).toFixed(0)} bytes written, ${memory.toFixed(0)} in memory`,
+);
+for (const [place, { times, size }] of [...sums]
+  .toSorted(([, a], [, b]) => b.size - a.size)
+  .slice(0, MOST_SHOWN))
+  console.log(
+    `${(size / operations).toFixed(1).padStart(8)}  ${(times / operations).toFixed(2).padStart(6)} ×  ${place}`,
+  );

@@ -24,7 +24,7 @@ export interface NewIds {
   other(): string;
 }
 
-export const NEW_IDS: NewIds = { request: () => newShortId(), other: () => newIdentifier() };
+const NEW_IDS: NewIds = { request: () => newShortId(), other: () => newIdentifier() };
 
 /** All directives name at most one request. */
 export function identify(
@@ -36,7 +36,8 @@ export function identify(
   const named = parsed.find((directive) => directive.request_id !== undefined)?.request_id;
   const [only] = parsed;
   const once = only !== undefined && parsed.length === 1 ? onceOfDirective(only) : null;
-  const requestId = named ?? (once && onceRequestId(once, newIds.other())) ?? keyed?.request ?? newIds.request();
+  const requestId =
+    named ?? (once && onceRequestId(once, newIds.other())) ?? keyed?.request ?? newIds.request();
   const directives = parsed.map((directive, index) =>
     completeDirective(directive, {
       id: directive.id ?? keyed?.directive(index) ?? newIds.other(),

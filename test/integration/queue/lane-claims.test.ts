@@ -13,7 +13,16 @@ import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { acceptance, claimOf, endOf, jobOf, LANE, RETENTION_MS, startedOf, toolCall } from '../../support/journal.ts';
+import {
+  acceptance,
+  claimOf,
+  endOf,
+  jobOf,
+  LANE,
+  RETENTION_MS,
+  startedOf,
+  toolCall,
+} from '../../support/journal.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';

@@ -46,7 +46,11 @@ test.each([
     [{ id: 'a' }, { id: 'b', request_id: 'r' }],
     ['r', 'a', 'b'],
   ],
-  ['absent ids are generated, one for each', [{}, { id: 'mine' }, {}], ['request-1', 'new-2', 'mine', 'new-3']],
+  [
+    'absent ids are generated, one for each',
+    [{}, { id: 'mine' }, {}],
+    ['request-1', 'new-2', 'mine', 'new-3'],
+  ],
 ])('%s', (_what, given, [requestId, ...ids]) => {
   expect(identities(parsed(...given))).toEqual({ requestId, ids, requests: ids.map(() => requestId) });
 });
