@@ -53,14 +53,21 @@ function placeOf(text: string): string {
     .slice(0, 60);
 }
 
+async function measured() {
+  try {
+    const loads = [{ count, concurrency: CONCURRENCY }];
+    return await measure(transport, stage, { loads, counted: null });
+  } finally {
+    await stage.stop();
+  }
+}
+
 const redis = await startRedis({ appendonly: true, args: ['--auto-aof-rewrite-percentage', '0'] });
+const { transport } = scenario;
 const stage = await scenario.start(redis, SLOTS);
 const file = await fileOf(redis);
 const { size: from } = await stat(file);
-const { measurements } = await measure(scenario.transport, stage, {
-  loads: [{ count, concurrency: CONCURRENCY }],
-  counted: null,
-}).finally(stage.stop);
+const { measurements } = await measured();
 const bytes = (await readFile(file)).subarray(from);
 await redis.stop();
 
