@@ -42,7 +42,12 @@ async function submitted(fields: Partial<ToolExec> = {}): Promise<ToolExec> {
   const { connection, keys, lanes, journal } = open;
   expect(await laneScriptsOn(connection, keys.prefix).check()).toBeNull();
   const call = toolCall(fields);
-  const together = { announcements: [], laneBase: lanes.scriptedBase(LANE), inlineBytes: 32_768 };
+  const together = {
+    rowAfterMs: null,
+    announcements: [],
+    laneBase: lanes.scriptedBase(LANE),
+    inlineBytes: 32_768,
+  };
   await journal.accept(call.request_id, [acceptance(call)], { together });
   return call;
 }
