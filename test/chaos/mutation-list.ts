@@ -469,6 +469,13 @@ const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
 };
 
+/** Of the clock of schedules. */
+const SCHEDULE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'schedule-too-early': [
+    patch('src/schedules/firing-loop.ts', 'performance.now() - answeredAt', 'performance.now() - askedAt'),
+  ],
+};
+
 /** Of what begins with them. */
 const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-may-begin': [
@@ -564,6 +571,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],
   [ONCE_MUTATIONS, 'test/integration/queue/once.test.ts'],
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
+  [SCHEDULE_MUTATIONS, 'test/integration/schedules/crashes.test.ts'],
   [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],

@@ -47,7 +47,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     minutes: JUDGED_LAST.has(name) ? 0.5 : MINUTES,
     seed: name,
     rate: JUDGED_LAST.has(name) ? RATE_OF_LAST : RATE,
-    runs: RUN_MUTATIONS.has(name) ? 100 : 20,
+    runs: RUN_MUTATIONS.has(name) ? 100 : JUDGED_LAST.has(name) ? 0 : 20,
     source,
     appendfsync: safestFsync(),
     calm: false,

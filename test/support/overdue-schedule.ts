@@ -93,5 +93,8 @@ export async function overdueSchedule(redisUrl: string, overlap: 'allow' | 'skip
     await closeRedis(connection);
   };
   const firingAt = async (): Promise<number> => Number((await connection.hget(record, 'firing')) || 0);
-  return { client, parts, first, makeDue, firingAt, [Symbol.asyncDispose]: close };
+  /** Its instants follow each other for ever. */
+  const goOn = async (): Promise<unknown> =>
+    connection.hset(record, { spec: JSON.stringify({ ...ended, ends_at: null }) });
+  return { client, parts, first, makeDue, firingAt, goOn, [Symbol.asyncDispose]: close };
 }

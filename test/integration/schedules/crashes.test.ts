@@ -1,6 +1,6 @@
 /** A process that fires and dies at each of its steps: another one takes over, and each instant has one request and one entry.
  *  It must not wait for the clock: the instants are over before it begins. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createFiringLoop, type FiringLoopParts } from '../../../src/schedules/firing-loop.ts';
 import { instantName } from '../../../src/schedules/instants.ts';
 import { dying, INSTANTS, overdueSchedule, SECOND } from '../../support/overdue-schedule.ts';
@@ -51,6 +51,28 @@ test('two that look at the same instant at once fire it once', async () => {
   const { counts, history } = await it.client.schedules.get('s');
   expect(counts).toMatchObject({ fired: INSTANTS, missed: 0, skipped: 0 });
   expect(history).toHaveLength(INSTANTS);
+});
+
+test('one whose look at what is due waited for Redis fires nothing before its instant', async () => {
+  await using it = await overdueSchedule(redis.url, 'allow');
+  await it.goOn();
+  const clock = performance.now.bind(performance);
+  let waitedMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => clock() + waitedMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { store } = it.parts;
+  const take: typeof store.take = async (...given) => {
+    waitedMs += 3 * SECOND;
+    return store.take(...given);
+  };
+  await createFiringLoop({ ...it.parts, store: { ...store, take } }).fireDue();
+  const { history } = await it.client.schedules.get('s');
+  expect(history.length).toBeGreaterThanOrEqual(INSTANTS);
+  for (const { scheduled_at, request_id } of history) {
+    const view = await it.client.request(request_id ?? '');
+    const acceptedAt = Date.parse(view?.directives[0]?.accepted_at ?? '');
+    expect(acceptedAt).toBeGreaterThanOrEqual(Date.parse(scheduled_at));
+  }
 });
 
 test.each([1, 2, 3, 4, 5])(
