@@ -58,6 +58,16 @@ test('a run ends as worker_lost where a call of its model did, and nowhere else'
   expect(ofTheEnd()).toEqual([]);
 });
 
+test('a run may pass its deadline where Redis was away for most of its time, and not otherwise', () => {
+  const world = undisturbed();
+  world.run = { ...world.run, status: 'timeout', termination_reason: 'deadline_exceeded' };
+  const ofTheEnd = (): string[] => sentences(world).filter((each) => each.includes('ended as timeout'));
+  expect(ofTheEnd()).toHaveLength(1);
+  const [from, to] = [world.signals[0], last(world.signals)].map((each) => Date.parse(each?.time ?? ''));
+  world.faults.push({ kind: 'redis killed', pid: 1, at: (from ?? 0) - 1, overAt: (to ?? 0) + 1 });
+  expect(ofTheEnd()).toEqual([]);
+});
+
 test('a run one of whose tools lost four workers is not compared with an undisturbed one', () => {
   const world = undisturbed();
   const lost = '{"ok":false,"error":{"type":"worker_lost","message":"","details":{},"retryable":false}}';

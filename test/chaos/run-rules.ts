@@ -1,6 +1,8 @@
 /** The promises about one run of an agent: one end, nothing lost of what it was told, a history that follows from its model's
  *  words, each call made as often as it was asked for. It must never judge by how long something took. */
+import type { Fault } from './history.ts';
 import { checkLiveReader, checkLog, checkRequest } from './checker.ts';
+import { servedMs } from './directive-case.ts';
 import { checkDirective } from './directive-rules.ts';
 import { checkApprovals } from './run-approvals.ts';
 import type { RunEvidence } from './run-evidence.ts';
@@ -78,7 +80,7 @@ function statusAfter(reason: RunEnd, { status, unread_inputs: unread = [] }: Wir
   return unread.length > 0 && status === 'completed' ? status : STATUSES[reason];
 }
 
-function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
+function checkEnd({ history, signals, faults }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const ends = signals.filter(({ type }) => ENDS.has(type));
   const [end] = ends;
@@ -94,13 +96,20 @@ function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
   )
     found.push('its end says something else than its view');
   const isLost = reason === 'worker_lost' && signals.some(isLostModel);
-  if (!history.planned.ends.includes(reason) && !isLost)
+  const isUnserved = reason === 'deadline_exceeded' && wasUnserved(signals, end, faults);
+  if (!history.planned.ends.includes(reason) && !isLost && !isUnserved)
     found.push(
       `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`,
     );
   else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
   if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
   return [...found, ...checkAfter(signals, end, completed)];
+}
+
+/** Whether its workers were away for most of its time: a busy machine takes half a minute to start one again. */
+function wasUnserved([first]: readonly WireSignal[], end: WireSignal, faults: readonly Fault[]): boolean {
+  const [from, to] = [Date.parse(first?.time ?? end.time), Date.parse(end.time)];
+  return servedMs(faults, from, to) < (to - from) / 2;
 }
 
 /** Whether the workers really died is what the rules of directives check. */
