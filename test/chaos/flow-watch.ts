@@ -30,7 +30,7 @@ interface Shape {
 }
 
 const STREAMS: readonly Shape[] = [
-  { limit: 'queue', callers: { many: 7, single: 1 }, lone: 'single' },
+  { limit: 'queue', callers: { many: 9, single: 1 }, lone: 'single' },
   { limit: 'long', callers: { some: 4 }, isLong: true },
   { limit: 'paced', callers: { some: 6 }, changes: true },
   { limit: 'account-1', callers: { some: 4 }, isByRule: true, changes: true },

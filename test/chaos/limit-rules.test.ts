@@ -90,7 +90,7 @@ const call = (
   ...more,
 });
 const younger = Array.from({ length: 31 }, (_, nth) => call(`y${nth}`, 5_000 + nth, 6_000 + nth * 1_000));
-const others = younger.slice(0, 5).map((each) => ({ ...each, acceptedAt: 0 }));
+const others = younger.slice(0, 7).map((each) => ({ ...each, acceptedAt: 0 }));
 const single = { line: 'single' };
 const FIRST = 'queue: 31 of its line that came after old began before it';
 
@@ -105,13 +105,13 @@ test.each<[string, StreamedCall[], Fault[], string[]]>([
   ],
   [
     'the only one of a line is the last',
-    [call('one', 5_500, 12_000, single), ...others],
+    [call('one', 5_500, 14_000, single), ...others],
     [],
-    ['queue: one waited while 5 of other lines began'],
+    ['queue: one waited while 7 of other lines began'],
   ],
   [
     'the only one of a line is the last, and its API had died',
-    [call('one', 5_500, 12_000, single), ...others],
+    [call('one', 5_500, 14_000, single), ...others],
     [fault('api killed', 1, 5_600)],
     [],
   ],

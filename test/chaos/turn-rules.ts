@@ -32,8 +32,8 @@ const PRIORITY_MS = 30_000;
 const SAME_MS = 1_000;
 /** Who was accepted by an API that died then is in its line when the sweeper has found it. */
 const MOST_OVERTAKING = 30;
-/** Of each other line: the one that runs, the one that is let out, and as many again when one of those comes back. */
-const MOST_OF_OTHERS = 4;
+/** Of other lines: those that run, are let out or come back, and those that begin between the acceptance and the way into the line. */
+const MOST_OF_OTHERS = 6;
 /** With workers; long enough for all that wait in a stream. */
 const LONG_ENOUGH_MS = 40_000;
 
