@@ -2,7 +2,9 @@
 // Must never wake a run before the signal is written.
 import { ownId } from '../contract/tenant.ts';
 import type { SendVerdict, RunJournal } from '../journal/run-journal.ts';
-import type { WakeRun } from '../queue/run-wake.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import { RUN_ENTRY, type WakeRun } from '../queue/run-wake.ts';
+import { SHORTEST_LOOK_MS } from '../queue/sweep-decision.ts';
 import { runSignal } from './run-signal.ts';
 import type { EmittedSignal } from './transition.ts';
 
@@ -26,7 +28,7 @@ export interface NotificationOrigin {
 
 export type RunNotifier = ReturnType<typeof createRunNotifier>;
 
-export function createRunNotifier(runs: RunJournal, wake: WakeRun) {
+export function createRunNotifier(runs: RunJournal, wake: WakeRun, index: Pick<SweepIndex, 'lookWithin'>) {
   async function notify(
     requestId: string,
     { signal, ...notification }: Notification,
@@ -47,6 +49,10 @@ export function createRunNotifier(runs: RunJournal, wake: WakeRun) {
       data: { request_id: ownId(requestId), reason },
     };
     const notification = { name: CANCEL, digest: '', limit: null, signal };
+    const head = await runs.head(requestId);
+    // Before its instant no sweeper looks at it: who dies here has it looked at soon.
+    if (head?.status === 'pending' && head.begin !== null)
+      await index.lookWithin({ requestId, id: RUN_ENTRY }, SHORTEST_LOOK_MS);
     const verdict = await notify(requestId, notification, { cause: ownId(requestId) });
     return verdict.kind === 'sent' || verdict.kind === 'existing';
   }

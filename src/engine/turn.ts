@@ -238,10 +238,12 @@ function reportTurn(
 }
 
 /** When the sweeper must check the run itself. While nothing else is due, the planned check is enough. */
-function ownAnnouncement({ document: before, now }: StoredRun, { document }: Folded): Announcement[] {
+function ownAnnouncement(run: StoredRun, { document }: Folded): Announcement[] {
+  const { document: before, now } = run;
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
   const untilWake = wakeAt === null ? Infinity : Math.max(wakeAt - now, 0);
-  const afterMs = Math.min(untilWake, document.outbox.length > 0 ? FIRST_LOOK_MS : Infinity);
+  const isUnswept = isOver(document) && isBefore(run);
+  const afterMs = Math.min(untilWake, document.outbox.length > 0 || isUnswept ? FIRST_LOOK_MS : Infinity);
   return afterMs === Infinity ? [] : [{ id: RUN_ENTRY, afterMs }];
 }
 
@@ -251,10 +253,13 @@ async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: F
     parts.logger[level]({ ...requestField(requestId), ...details }, message);
   await enqueueWake(parts, run, document.wake_at).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
-  // It was cancelled before it began.
-  if (run.begin !== null && run.begin.at > run.now)
-    await parts.later.drop({ requestId, id: RUN_ENTRY }, RUN_LANE, 0);
+  if (isBefore(run)) await parts.later.drop({ requestId, id: RUN_ENTRY }, RUN_LANE, 0);
   parts.index.forget({ requestId, id: RUN_ENTRY });
+}
+
+/** Whether it is cancelled before it begins: until then no sweeper looks at it. */
+function isBefore({ begin, now }: Pick<StoredRun, 'begin' | 'now'>): boolean {
+  return begin !== null && begin.at > now;
 }
 
 async function enqueueWake({ waker }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {

@@ -95,6 +95,7 @@ export function createCanceller(options: CancellerOptions) {
     const signal = cancelledSignal(envelope, record, reason);
     // What is cancelled before it begins was to be looked at much later: who dies here has it looked at soon.
     if (envelope.noticed) await index.lookWithin(noticeRef(requestId, id), SHORTEST_LOOK_MS);
+    if (record.begin !== null) await index.lookWithin({ requestId, id }, SHORTEST_LOOK_MS);
     const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
     if (verdict.kind === 'running') return null;
     if (verdict.kind === 'requested') {

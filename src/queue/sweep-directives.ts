@@ -30,7 +30,7 @@ import type { SayWait } from './sweep-waits.ts';
 export interface DirectiveSweepParts {
   journal: Journal;
   index: SweepIndex;
-  later: Pick<LaterIndex, 'park'>;
+  later: Pick<LaterIndex, 'park' | 'drop'>;
   lanes: Lanes;
   gated: Pick<GatedLanes, 'enter' | 'removeEnded'>;
   ends: EndRecorder;
@@ -62,6 +62,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const decision = sweepDecision(entry, record, now);
     if (record) parts.changed?.(entry.requestId);
     if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
+    if (record && record.terminal !== null) await dropUnbegun(parts, entry, record, now);
     if (record && record.terminal !== null) await removeJob(entry, record);
     if (record && record.terminal !== null) reportGivenUp(parts, entry, record);
     if (decision.kind === 'forget') index.forget(entry);
@@ -149,6 +150,16 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   return examine;
+}
+
+/** Who ended it before it began may have died before that was taken out of what begins later. */
+async function dropUnbegun(
+  { later }: Pick<DirectiveSweepParts, 'later'>,
+  entry: DueEntry,
+  { begin, lane }: DirectiveRecord,
+  now: number,
+): Promise<void> {
+  if (lane && begin !== null && begin.at > now) await later.drop(entry, lane, SHORTEST_LOOK_MS);
 }
 
 /** Where that fails, the next look does it. */

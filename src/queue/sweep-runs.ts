@@ -11,7 +11,7 @@ import { RUN_LANE, WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 export interface RunSweepParts {
   runs: RunJournal;
   index: SweepIndex;
-  later: Pick<LaterIndex, 'park'>;
+  later: Pick<LaterIndex, 'park' | 'drop'>;
   waker: RunWaker;
   /** Default: nobody counts runs. */
   activity?: Pick<RunActivityIndex, 'note'>;
@@ -57,6 +57,8 @@ export function createRunSweep({ runs, index, later, waker, activity, changed, s
     const decision = runDecision(entry, head, now);
     if (decision.kind === 'forget') {
       activity?.note(entry.requestId, null);
+      // Who ended it before it began may have died before that was taken out of what begins later.
+      if (head !== null && head.begin !== null && head.begin.at > now) await later.drop(entry, RUN_LANE, 0);
       return index.forget(entry);
     }
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);

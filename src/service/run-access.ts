@@ -31,6 +31,6 @@ export function runAccess(
       endNotices,
       ...options,
     }),
-    notifier: createRunNotifier(runs, queue.wakeRun),
+    notifier: createRunNotifier(runs, queue.wakeRun, records.index),
   };
 }

@@ -130,7 +130,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       starter: createRunStarter({ runs, agents: known, entrance, capacity: null, requestBytes }),
       requireMemory: () => Promise.resolve(),
       requestBytes,
-      notifier: createRunNotifier(runs, wake),
+      notifier: createRunNotifier(runs, wake, records.index),
       agents: known,
       view: core.view,
     });
@@ -177,7 +177,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     clientWith: client,
     requests: pipeline.client,
     tell: (requestId: string, telling: Notification) =>
-      createRunNotifier(runs, queue.wakeRun).notify(requestId, telling, { cause: requestId }),
+      createRunNotifier(runs, queue.wakeRun, records.index).notify(requestId, telling, { cause: requestId }),
     wakingJournal: (wakeRun: WakeRun) =>
       createJournal({ connection, keys, retentionMs: RETENTION_MS, wakeRun }),
     startEngine,

@@ -1,6 +1,7 @@
 /** Runs that begin later, on a real Redis: none before its instant, each once, and those that come too late never.
  *  It must never judge an instant by another clock than that of Redis. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createRunNotifier } from '../../../src/engine/run-notifier.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/pipeline.ts';
@@ -51,6 +52,38 @@ test('a run that waits for its instant ends when it is cancelled, and leaves not
   expect(await endOf(id)).toMatchObject({ type: 'ai.request.failed' });
   expect((await engines.runs.head(id))?.status).toBe('cancelled');
   await eventually(() => engines.later.size()).toBe(0);
+});
+
+describe('a run that waits for its instant, and is cancelled', () => {
+  async function due(id: string): Promise<void> {
+    expect(await engines.connection.zscore(engines.keys.sweep, `${id}/@run`)).not.toBeNull();
+    await engines.connection.zadd(engines.keys.sweep, 1, `${id}/@run`);
+  }
+
+  test('ends soon, though whoever cancelled it died before it woke an engine', async () => {
+    const id = await start({ delay_ms: 86_400_000 });
+    const { runs, index } = engines;
+    await createRunNotifier(runs, () => Promise.resolve(), index).cancel(id, null);
+    await due(id);
+    await engines.startEngine();
+    await engines.sweeper().sweep();
+    expect(await endOf(id)).toMatchObject({ type: 'ai.request.failed' });
+  });
+
+  test('is forgotten soon, though the engine that ended it died then', async () => {
+    await engines.startEngine();
+    const id = await start({ delay_ms: 86_400_000 });
+    const { connection, keys } = engines;
+    const [waits] = keys.later;
+    await connection.rename(waits, `${keys.prefix}:aside`);
+    await connection.set(waits, 'what an engine that died does not change');
+    await engines.client.cancel(id, null);
+    await endOf(id);
+    await connection.rename(`${keys.prefix}:aside`, waits);
+    await due(id);
+    await engines.sweeper().sweep();
+    expect([await engines.later.size(), await engines.later.counts()]).toEqual([0, new Map()]);
+  });
 });
 
 test('a run that nobody has begun in time ends expired', async () => {

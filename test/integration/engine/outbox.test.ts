@@ -23,7 +23,7 @@ afterEach(async () => {
 async function perform(requestId: string, outbox: OutboxEntry[]): Promise<void> {
   const parts = {
     canceller: createCanceller(engines),
-    notifier: createRunNotifier(engines.runs, engines.wake),
+    notifier: createRunNotifier(engines.runs, engines.wake, engines.index),
   } as OutboxParts;
   await performOutbox(parts, { requestId, document: { outbox } } as StoredRun);
 }

@@ -1,6 +1,6 @@
 /** Directives that begin later, on a real Redis: none before its instant, each once, and those that come too late never.
  *  It must never judge an instant by another clock than that of Redis. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { done, inTurn } from '../../support/executors.ts';
 import { claimOf, LANE, toolCall } from '../../support/journal.ts';
 import { call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
@@ -107,6 +107,19 @@ describe('a directive with a delay', () => {
     expect(await open.later.size()).toBe(0);
     expect(await open.later.counts()).toEqual(new Map());
     expect(await open.connection.pttl(open.keys.request(given.request_id)[0])).toBeGreaterThan(0);
+  });
+
+  test('that is cancelled is forgotten soon, though whoever cancelled it died then', async () => {
+    const given = call({ delay_ms: YEAR_MS });
+    await open.client.submit(given);
+    vi.spyOn(open.later, 'drop').mockRejectedValueOnce(new Error('it died'));
+    await open.store.queue.canceller.cancel(given.request_id, given.id, undefined);
+    expect(await open.later.size()).toBe(1);
+    expect(await open.index.size()).toBe(1);
+    await open.index.add([{ requestId: given.request_id, id: given.id }], 1);
+    await open.sweeper().sweep();
+    expect([await open.later.size(), await open.later.counts()]).toEqual([0, new Map()]);
+    await eventually(() => open.index.size()).toBe(0);
   });
 
   test('goes on after the sweeper that took it died', async () => {
