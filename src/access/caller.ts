@@ -18,7 +18,7 @@ import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 import { guardSchedules } from './schedule-rights.ts';
-import { forbiddenOnce, forbiddenRun, forbiddenUse } from './use.ts';
+import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse } from './use.ts';
 
 const callers = new AsyncLocalStorage<Principal>();
 
@@ -220,7 +220,7 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunClient {
   return {
     start: async (run, options) => {
       const caller = requireCaller('submit');
-      refuse(caller === null ? null : forbiddenRun(caller, Object(run) as Record<string, unknown>));
+      if (caller !== null) requireRun(caller, Object(run) as Record<string, unknown>);
       if (caller !== null) await spend(caller, 1);
       const started = await runs.start(run, options);
       await audit.note(caller, 'start_run', { requestId: started.request_id, target: started.agent });
@@ -243,6 +243,12 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunClient {
       );
     },
   };
+}
+
+function requireRun(caller: Principal, run: Record<string, unknown>): void {
+  refuse(forbiddenRun(caller, run));
+  const sentence = forbiddenUnderKey(caller, run);
+  if (sentence !== null) throw forbidden(sentence, { scope: 'cancel' });
 }
 
 /** Who does not say who decides is known by the name of the key, if it may stand there. */

@@ -6,7 +6,7 @@ import { hasExpired, type KeyRecord } from './key-records.ts';
 import { callerText, hasScope, type Patterns, PERSON_MARK, type Principal, TOKEN_MARK } from './principal.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { ENVIRONMENT_KEY, principalOf } from './gate.ts';
-import { forbiddenOnce, forbiddenRun, forbiddenUse } from './use.ts';
+import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse } from './use.ts';
 
 /** As it is kept with the schedule. */
 export interface Owner {
@@ -68,7 +68,10 @@ export function createOwnerCheck(
 /** What of it the caller may not submit, in a sentence; null: it may submit all. */
 function notAllowed(caller: Principal, template: unknown): string | null {
   const { directives, run } = Object(template) as { directives?: unknown; run?: unknown };
-  if (run !== undefined) return forbiddenRun(caller, Object(run) as Record<string, unknown>);
+  if (run !== undefined) {
+    const members = Object(run) as Record<string, unknown>;
+    return forbiddenRun(caller, members) ?? forbiddenUnderKey(caller, members);
+  }
   for (const directive of Array.isArray(directives) ? (directives as unknown[]) : []) {
     const members = Object(directive) as Record<string, unknown>;
     const no = forbiddenUse(caller, members) ?? forbiddenOnce(caller, members);

@@ -22,9 +22,13 @@ export function forbiddenUse(principal: Principal, directive: Unchecked): string
  * to names cannot know which name the content has that its own takes the place of.
  */
 export function forbiddenOnce(principal: Principal, directive: Unchecked): string | null {
-  const { type, singleton, debounce } = directive;
+  if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(directive['type'])) return null;
+  return forbiddenUnderKey(principal, directive);
+}
+
+/** The same of a run, or of a directive that is known to be one of the service. */
+export function forbiddenUnderKey(principal: Principal, { singleton, debounce }: Unchecked): string | null {
   if ((singleton ?? debounce) === undefined || hasScope(principal, 'cancel')) return null;
-  if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(type)) return null;
   const missing = `The ${callerText(principal)} has not the scope cancel`;
   if ((Object(singleton) as Unchecked)['when_open'] === 'replace')
     return `${missing}, which singleton with "replace" needs: it cancels what is open.`;

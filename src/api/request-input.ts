@@ -95,6 +95,8 @@ export const submissionHeaders = z.looseObject({
   traceparent,
 });
 
+export type SubmissionHeaders = z.output<typeof submissionHeaders>;
+
 export const readerHeaders = z.looseObject({
   'last-event-id': sequence
     .optional()

@@ -8,6 +8,7 @@ import type { WithClient } from './invocation.ts';
 import { addEndOption } from './end-options.ts';
 import { addFlowOptions } from './flow-options.ts';
 import { addLaterOptions } from './later-options.ts';
+import { addOnceOptions } from './once-options.ts';
 import { decimal, wholeNumber } from './option-values.ts';
 
 export function addModelVerbs(program: Command, withClient: WithClient): void {
@@ -48,8 +49,9 @@ function addAsk(program: Command, withClient: WithClient): void {
     .option('--stream', 'print the answer as it arrives; default: on a terminal')
     .option('--no-stream', 'request whole answers from the models')
     .option('--request <id>', 'id of the request; default: a new one');
-  addEndOption(addFlowOptions(addLaterOptions(verb))).action(async (query: string, given: AskOptions) =>
-    withClient(async (invocation) => ask(invocation, query, given)),
+  addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(verb)), 'run')).action(
+    async (query: string, given: AskOptions) =>
+      withClient(async (invocation) => ask(invocation, query, given)),
   );
 }
 

@@ -19,21 +19,22 @@ export interface OnceOptions {
   readonly whenOpen?: (typeof WHEN_OPEN)[number];
 }
 
-export function addOnceOptions(command: Command): Command {
+/** `what`: is submitted. */
+export function addOnceOptions(command: Command, what: 'call' | 'run' = 'call'): Command {
   return command
-    .option('--dedupe <key>', 'the same answer for all calls under the key, for the time of --window')
+    .option('--dedupe <key>', `the same answer for all ${what}s under the key, for the time of --window`)
     .option('--window <duration>', 'of --dedupe, as in 30s or 10m', duration)
     .option(
       '--debounce <key>',
-      'only the last call under the key, after the time of --quiet, and do not wait',
+      `only the last ${what} under the key, after the time of --quiet, and do not wait`,
     )
-    .option('--quiet <duration>', 'of --debounce: begin after so long without another call', duration)
+    .option('--quiet <duration>', `of --debounce: begin after so long without another ${what}`, duration)
     .option(
       '--at-most <duration>',
-      'of --debounce: begin so long after the first call at the latest',
+      `of --debounce: begin so long after the first ${what} at the latest`,
       duration,
     )
-    .option('--singleton <key>', 'one call under the key at a time')
+    .option('--singleton <key>', `one ${what} under the key at a time`)
     .addOption(
       new Option('--when-open <what>', 'of --singleton: what to do if one is open; default: refuse').choices(
         WHEN_OPEN,
@@ -81,6 +82,12 @@ export function isOthers(once: OnceAnswer | undefined): boolean {
   return once?.outcome === 'deduplicated' || once?.outcome === 'joined';
 }
 
+/** A run has the id of its request. */
+function replacedName({ replaces }: OnceAnswer): string {
+  const { request_id: requestId = '', id = '' } = replaces ?? {};
+  return id === requestId ? requestId : `${requestId}/${id}`;
+}
+
 /** `name`: of the call that stands for this one. null: nobody needs to know. */
 export function onceInWords(once: OnceAnswer | undefined, name: string): string | null {
   switch (once?.outcome) {
@@ -89,7 +96,7 @@ export function onceInWords(once: OnceAnswer | undefined, name: string): string 
     case 'joined':
       return `joined ${name}, which is open`;
     case 'replaced':
-      return `in the place of ${once.replaces?.request_id}/${once.replaces?.id}, which is cancelled`;
+      return `in the place of ${replacedName(once)}, which is cancelled`;
     case 'began':
     case 'debounced':
     case undefined:

@@ -1,5 +1,5 @@
 /** Runs over HTTP: start, input, decisions.
- *  It must never repeat input or a decision that may have arrived; a start is repeatable by its request id. */
+ *  It must never repeat input or a decision that may have arrived; a start is repeatable by its request id or idempotency key. */
 import { approvalPath, requestPath } from '../contract/api-path.ts';
 import type { RunClient } from '../contract/directive-client.ts';
 import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';
@@ -7,11 +7,14 @@ import type { Exchanger } from './exchange.ts';
 
 export function createHttpRuns(exchanger: Exchanger): RunClient {
   return {
-    start: async (run, { traceparent } = {}) =>
+    start: async (run, { traceparent, idempotencyKey } = {}) =>
       exchanger.json<StartedRun>({
         method: 'POST',
         path: '/v1/requests',
-        headers: traceparent === undefined ? {} : { traceparent },
+        headers: {
+          ...(traceparent === undefined ? {} : { traceparent }),
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        },
         body: run,
       }),
     input: async (requestId, input) =>

@@ -44,10 +44,17 @@ export interface SubmitOptions {
   traceparent?: string;
 }
 
+export interface StartOptions {
+  /** Names the submission: the same key with the same run is the same submission. Default: `request_id` names it. */
+  idempotencyKey?: string;
+  /** The W3C trace it belongs to; absent = a new one. */
+  traceparent?: string;
+}
+
 /** What a program does with runs. An unknown agent, run or approval is refused with `not_found`. */
 export interface RunClient {
-  /** Resolves once the run is durable. The same `request_id` with the same content is the same run. */
-  start(run: SubmittedRun, options?: { traceparent?: string }): Promise<StartedRun>;
+  /** Resolves once the run is durable. The same `request_id` or idempotency key with the same content is the same run. */
+  start(run: SubmittedRun, options?: StartOptions): Promise<StartedRun>;
   /** Sends text to a run under way; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
   input(requestId: string, input: RunInputBody): Promise<AcceptedInput>;
   /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */

@@ -26,7 +26,7 @@ export const onceFields = {
 
 export type OnceFields = z.output<z.ZodObject<typeof onceFields>>;
 
-const KINDS = ['dedupe', 'debounce', 'singleton'] as const;
+export const ONCE_KINDS = ['dedupe', 'debounce', 'singleton'] as const;
 
 export const ONE_ONCE_RULE = {
   path: ['dedupe'],
@@ -47,7 +47,7 @@ export const ONCE_EXCLUDED = [
 ];
 
 export function hasOneOnce(fields: OnceFields): boolean {
-  return KINDS.filter((kind) => fields[kind] !== undefined).length <= 1;
+  return ONCE_KINDS.filter((kind) => fields[kind] !== undefined).length <= 1;
 }
 
 export function hasOwnBegin(fields: OnceFields & { delay_ms?: unknown; run_at?: unknown }): boolean {
@@ -73,8 +73,8 @@ export function onceOf({ dedupe, debounce, singleton }: OnceFields): Once | null
 }
 
 /** The field by which it is submitted under a key; undefined: it has none. */
-export function onceFieldOf(fields: OnceFields): (typeof KINDS)[number] | undefined {
-  return KINDS.find((kind) => fields[kind] !== undefined);
+export function onceFieldOf(fields: OnceFields): (typeof ONCE_KINDS)[number] | undefined {
+  return ONCE_KINDS.find((kind) => fields[kind] !== undefined);
 }
 
 /** Why what is encrypted is not submitted under a key. */

@@ -11,6 +11,18 @@ import {
 import { flowFields } from './flow.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, laterFields } from './later.ts';
+import {
+  DEBOUNCE_RULE,
+  hasOneOnce,
+  hasOwnBegin,
+  ONCE_EXCLUDED,
+  ONE_ONCE_RULE,
+  ONCE_KINDS,
+  onceAnswerSchema,
+  onceFieldOf,
+  type OnceFields,
+  onceFields,
+} from './once.ts';
 import { messageSchema } from './message.ts';
 import { answeredBySchema } from './tool-question.ts';
 import { submittedMetadataSchema } from './tags.ts';
@@ -39,6 +51,26 @@ export const runOverridesSchema = z.strictObject({
   output_schema: jsonObjectSchema.optional(),
 });
 
+const ONCE_ID_RULE = {
+  path: ['request_id'],
+  message: 'must be absent: with dedupe, debounce or singleton the service chooses it',
+};
+
+function hasNoIdUnderKey(run: OnceFields & { request_id?: string | undefined }): boolean {
+  return run.request_id === undefined || onceFieldOf(run) === undefined;
+}
+
+/** The same rules for readers of the JSON Schema: what must not be there together. */
+const RUN_RULES_JSON = {
+  not: {
+    anyOf: [
+      LATER_RULE_JSON.not,
+      ...ONCE_EXCLUDED,
+      ...ONCE_KINDS.map((kind) => ({ required: ['request_id', kind] })),
+    ],
+  },
+};
+
 export const startRunBodySchema = z
   .strictObject({
     request_id: identifierSchema.optional(),
@@ -53,6 +85,8 @@ export const startRunBodySchema = z
     ...laterFields,
     /** Those of the directives that it makes. */
     ...flowFields,
+    /** As of a directive; the service then chooses the `request_id`. */
+    ...onceFields,
     ...endFields,
   })
   .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
@@ -60,7 +94,10 @@ export const startRunBodySchema = z
     message: 'either query or messages is required, not both',
   })
   .refine(hasOneBegin, LATER_RULE)
-  .meta(LATER_RULE_JSON);
+  .refine(hasOneOnce, ONE_ONCE_RULE)
+  .refine(hasOwnBegin, DEBOUNCE_RULE)
+  .refine(hasNoIdUnderKey, ONCE_ID_RULE)
+  .meta(RUN_RULES_JSON);
 
 export const RUN_STATUSES = [
   'pending',
@@ -87,6 +124,8 @@ export const startedRunSchema = z.object({
   run_id: z.string(),
   agent: agentNameSchema,
   status: runStatusSchema,
+  /** Where it was started with `dedupe`, `debounce` or `singleton`: what it is now. The ids are those of the run that stands for it. */
+  once: onceAnswerSchema.optional(),
   links: z.object({ request: z.string(), signals: z.string() }),
 });
 

@@ -7,6 +7,7 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { Agents } from '../catalog/known-agents.ts';
+import { BEHIND_LOOK_MS } from '../queue/sweep-decision.ts';
 import { type BrokenRunParts, freed, guarded, refusalOf, type RunFailure } from './broken-run.ts';
 import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
@@ -33,6 +34,7 @@ export async function begin(parts: BeginningParts, run: StoredRun): Promise<Begi
   const cancelled = run.signals.find(({ type }) => type === 'ai.request.cancel_requested');
   if (cancelled) return refused(parts, run, { reason: 'cancelled', message: 'cancelled before it began' });
   const { begin: set, now } = run;
+  if (run.behind !== null) return { kind: 'waiting', until: now + BEHIND_LOOK_MS };
   if (set !== null && set.at > now) return { kind: 'waiting', until: set.at };
   const by = set?.by ?? null;
   if (set !== null && by !== null && by <= now) return refused(parts, run, tooLate(by - set.at));

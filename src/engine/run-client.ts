@@ -7,11 +7,14 @@ import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { AgentListing } from '../contract/agent-listing.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { readInput } from '../contract/read-input.ts';
+import type { StartOptions } from '../contract/directive-client.ts';
+import { onceOf } from '../contract/once.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   type AcceptedInput,
   approvalDecisionBodySchema,
+  type ParsedRun,
   runInputBodySchema,
   type RunView,
   type StartedRun,
@@ -22,6 +25,8 @@ import type { RunJournal, SendVerdict } from '../journal/run-journal.ts';
 import type { SignalLog } from '../journal/signal-log.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
+import { keyedIds } from '../queue/identify.ts';
+import { onceRunId } from '../queue/once-request.ts';
 import { requestFull } from '../queue/request-full.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { newIdentifier, newShortId } from '../telemetry/identifier.ts';
@@ -62,13 +67,14 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
 
   async function start(
     body: unknown,
-    { traceparent }: { traceparent?: string } = {},
+    { traceparent, idempotencyKey }: StartOptions = {},
     tenant: string = DEFAULT_TENANT,
   ): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
-    const run = { ...parsed, request_id: scopedId(tenant, parsed.request_id ?? newShortId()) };
+    const name = idempotencyKey === undefined ? undefined : keyedIds(`run ${idempotencyKey}`).request;
+    const run = { ...parsed, request_id: scopedId(tenant, requestOf(parsed, name)) };
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
-    const started = await whileAvailable(() => starter.start(run, trace));
+    const started = await whileAvailable(() => starter.start(run, trace, undefined, name));
     if (!started.ok) throw new DirectiveRefused(started.refusal);
     return started.run;
   }
@@ -162,6 +168,13 @@ function isNoticed({ spec }: StoredRun): boolean {
   return spec.on_end !== undefined;
 }
 
+/** `name`: of the submission, where its caller gave one. */
+function requestOf(run: ParsedRun, name: string | undefined): string {
+  const once = onceOf(run);
+  if (once !== null) return onceRunId(once, newIdentifier());
+  return run.request_id ?? name ?? newShortId();
+}
+
 /** Also of a run that has no document yet. */
 export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
   const ended_at = run.endedAt === null ? null : new Date(run.endedAt).toISOString();
@@ -181,16 +194,22 @@ export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
     result: null,
     error: null,
     termination_reason: null,
-    waiting_for: [{ kind: 'turn', id: spec.conversation_id ?? spec.run_id }],
+    waiting_for: [waitOf(run)],
     messages: spec.messages as RunView['messages'],
     children: [],
     started_at: null,
     ended_at,
     deadline_at: null,
-    ...(run.begin !== null && run.begin.at > run.now
+    ...(run.behind === null && run.begin !== null && run.begin.at > run.now
       ? { begins_at: new Date(run.begin.at).toISOString() }
       : {}),
   };
+}
+
+/** What it waits for before its first turn: the end of the one that it replaces, or its turn in its conversation. */
+function waitOf({ behind, spec }: StoredRun): RunView['waiting_for'][number] {
+  if (behind !== null) return { kind: 'turn', id: ownId(behind), name: 'singleton' };
+  return { kind: 'turn', id: spec.conversation_id ?? spec.run_id };
 }
 
 function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {

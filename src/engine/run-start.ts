@@ -1,6 +1,6 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { type EndNotices, RUN_TYPE, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
 import type { Spender } from '../contract/budget.ts';
@@ -8,32 +8,32 @@ import { requestLinks } from '../contract/api-path.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import { flowFieldsOf } from '../contract/flow.ts';
-import { isTooFar, type Later, laterOf } from '../contract/later.ts';
+import { isTooFar, laterOf } from '../contract/later.ts';
+import { type Once, onceOf } from '../contract/once.ts';
+import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
-import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
-import type { Announcement } from '../journal/journal.ts';
-import type { Capacity } from '../queue/capacity.ts';
-import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
-import { noticeAnnouncement, onEndErrors } from '../queue/notice.ts';
+import type { StartVerdict } from '../journal/run-journal.ts';
+import type { Entry, LaneJob } from '../queue/entrance.ts';
+import { onEndErrors } from '../queue/notice.ts';
+import { uniqueOf } from '../queue/once-request.ts';
 import { passingRunRefusal } from '../queue/passing-request.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
-import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
+import { NO_NOTES, type SpanNotes } from '../queue/span-note.ts';
 import type { Agents } from '../catalog/known-agents.ts';
-import { looserLimits } from './overrides.ts';
+import { limitsOf as limitsOfRun, looserLimits } from './overrides.ts';
+import {
+  additionOf,
+  announcementsOf,
+  type ComingRun,
+  createOnceStarter,
+  type OnceStarterParts,
+} from './run-start-once.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
 
-export interface RunStarterParts {
-  runs: RunJournal;
+export interface RunStarterParts extends OnceStarterParts {
   agents: Agents;
-  entrance: Entrance;
-  /** null: children of runs are never refused for lack of memory. */
-  capacity: Capacity | null;
-  /** As in `RunJournalOptions`. */
-  requestBytes: number;
-  /** Default: all tenants have the same. */
-  limitsOf?: LimitsOfTenant;
   /** On whose budget those who call spend. Default: on nobody's. */
   caller?: (() => Spender | undefined) | undefined;
   /** Default: the span of a POST whose process dies is lost. */
@@ -51,60 +51,90 @@ export type RunStarter = ReturnType<typeof createRunStarter>;
 
 const NAMED_AGENTS = 100;
 
+/** Who starts it. */
+type Origin = Pick<RunSpec, 'parent' | 'spender'>;
+
 export function createRunStarter(parts: RunStarterParts) {
   const { runs, agents, entrance, capacity, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = parts;
   const { caller = () => undefined, endNotices = UNKNOWN_END_NOTICES } = parts;
+  const startUnderKey = createOnceStarter(parts);
 
-  /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
+  /**
+   * `traceparent`: the trace of the run. `name`: of a submission under a key, the same for each repeat. Throws `DirectiveRefused`
+   * (`lane_full`, `service_full`) when there is no room.
+   */
   async function start(
     run: NamedRun,
     traceparent: string,
-    { parent, spender }: Pick<RunSpec, 'parent' | 'spender'> = { parent: null, spender: caller() },
+    { parent, spender }: Origin = { parent: null, spender: caller() },
+    name?: string,
   ): Promise<Start> {
-    const passing = passingRunRefusal(run.request_id);
-    if (passing !== null) return { ok: false, refusal: passing };
     const agent = await agents.find(run.agent);
-    if (agent === null) return { ok: false, refusal: await unknownAgent(run.agent) };
+    const refusal = await refusalOf(run, agent, parent);
+    if (agent === null || refusal !== null)
+      return { ok: false, refusal: refusal ?? (await unknownAgent(run.agent)) };
+    const once = onceOf(run);
+    const coming = comingOf(run, traceparent, { parent, spender });
+    if (once === null) return startNow(run, coming);
+    const lastsMs = limitsOfRun(agent, run.overrides).deadline_ms;
+    return startUnderKey({ ...underKey(coming, once, name), once, lastsMs });
+  }
+
+  /** null: nothing of it is refused. */
+  async function refusalOf(
+    run: NamedRun,
+    agent: AgentDefinition | null,
+    parent: RunSpec['parent'],
+  ): Promise<Problem | null> {
+    const passing = passingRunRefusal(run.request_id);
+    if (passing !== null) return passing;
+    if (agent === null) return unknownAgent(run.agent);
     // A child is not refused: it gets its agent's limits, even if its parent asked for more.
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (isTooFar(run, Date.now()))
       errors.push({ path: 'run_at', message: 'must be within 365 days from now' });
     const { on_end: onEnd, request_id } = run;
     errors.push(...onEndErrors(endNotices, onEnd, { tenant: tenantOf(request_id), path: 'on_end' }));
-    if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
-    const when = laterOf(run)?.when ?? null;
-    const begins = new Map(when === null ? [] : [[RUN_ENTRY, when]]);
-    const entries = { requestId: run.request_id, ids: [RUN_ENTRY], begins };
+    return errors.length > 0 ? tooLoose(errors) : null;
+  }
+
+  async function startNow(run: NamedRun, coming: ComingRun): Promise<Start> {
+    const { requestId } = coming.started;
+    const when = coming.started.later?.when ?? null;
+    const entries = additionOf(coming);
     const leave = await capacity?.reserve(new Map([[when === null ? RUN_LANE : '', 1]]), entries);
-    const note = notes.noteOf(run.request_id, { under: traceparent, prepared: [] });
-    const verdict = await entrance
-      .enter(entryOf(run, traceparent, { parent, spender }, note))
-      .finally(note.release);
+    const verdict = await entrance.enter(entryOf(coming)).finally(coming.note.release);
     if (verdict.kind !== 'started') await leave?.(entries.ids);
     if (verdict.kind === 'no_room') {
-      const limit = requestBytesOf(limitsOf, run.request_id, parts.requestBytes);
-      return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, limit) };
+      const limit = requestBytesOf(limitsOf, requestId, parts.requestBytes);
+      return { ok: false, refusal: requestFullProblem(requestId, verdict.bytes, limit) };
     }
-    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
+    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(requestId) };
     return { ok: true, run: startedRun(run, verdict) };
   }
 
-  function entryOf(
-    run: NamedRun,
-    traceparent: string,
-    { parent, spender }: Pick<RunSpec, 'parent' | 'spender'>,
-    note: PendingNote,
-  ): Entry<StartVerdict> {
+  function comingOf(run: NamedRun, traceparent: string, { parent, spender }: Origin): ComingRun {
     const { request_id: requestId, agent } = run;
     const noticed = onEndOf(run);
     const spec = JSON.stringify({ ...specOf(run, parent), spender, on_end: noticed });
-    const notice = noticed === undefined ? [] : [noticeAnnouncement(RUN_ENTRY)];
-    const digest = digestOf(run, parent);
-    const later = laterOf(run);
+    const started = {
+      requestId,
+      digest: digestOf(run, parent),
+      agent,
+      spec,
+      traceparent,
+      later: laterOf(run),
+    };
+    const note = notes.noteOf(requestId, { under: traceparent, prepared: [] });
+    return { run, started, noticed: noticed !== undefined, note };
+  }
+
+  function entryOf({ started, noticed, note }: ComingRun): Entry<StartVerdict> {
+    const { requestId, later = null } = started;
     return {
       requestId,
-      announcements: [ownAnnouncement(later), ...notice, ...note.announcements],
-      accept: (together) => runs.start({ requestId, digest, agent, spec, traceparent, later }, together),
+      announcements: announcementsOf({ started, noticed, note }),
+      accept: (together) => runs.start(started, together),
       jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
       wereThere: ({ kind }) => (kind === 'started' ? [] : [RUN_ENTRY]),
       onlyLane: RUN_LANE,
@@ -125,11 +155,6 @@ export function createRunStarter(parts: RunStarterParts) {
   }
 
   return { start };
-}
-
-function ownAnnouncement(later: Later | null): Announcement {
-  const announcement = { id: RUN_ENTRY, afterMs: Math.min(FIRST_LOOK_MS, later?.startByMs ?? Infinity) };
-  return later?.when ? { ...announcement, later: { when: later.when, lane: RUN_LANE } } : announcement;
 }
 
 /** What begins later has no job before. */
@@ -158,8 +183,20 @@ function conflict(requestId: string): Problem {
   });
 }
 
-function digestOf(run: NamedRun, parent: RunSpec['parent']): string {
-  return contentDigest({ ...run, request_id: ownId(run.request_id), parent });
+function digestOf(run: NamedRun, parent: RunSpec['parent'], requestId = ownId(run.request_id)): string {
+  return contentDigest({ ...run, request_id: requestId, parent });
+}
+
+/** The digest is that of one submission. What is debounced begins after its quiet. */
+function underKey(coming: ComingRun, once: Once, name: string | undefined) {
+  const { run, started } = coming;
+  const token = name ?? uniqueOf(started.requestId);
+  const startByMs = started.later?.startByMs ?? null;
+  const quiet =
+    once.kind === 'debounce'
+      ? { later: { when: `d${Math.min(once.quietMs, once.atMostMs)}`, startByMs } }
+      : {};
+  return { ...coming, started: { ...started, digest: digestOf(run, null, token), ...quiet }, token };
 }
 
 /** The journal adds the time of the start. */

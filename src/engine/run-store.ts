@@ -21,6 +21,8 @@ export interface StoredRun {
   agent: string;
   /** Its caller said when it begins; null: nobody did, or it has begun. */
   begin: RecordedBegin | null;
+  /** The request for whose end it waits; null: it waits for none. */
+  behind: string | null;
   spec: RunSpec;
   /** The stored spec, JSON. */
   specText: string;
@@ -82,6 +84,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     return {
       ...facts,
       begin: null,
+      behind: null,
       spec: { ...spec, started_at: startedAt },
       specText: known.spec,
       hasSetup: true,
@@ -135,6 +138,7 @@ async function storedRun(requestId: string, reading: RunReading, whole: WholeRes
     traceparent,
     agent,
     begin: reading.begin,
+    behind: reading.behind,
     // Its deadline counts from when it might begin.
     spec: { ...spec, started_at: reading.begin?.at ?? createdAt },
     specText,

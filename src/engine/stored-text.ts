@@ -51,7 +51,13 @@ export function readTexts(texts: RunTexts): ReadTexts {
       hasSetup,
     };
   const left = signals.filter((signal) => signal !== null) as Signal[];
-  const read = { spec: spec as StoredSpec, document: document as RunDocument | null, hasSetup };
+  // The content of another submission may have taken the place of its own.
+  const own = { request_id: ownId(texts.requestId), run_id: ownId(texts.requestId) };
+  const read = {
+    spec: { ...(spec as StoredSpec), ...own },
+    document: document as RunDocument | null,
+    hasSetup,
+  };
   return { ...read, signals: left, fault, later };
 }
 

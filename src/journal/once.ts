@@ -84,7 +84,8 @@ function onceWords({ once, token, hasRoom, reason }: OnceEntry): (string | numbe
   return [...modeWords(once), token, hasRoom ? 1 : 0, reason];
 }
 
-function modeWords(once: Once): [mode: string, ms: number | string] {
+/** How include-under-key.lua has it. */
+export function modeWords(once: Once): [mode: string, ms: number | string] {
   switch (once.kind) {
     case 'dedupe':
       return ['dedupe', once.windowMs];
@@ -95,7 +96,7 @@ function modeWords(once: Once): [mode: string, ms: number | string] {
   }
 }
 
-function onceVerdict(requestId: string, [kind, first, second, ...rest]: ScriptReply): OnceVerdict {
+export function onceVerdict(requestId: string, [kind, first, second, ...rest]: ScriptReply): OnceVerdict {
   const refOf = (part: unknown, id: unknown): OnceRef => ({
     requestId: `${requestId.slice(0, requestId.lastIndexOf('.'))}.${String(part)}`,
     id: String(id),

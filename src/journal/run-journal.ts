@@ -6,13 +6,14 @@ import {
   NO_TENANT_LIMITS,
   requestBytesOf,
 } from '../contract/tenant-limits.ts';
-import type { Later } from '../contract/later.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceArguments, announced, keysTogether } from './acceptance-words.ts';
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
+import { createRunOnce } from './run-once.ts';
+import { type NewRun, startWords } from './run-start-words.ts';
 import type { PieceSize } from './signal-log.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 import { writeSignal } from './stored-signal.ts';
@@ -27,18 +28,6 @@ export interface RunJournalOptions {
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
   onEnd?: ((requestId: string) => void) | undefined;
-}
-
-export interface NewRun {
-  requestId: string;
-  /** Of what was asked for: the same content is the same run. */
-  digest: string;
-  agent: string;
-  /** JSON. */
-  spec: string;
-  traceparent: string;
-  /** Default: it begins at once. */
-  later?: Later | null;
 }
 
 export type StartVerdict =
@@ -67,6 +56,8 @@ export interface RunReading {
   document: string;
   /** Its caller said when it begins; null: nobody did. */
   begin: RecordedBegin | null;
+  /** The request of the one that it replaces, for whose end it waits; null: it waits for none. */
+  behind: string | null;
   /** JSON, in the order of the log; null: it is not there any more. */
   signals: (string | null)[];
 }
@@ -141,6 +132,12 @@ export interface RunHead {
   changedAt: number;
   /** As in `RunReading`. */
   begin: RecordedBegin | null;
+  /** As in `RunReading`. Default: it waits for none. */
+  behind?: string | null;
+  /** Somebody has asked for its end. Default: nobody has. */
+  isCancelled?: boolean;
+  /** Another one begins in its place: it is to be cancelled. Default: none does. */
+  isReplaced?: boolean;
 }
 
 export type RunJournal = ReturnType<typeof createRunJournal>;
@@ -154,13 +151,9 @@ export function createRunJournal(options: RunJournalOptions) {
     requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
 
   /** `together`: absent = the caller announces and enqueues. */
-  async function start(
-    { requestId, digest, agent, spec, traceparent, later }: NewRun,
-    together?: WithAcceptance,
-  ): Promise<StartVerdict> {
-    const first = [digest, agent, spec, traceparent, mostBytes(requestId)];
-    const begins = later ? `${later.when ?? '-'} ${later.startByMs ?? '-'}` : '';
-    const args = [...first, begins, ...announced(together)];
+  async function start(started: NewRun, together?: WithAcceptance): Promise<StartVerdict> {
+    const { requestId } = started;
+    const args = [...startWords(started, mostBytes(requestId)), ...announced(together)];
     const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
@@ -176,7 +169,7 @@ export function createRunJournal(options: RunJournalOptions) {
     requestId: string,
     { held, limit, bytes }: { held: number | null } & PieceSize,
   ): Promise<RunReading | null> {
-    return reading(await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
+    return reading(requestId, await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
   }
 
   /** `together`: as in `start`. */
@@ -226,7 +219,7 @@ export function createRunJournal(options: RunJournalOptions) {
   /** null when there is no such run. */
   async function head(requestId: string): Promise<RunHead | null> {
     const [state] = keys.request(requestId);
-    return runHead(await connection.hmget(state, ...HEAD_FIELDS));
+    return runHead(requestId, await connection.hmget(state, ...HEAD_FIELDS));
   }
 
   /** The signal that something of this name was posted with; null: nothing was. */
@@ -242,15 +235,33 @@ export function createRunJournal(options: RunJournalOptions) {
     return connection.hget(state, '@run|trace');
   }
 
-  return { start, read, commit, send, head, sentSequence, traceparent };
+  return {
+    start,
+    ...createRunOnce({ run, keys, mostBytes }),
+    read,
+    commit,
+    send,
+    head,
+    sentSequence,
+    traceparent,
+  };
 }
 
-const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at', 'begin'].map(
-  (attribute) => `@run|${attribute}`,
-);
+const HEAD_FIELDS = [
+  'version',
+  'status',
+  'inbox',
+  'wake_at',
+  'outbox',
+  'changed_at',
+  'begin',
+  'behind',
+  'post|cancel',
+  'replaced',
+].map((attribute) => `@run|${attribute}`);
 
-function runHead(values: readonly (string | null)[]): RunHead | null {
-  const [version, status, inbox, wakeAt, outbox, changedAt, begin] = values;
+function runHead(requestId: string, values: readonly (string | null)[]): RunHead | null {
+  const [version, status, inbox, wakeAt, outbox, changedAt, begin, behind, cancelled, replaced] = values;
   if (version === null || version === undefined) return null;
   return {
     version: Number(version),
@@ -261,13 +272,22 @@ function runHead(values: readonly (string | null)[]): RunHead | null {
     outbox: Number(outbox ?? 0),
     changedAt: Number(changedAt),
     begin: recordedBegin(begin ?? undefined),
+    behind: behindOf(requestId, behind),
+    isCancelled: Boolean(cancelled),
+    isReplaced: Boolean(replaced),
   };
 }
 
-/** Where the signals begin in the reply of run-read. */
-const FIRST_SIGNAL = 13;
+/** As once-release.lua has it. */
+function behindOf(requestId: string, behind: string | null | undefined): string | null {
+  if (!behind) return null;
+  return `${requestId.slice(0, requestId.lastIndexOf('.'))}.${behind.slice(0, behind.indexOf(' '))}`;
+}
 
-function reading(reply: ScriptReply): RunReading | null {
+/** Where the signals begin in the reply of run-read. */
+const FIRST_SIGNAL = 14;
+
+function reading(requestId: string, reply: ScriptReply): RunReading | null {
   if (reply[0] === 'unknown') return null;
   const [
     ,
@@ -283,6 +303,7 @@ function reading(reply: ScriptReply): RunReading | null {
     spec,
     document,
     begin,
+    behind,
   ] = reply;
   return {
     version: Number(version),
@@ -297,6 +318,7 @@ function reading(reply: ScriptReply): RunReading | null {
     spec: String(spec),
     document: String(document),
     begin: recordedBegin(String(begin ?? '') || undefined),
+    behind: behindOf(requestId, String(behind ?? '')),
     signals: reply.slice(FIRST_SIGNAL).map(signalText),
   };
 }

@@ -75,6 +75,7 @@ export type ScriptName =
   | 'run-send'
   | 'run-read'
   | 'run-start'
+  | 'run-start-once'
   | 'sampling-reserve'
   | 'sampling-settle'
   | 'schedule-change'

@@ -27,8 +27,13 @@ export function onceIn(directives: readonly Directive[]): OnceDirective | null {
   return once && { directive, once };
 }
 
+/** Keys of runs and of directives are apart. `unique`: as in `onceRequestId`. */
+export function onceRunId({ kind, key }: Once, unique: string): string {
+  return onceRequestId({ kind: `run.${kind}`, key }, unique);
+}
+
 /** `unique`: without a dot. The tenant is written before it, as with every id. */
-export function onceRequestId({ kind, key }: Once, unique: string): string {
+export function onceRequestId({ kind, key }: { kind: string; key: string }, unique: string): string {
   return `${ONCE_REQUEST_PREFIX}${hash('sha256', `${kind}:${key}`, 'hex').slice(0, KEY_DIGITS)}.${unique}`;
 }
 

@@ -14,7 +14,7 @@ import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { priorityBodySchema } from '../contract/flow.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { readInput } from '../contract/read-input.ts';
-import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunClient, StartOptions } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run.ts';
@@ -42,7 +42,7 @@ import { whileAvailable } from '../redis/unavailable.ts';
 /** What the client asks of the part that knows runs. */
 export interface ClientRuns extends Omit<RunClient, 'start'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
-  start(run: SubmittedRun, options?: { traceparent?: string }, tenant?: string): Promise<StartedRun>;
+  start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
   /** null: the request has no run. */
   view(requestId: string): Promise<SeenRun | null>;
   /** The context that its run was started in; null: it has no run. */

@@ -1,7 +1,6 @@
 // The way in of a directive that is submitted under a key: accepted where it begins, else answered with the one that stands for it.
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
-import type { Once, OnceAnswer } from '../contract/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
@@ -14,9 +13,16 @@ import { NO_SPANS } from '../telemetry/spans.ts';
 import type { Entry } from './entrance.ts';
 import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
-import { instant } from './instant.ts';
 import { withoutEnvelope } from './job.ts';
 import { noticeAnnouncement } from './notice.ts';
+import {
+  answerOf,
+  keptErrors,
+  keyConflict,
+  type OnceAccepted,
+  openProblem,
+  REPLACED,
+} from './once-answer.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
 import {
   announcementsOf,
@@ -41,8 +47,6 @@ export interface OnceSubmission {
   readonly replyChannel: string | undefined;
 }
 
-type Accepted = Extract<OnceVerdict, { kind: 'ok' }>;
-
 /** What is on its way in. */
 interface Coming {
   readonly requestId: string;
@@ -60,7 +64,8 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const { directive, once } = given;
     const { trace, startedAt, idempotencyKey, replyChannel } = submission;
     const { request_id: requestId } = directive;
-    requireKept(once, journal.keptMs(requestId));
+    const errors = keptErrors(once, journal.keptMs(requestId));
+    if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
     const token = idempotencyKey === undefined ? uniqueOf(requestId) : keyedIds(idempotencyKey).request;
     const [routed] = await preparer.prepare([directive], trace);
     const prepared = underKey(routed as Prepared, given, token);
@@ -110,7 +115,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
 }
 
 /** With what became of it. */
-function saidOf(prepared: Prepared, { outcome, replaces }: Accepted): Prepared {
+function saidOf(prepared: Prepared, { outcome, replaces }: OnceAccepted): Prepared {
   const { span } = prepared;
   if (span === null) return prepared;
   const said = {
@@ -121,7 +126,7 @@ function saidOf(prepared: Prepared, { outcome, replaces }: Accepted): Prepared {
 }
 
 /** Its span names the directive that stands for it, which may be of another trace. */
-function standInOf(prepared: Prepared, verdict: Accepted): Prepared {
+function standInOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   const said = saidOf(prepared, verdict);
   if (said.span === null) return said;
   const { requestId, id } = verdict.of;
@@ -169,10 +174,10 @@ async function withdrawn(
 function refusalOf(
   options: SubmitterOptions,
   requestId: string,
-  verdict: Exclude<OnceVerdict, Accepted>,
+  verdict: Exclude<OnceVerdict, OnceAccepted>,
 ): DirectiveRefused | null {
-  if (verdict.kind === 'open') return openRefusal(verdict);
-  if (verdict.kind === 'conflict') return conflict();
+  if (verdict.kind === 'open') return new DirectiveRefused(openProblem(verdict));
+  if (verdict.kind === 'conflict') return new DirectiveRefused(keyConflict());
   if (verdict.kind === 'full') return null;
   const limit = requestBytesOf(options.limitsOf ?? NO_TENANT_LIMITS, requestId, options.requestBytes);
   return requestFull(requestId, verdict.bytes, limit);
@@ -182,7 +187,7 @@ function refusalOf(
 async function submissionOf(
   { journal, index, canceller }: SubmitterOptions,
   { acceptance, noticed }: Prepared,
-  verdict: Accepted,
+  verdict: OnceAccepted,
 ): Promise<Submission> {
   const { of, replaces, waits } = verdict;
   // In steps: the content that took the place may be the first one of which somebody is notified.
@@ -214,15 +219,6 @@ async function announceNotice(index: SubmitterOptions['index'], of: OnceRef): Pr
   await index.announce([{ requestId: of.requestId, id }], afterMs);
 }
 
-const REPLACED = 'replaced: another one was submitted under its key';
-
-/** Within its window, what counts can be read. */
-function requireKept(once: Once, keptMs: number): void {
-  if (once.kind !== 'dedupe' || once.windowMs <= keptMs) return;
-  const message = `must be at most ${keptMs}: so long an answer is kept (retention.closed_ms)`;
-  throw new DirectiveRefused(problem('invalid_body', { errors: [{ path: 'dedupe.window_ms', message }] }));
-}
-
 /**
  * The digest is that of one submission: so a worker that holds a body knows whether it still counts, whatever took its place
  * in between.
@@ -239,35 +235,11 @@ function underKey(routed: Prepared, { directive, once }: OnceDirective, token: s
 }
 
 /** What gets a job here: not what waits for another one, nor what began before under another id. A repeat brings no body. */
-function begunOf(open: readonly Prepared[], requestId: string, verdict: Accepted): Prepared[] {
+function begunOf(open: readonly Prepared[], requestId: string, verdict: OnceAccepted): Prepared[] {
   const { verdict: status, of, outcome, waits } = verdict;
   if (waits || of.requestId !== requestId) return [];
   if (status === 'accepted') return [...open];
   // Whoever submitted it first may have died; it may wait for another one, which the sweeper knows.
   if (outcome === 'replaced') return [];
   return open.map((each) => ({ ...each, job: withoutEnvelope(each.job) }));
-}
-
-function answerOf({ outcome, untilAt, replaces }: Accepted): OnceAnswer {
-  return {
-    outcome,
-    until: instant(untilAt),
-    ...(replaces === null ? {} : { replaces: shown(replaces) }),
-  };
-}
-
-function shown({ requestId, id }: OnceRef): { request_id: string; id: string } {
-  return { request_id: ownId(requestId), id };
-}
-
-function openRefusal({ of, deadlineAt }: Extract<OnceVerdict, { kind: 'open' }>): DirectiveRefused {
-  const open = shown(of);
-  const until = instant(deadlineAt);
-  const detail = `${open.request_id}/${open.id} is open under this key, until ${until} at most; nothing was accepted`;
-  return new DirectiveRefused(problem('singleton_open', { detail, open, until }));
-}
-
-function conflict(): DirectiveRefused {
-  const detail = 'this idempotency key was used with other content under the same key; nothing was accepted';
-  return new DirectiveRefused(problem('idempotency_conflict', { detail }));
 }

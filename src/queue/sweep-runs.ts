@@ -4,12 +4,15 @@ import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
-import { LONGEST_LOOK_MS, MISSING_GRACE_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
+import { REPLACED } from './once-answer.ts';
+import { BEHIND_LOOK_MS, LONGEST_LOOK_MS, MISSING_GRACE_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import type { SayRunWait } from './sweep-waits.ts';
 import { RUN_LANE, WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 
 export interface RunSweepParts {
   runs: RunJournal;
+  /** Asks a run to end. */
+  cancelRun(requestId: string, reason: string): Promise<unknown>;
   index: SweepIndex;
   later: Pick<LaterIndex, 'park' | 'drop'>;
   waker: RunWaker;
@@ -27,6 +30,10 @@ export type RunDecision =
   | { kind: 'missing'; at: number }
   /** It begins then. */
   | { kind: 'park'; at: number }
+  /** It begins when another one has ended. */
+  | { kind: 'release'; at: number }
+  /** Another one begins in its place, and whoever submitted that has not cancelled it. */
+  | { kind: 'cancel'; at: number }
   /** `wake`: now. `wakeAhead`: at this instant, which is too near for another look. */
   | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
 
@@ -38,6 +45,8 @@ export function runDecision(
   if (head === null)
     return entry.missedBefore ? { kind: 'forget' } : { kind: 'missing', at: now + MISSING_GRACE_MS };
   if (head.ended && head.outbox === 0) return { kind: 'forget' };
+  if (isToCancel(head)) return { kind: 'cancel', at: now + SHORTEST_LOOK_MS };
+  if (waitsForAnother(head)) return { kind: 'release', at: now + BEHIND_LOOK_MS };
   // Somebody may have asked for its end.
   if (head.status === 'pending' && !head.unread && head.begin !== null && head.begin.at > now)
     return { kind: 'park', at: head.begin.at };
@@ -51,7 +60,25 @@ export function runDecision(
   return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, later, waker, activity, changed, sayRunWait }: RunSweepParts) {
+function isToCancel({ ended, isReplaced = false, isCancelled = false }: RunHead): boolean {
+  return !ended && isReplaced && !isCancelled;
+}
+
+/** Also where it is to begin later, which counts from then. */
+function waitsForAnother({ ended, behind = null, isCancelled = false }: RunHead): boolean {
+  return !ended && behind !== null && !isCancelled;
+}
+
+export function createRunSweep(parts: RunSweepParts) {
+  const { runs, index, later, waker, activity, changed, sayRunWait } = parts;
+
+  /** A turn looks when it begins. */
+  async function release({ requestId, ...entry }: DueEntry, at: number): Promise<void> {
+    const { kind } = await runs.release(requestId);
+    if (kind === 'released') await waker.wake(requestId, 0);
+    await index.lookAgain({ requestId, ...entry }, at);
+  }
+
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
@@ -64,6 +91,9 @@ export function createRunSweep({ runs, index, later, waker, activity, changed, s
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
     changed?.(entry.requestId);
     if (decision.kind === 'park') return later.park(entry, RUN_LANE, decision.at);
+    if (decision.kind === 'release') return release(entry, decision.at);
+    if (decision.kind === 'cancel') await parts.cancelRun(entry.requestId, REPLACED);
+    if (decision.kind === 'cancel') return index.lookAgain(entry, decision.at);
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);
     await index.lookAgain(entry, decision.at);

@@ -42,14 +42,16 @@ export async function sent(
   submitted: Submitted,
   traceparent: string | undefined,
 ): Promise<Sent> {
-  const traced = traceparent === undefined ? {} : { traceparent };
+  const { idempotencyKey } = submitted;
+  const named = {
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
   if (submitted.kind === 'run') {
-    const { request_id: requestId } = await client.runs.start(submitted.run, traced);
+    const { request_id: requestId } = await client.runs.start(submitted.run, named);
     return { requestId, isRepeat: true };
   }
-  const { directives: given, idempotencyKey } = submitted;
-  const named = idempotencyKey === undefined ? {} : { idempotencyKey };
-  const { request_id: requestId, directives } = await client.submit(given, { ...named, ...traced });
+  const { request_id: requestId, directives } = await client.submit(submitted.directives, named);
   return { requestId, isRepeat: directives.every(({ status }) => status === 'existing') };
 }
 

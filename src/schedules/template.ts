@@ -71,7 +71,7 @@ export type Submitted =
       /** Names the firing where the service chooses the request: the template has a key. */
       readonly idempotencyKey?: string;
     }
-  | { readonly kind: 'run'; readonly run: SubmittedRun };
+  | { readonly kind: 'run'; readonly run: SubmittedRun; readonly idempotencyKey?: string };
 
 /** What one firing submits. `metadata.schedule` says which one it is. */
 export function submittedAs(schedule: Schedule, requestId: string): Submitted {
@@ -82,11 +82,18 @@ export function submittedAs(schedule: Schedule, requestId: string): Submitted {
     request_id: requestId,
     metadata: { ...(each['metadata'] as object | undefined), ...note },
   });
-  if (run !== undefined) return { kind: 'run', run: complete(run) as unknown as SubmittedRun };
+  if (run !== undefined) return submittedRun(complete(run));
   const completed = directives.map(complete);
   const [only] = completed;
   if (only === undefined || onceOf(only as OnceFields) === null)
     return { kind: 'directives', directives: completed as unknown as SubmittedDirective[] };
   const { request_id: idempotencyKey, ...underKey } = only;
   return { kind: 'directives', directives: [underKey as unknown as SubmittedDirective], idempotencyKey };
+}
+
+function submittedRun(completed: Record<string, unknown> & { request_id: string }): Submitted {
+  const { request_id: idempotencyKey, ...underKey } = completed;
+  return onceOf(completed as OnceFields) === null
+    ? { kind: 'run', run: completed as unknown as SubmittedRun }
+    : { kind: 'run', run: underKey as unknown as SubmittedRun, idempotencyKey };
 }

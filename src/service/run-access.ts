@@ -19,11 +19,15 @@ export function runAccess(
   { records, queue, catalog, limitsOf, endNotices }: Store,
   options: RunAccessOptions,
 ) {
-  const { runs } = records;
+  const { runs, index, journal } = records;
+  const notifier = createRunNotifier(runs, queue.wakeRun, index);
   const { agents } = catalog;
   return {
     starter: createRunStarter({
       runs,
+      index,
+      keptMs: journal.keptMs,
+      cancelRun: notifier.cancel,
       agents,
       entrance: queue.entrance,
       notes: queue.notes,
@@ -31,6 +35,6 @@ export function runAccess(
       endNotices,
       ...options,
     }),
-    notifier: createRunNotifier(runs, queue.wakeRun, records.index),
+    notifier,
   };
 }

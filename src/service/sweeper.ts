@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { requestField } from '../contract/tenant.ts';
+import { createRunNotifier } from '../engine/run-notifier.ts';
 import type { Startable } from '../lifecycle.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createSweeper, type SweeperOptions } from '../queue/sweep.ts';
@@ -22,7 +23,7 @@ export function sweeperOn(
   { logger, onError, notify }: SweeperSettings,
 ): Startable {
   const { journal, runs, index, later, dead, ends, activity } = store.records;
-  const { lanes, gated, waker, canceller } = store.queue;
+  const { lanes, gated, waker, wakeRun, canceller } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
   const waits = createLaneWaits({ catalog: store.catalog, lanes });
@@ -42,6 +43,7 @@ export function sweeperOn(
     sayWait,
     waits,
     sayRunWait,
+    cancelRun: createRunNotifier(runs, wakeRun).cancel,
     notify,
     callNotice: store.queue.callNotice,
     retentionMs,

@@ -371,10 +371,18 @@ const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 /** Protections of what is submitted under a key. */
 const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-window': [
-    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'false and redis'),
+    patch(
+      `${SCRIPTS}/include-under-key.lua`,
+      'part and tonumber(until_at) > now_ms() and redis',
+      'false and redis',
+    ),
   ],
   'once-window-ends': [
-    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'part and redis'),
+    patch(
+      `${SCRIPTS}/include-under-key.lua`,
+      'part and tonumber(until_at) > now_ms() and redis',
+      'part and redis',
+    ),
   ],
   'once-latest': [
     patch(`${SCRIPTS}/accept-once.lua`, 'math.max(now, math.min(at, latest))', 'math.max(now, at)'),
@@ -394,18 +402,20 @@ const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       "id .. '|next_attempt_at', int(now_ms())",
     ),
   ],
-  'once-repeat': [patch(`${SCRIPTS}/accept-once.lua`, 'if stored then', 'if false then')],
-  'once-forgotten': [patch(`${SCRIPTS}/accept-once.lua`, 'if oldest then', 'if false then')],
-  'once-one-open': [patch(`${SCRIPTS}/accept-once.lua`, 'if not open then', 'if true then')],
+  'once-repeat': [patch(`${SCRIPTS}/include-under-key.lua`, 'if stored then', 'if false then')],
+  'once-forgotten': [patch(`${SCRIPTS}/include-under-key.lua`, 'if oldest then', 'if false then')],
+  'once-one-open': [patch(`${SCRIPTS}/include-under-key.lua`, 'if not open then', 'if true then')],
   'once-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
   'once-chain': [
     patch(
       `${SCRIPTS}/accept-once.lua`,
-      'return open_one(part, id)\nend\n\n-- Where what',
-      'return nil\nend\n\n-- Where what',
+      'return does.open_one(part, id)\nend\n\n-- For the end',
+      'return nil\nend\n\n-- For the end',
     ),
   ],
-  'once-left-open': [patch(`${SCRIPTS}/accept-once.lua`, 'open = open or left_open(part, id)', '')],
+  'once-left-open': [
+    patch(`${SCRIPTS}/include-under-key.lua`, 'open = open or left_open(does, part, id)', ''),
+  ],
   'once-replaced-look': [
     patch('src/queue/sweep-decision.ts', "record.cancel !== null && record.status !== 'running'", 'false'),
   ],

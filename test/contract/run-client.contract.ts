@@ -79,6 +79,27 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'request_id' }] });
       });
 
+      test('under a key is one run at a time, and the same submission is one run', async () => {
+        const singleton = { key: newId() };
+        const run: SubmittedRun = { agent: 'careful', query: 'work', singleton };
+        const started = await client.runs.start(run, { idempotencyKey: singleton.key });
+        expect(startedRunSchema.parse(started)).toEqual(started);
+        expect(started.once?.outcome).toBe('began');
+        const again = await client.runs.start(run, { idempotencyKey: singleton.key });
+        expect({ ...again, status: started.status }).toEqual(started);
+        const { request_id } = started;
+        const problem = await refusal(client.runs.start(run));
+        expect(problem).toMatchObject({ code: 'singleton_open', open: { request_id } });
+        const joined = await client.runs.start({ ...run, singleton: { ...singleton, when_open: 'join' } });
+        expect(joined).toMatchObject({ request_id, once: { outcome: 'joined' } });
+        const replacing = { ...run, singleton: { ...singleton, when_open: 'replace' as const } };
+        const next = await client.runs.start({ ...replacing, agent: 'talker', query: 'hello' });
+        expect(next.once).toMatchObject({ outcome: 'replaced', replaces: { request_id } });
+        const signals = await all(client.signals(next.request_id));
+        expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Hi.' } });
+        expect((await client.request(request_id))?.run).toMatchObject({ status: 'cancelled' });
+      });
+
       test('of an unknown agent is refused, with the known ones', async () => {
         const problem = await refusal(client.runs.start({ agent: 'nobody', query: 'hello' }));
         expect(problem).toMatchObject({ code: 'not_found', status: 404, errors: [{ path: 'agent' }] });

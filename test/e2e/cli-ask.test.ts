@@ -120,6 +120,18 @@ describe('a question', () => {
     ]);
   });
 
+  test('under a key is one run for all of a window', async () => {
+    const options = ['--dedupe', 'morning', '--window', '10m'];
+    const first = await cli('ask', 'sum and echo', ...options);
+    expect(first.stdout).toBe(`${ANSWER}\n`);
+    const second = await cli('ask', 'my name', ...options);
+    expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: first.stdout });
+    expect(second.stderr).toMatch(/^the same as once\.\S+, until /m);
+    const later = await cli('ask', 'x', '--debounce', 'wiki', '--quiet', '1h');
+    expect(later.stdout).toMatch(/^accepted once\.\S+, begins at \S+, if nothing else comes$/m);
+    expect((await cli('ask', 'x', '--quiet', '1h')).code).toBe(2);
+  });
+
   test('sent twice under one id is one run', async () => {
     const first = await cli('ask', 'sum and echo', '--request', 'once');
     mock.clearRequests();

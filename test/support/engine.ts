@@ -123,14 +123,18 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       confirm: async () => null,
       ordered: !connection.isCluster,
     });
+    const notifier = createRunNotifier(runs, wake, index);
+    const { cancel: cancelRun } = notifier;
+    const { keptMs } = records.journal;
+    const under = { index, keptMs, cancelRun };
     return createRunClient({
       runs,
       log: records.journal.log,
       store: createRunStore(runs),
-      starter: createRunStarter({ runs, agents: known, entrance, capacity: null, requestBytes }),
+      starter: createRunStarter({ ...under, runs, agents: known, entrance, capacity: null, requestBytes }),
       requireMemory: () => Promise.resolve(),
       requestBytes,
-      notifier: createRunNotifier(runs, wake, records.index),
+      notifier,
       agents: known,
       view: core.view,
     });

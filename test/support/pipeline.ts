@@ -1,5 +1,6 @@
 /** A client, workers and sweepers of one test on a real Redis, with executors that the test writes.
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
+import { createRunNotifier } from '../../src/engine/run-notifier.ts';
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
@@ -170,6 +171,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       sayWait: createWaitSayer({ journal: records.journal, waits }),
       sayRunWait: createRunWaitSayer({ ...records, waits }),
       waits,
+      cancelRun: createRunNotifier(records.runs, queue.wakeRun).cancel,
       spans,
       retentionMs: RETENTION_MS,
       intervalMs,

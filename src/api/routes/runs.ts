@@ -1,6 +1,6 @@
 /** POST /v1/requests, and what callers send to a run under way: input, decisions.
  *  It must never answer 2xx before the data is durable. */
-import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { DirectiveClient, StartOptions } from '../../contract/directive-client.ts';
 import {
   acceptedInputSchema,
   type ApprovalDecisionBody,
@@ -14,16 +14,24 @@ import {
 } from '../../contract/run.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { callParams, noQuery, requestParams, traceHeaders, traceOf } from '../request-input.ts';
+import {
+  callParams,
+  noQuery,
+  requestParams,
+  type SubmissionHeaders,
+  submissionHeaders,
+  traceOf,
+} from '../request-input.ts';
 
 const startSchema = {
   operationId: 'startRun',
   summary: 'Start a run of an agent',
   description:
     'The answer comes when the run is durable; its signals report the progress, and `GET /v1/requests/{r}` shows it. ' +
-    'The same `request_id` with the same content is the same run.',
+    'The same `request_id` with the same content is the same run. With `dedupe`, `debounce` or `singleton` the answer names the run ' +
+    'that stands for it, and says in `once` what became of this one; `replace` needs the scope `cancel`.',
   tags: ['runs'],
-  headers: traceHeaders,
+  headers: submissionHeaders,
   querystring: noQuery,
   body: startRunBodySchema,
   response: {
@@ -67,7 +75,7 @@ const decisionSchema = {
 /** The client validates the bodies and names their faults. */
 export function runRoutes(app: App, { runs }: Pick<DirectiveClient, 'runs'>): void {
   app.post('/v1/requests', { schema: startSchema }, async (request, reply) => {
-    const started = await runs.start(request.body as SubmittedRun, traceOf(request.headers.traceparent));
+    const started = await runs.start(request.body as SubmittedRun, optionsOf(request.headers));
     return reply.code(202).header('location', started.links.request).send(started);
   });
 
@@ -81,4 +89,11 @@ export function runRoutes(app: App, { runs }: Pick<DirectiveClient, 'runs'>): vo
     { schema: decisionSchema },
     async ({ params, body }) => runs.decide(params.request_id, params.call_id, body as ApprovalDecisionBody),
   );
+}
+
+function optionsOf({ 'idempotency-key': idempotencyKey, traceparent }: SubmissionHeaders): StartOptions {
+  return {
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...traceOf(traceparent),
+  };
 }

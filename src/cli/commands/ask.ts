@@ -11,8 +11,9 @@ import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrup
 import { type EndOptions, endFieldsOf } from '../end-options.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
+import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { payloadText } from '../payload-text.ts';
 import { promptOf } from '../prompt.ts';
@@ -21,7 +22,7 @@ import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
 import { orUnread } from '../unread-answer.ts';
 
-export interface AskOptions extends LaterOptions, FlowOptions, EndOptions {
+export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   /** Default: `default`. */
   readonly agent?: string;
   /** Runs of one conversation share its history. */
@@ -40,26 +41,36 @@ export async function ask(invocation: Invocation, query: string, options: AskOpt
   using cancellation = cancelOnInterrupt(invocation);
   const run = await client.runs.start(runOf(await promptOf(query), options));
   const { request_id: requestId } = run;
-  const begins = beginsInWords(options);
+  const begins = laterBegin(run, options);
   if (begins !== null) return printLater(invocation, run, begins);
-  cancellation.watch(requestId);
+  const stands = onceInWords(run.once, requestId);
+  if (stands !== null) terminal.err(stands);
+  const isTheirs = isOthers(run.once);
+  if (!isTheirs) cancellation.watch(requestId);
   const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
   const printer = createRunPrinter(terminal, mode);
-  const signals = client.signals(requestId, { signal: cancellation.giveUp });
+  const signals = client.signals(requestId, {
+    signal: isTheirs ? invocation.interrupt : cancellation.giveUp,
+  });
   const read = <T>(reading: () => Promise<T>): Promise<T> => orUnread(reading, { requestId });
   const ending = await read(async () => follow(signals, invocation, requestId, printer));
+  if (ending === null) return unended(requestId, invocation.interrupt, isTheirs ? null : cancellation);
   const view = (await read(async () => client.request(requestId)))?.run ?? null;
-  return printEnding(ending ?? unended(requestId, invocation.interrupt, cancellation), view, invocation, {
-    requestId,
-    printer,
-  });
+  return printEnding(ending, view, invocation, { requestId, printer });
+}
+
+/** null: it begins as soon as it can. */
+function laterBegin({ once }: StartedRun, options: AskOptions): string | null {
+  return options.debounce === undefined ? beginsInWords(options) : `at ${once?.until}, if nothing else comes`;
 }
 
 /** Nobody waits for an answer that comes tomorrow. */
 function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string): ExitCode {
-  const { request_id: requestId, status } = run;
+  const { request_id: requestId, status, once } = run;
   if (json) terminal.out(JSON.stringify(run));
   else if (status !== 'pending') terminal.out(`existing ${requestId}, ${status}`);
+  else if (once !== undefined && once.outcome !== 'began')
+    terminal.out(`existing ${requestId}, begins ${begins}`);
   else terminal.out(`accepted ${requestId}, begins ${begins}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId}`);
@@ -79,6 +90,7 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
     ...(options.request === undefined ? {} : { request_id: options.request }),
     ...(options.conversation === undefined ? {} : { conversation_id: options.conversation }),
     ...laterFieldsOf(options),
+    ...onceFieldsOf(options),
     ...endFieldsOf(options),
     ...flowOptionsOf(options),
   };
@@ -136,7 +148,10 @@ function printError(error: unknown, terminal: Invocation['terminal'], requestId:
   printPlace(terminal, { requestId });
 }
 
-function unended(requestId: string, interrupt: AbortSignal, cancellation: CancelOnInterrupt): never {
+/** `cancellation` null: others wait for it as well. */
+function unended(requestId: string, interrupt: AbortSignal, cancellation: CancelOnInterrupt | null): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
-  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId}`);
+  const how = `See its state: ${ADJUTANT} get ${requestId}`;
+  if (cancellation !== null) throw cancellation.unconfirmed(how);
+  throw new CliFailure({ what: 'Interrupted; the run goes on for others.', how, exitCode: EXIT.interrupted });
 }

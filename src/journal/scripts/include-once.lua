@@ -16,10 +16,27 @@ local function tag_of_part(part)
   return OF_KEY .. '.' .. part .. '}'
 end
 
--- Whether a directive has not ended. One that is gone has.
+-- Stands for the run among the directives of a request.
+local RUN = '@run'
+
+-- Whether what began there has not ended. One that is gone has. A run has ended with the last of what it has asked for: its request is closed.
 local function is_open(part, id)
-  local status = part and redis.call('HGET', tag_of_part(part) .. ':state', id .. '|status')
+  local status = part and redis.call('HGET', tag_of_part(part) .. ':state', (id == RUN) and 'status' or id .. '|status')
+  if id == RUN then
+    return status == 'open'
+  end
   return status and not is_terminal(status)
+end
+
+-- Whether somebody has asked for the end of a run, or submitted what replaces it.
+local function is_to_end(state)
+  local asked, replaced = unpack(redis.call('HMGET', state, '@run|post|cancel', '@run|replaced'))
+  return asked or replaced
+end
+
+-- What it waits for, as once-release.lua says; false = for nothing.
+local function behind_of(part, id)
+  return redis.call('HGET', tag_of_part(part) .. ':state', id .. '|behind')
 end
 
 -- Writes anew when a directive begins, which no attempt was made of. `record`: fields and values to be written.

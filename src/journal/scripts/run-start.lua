@@ -1,7 +1,7 @@
 -- Begins a run in a request: from here on it counts as one open thing of the request until it has ended. Where all keys are in one
 -- slot it also announces and enqueues its first turn.
 -- Must never begin a second run in a request; the same content is the same run.
--- @include include-entrance.lua
+-- @include include-run.lua
 --
 -- KEYS[4..6] as include-entrance.lua says, of the lane of runs
 -- ARGV[1] digest of the content   ARGV[2] agent   ARGV[3] spec JSON   ARGV[4] traceparent
@@ -23,10 +23,12 @@ local stored = redis.call('HMGET', STATE, '@run|digest', '@run|version', '@run|s
 if stored[1] and stored[1] ~= ARGV[1] then
   return { 'conflict', stored[1] }
 end
-local request = not stored[1] and redis.call('HMGET', STATE, unpack(OPENING_FIELDS))
-local bytes = RECORD_BYTES + #ARGV[3]
-if request and not has_room(bytes, request[7], tonumber(request[3] or '0') + 1, ARGV[5]) then
-  return { 'no_room', tonumber(request[7] or '0') }
+local request, held
+if not stored[1] then
+  request, held = opening_of_run(ARGV[3], ARGV[5])
+  if not request then
+    return { 'no_room', held }
+  end
 end
 if KEYS[4] then
   announce(7, now)
@@ -38,15 +40,11 @@ if not request then
   end
   return { 'existing', tonumber(stored[2]), stored[3] }
 end
-local facts = open_request(request, 1, 0, now, false)
-redis.call('HSET', BODIES, '@spec', ARGV[3])
-add_fields(facts.fields, 'bytes', int(facts.bytes + bytes), '@run|digest', ARGV[1], '@run|agent', ARGV[2], '@run|trace', ARGV[4],
-  '@run|version', '0', '@run|status', 'pending', '@run|created_at', int(now), '@run|changed_at', int(now), RUN_INBOX, '')
-if ARGV[6] ~= '' then
-  local word, start_by = string.match(ARGV[6], '^(%S+) (%S+)$')
-  local at = begins_at(word, now)
-  add_fields(facts.fields, '@run|begin', int(at) .. ' ' .. ((start_by ~= '-') and int(at + tonumber(start_by)) or '-'))
+local run = { digest = ARGV[1], agent = ARGV[2], spec = ARGV[3], trace = ARGV[4] }
+if ARGV[6] == '' then
+  write_run(request, run, now)
+else
+  write_run(request, run, now, '@run|begin', (begin_of_run(ARGV[6], now)))
 end
-redis.call('HSET', STATE, unpack(facts.fields))
 enqueue(0, now)
 return { 'started', int(now) }

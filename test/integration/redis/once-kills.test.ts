@@ -2,37 +2,53 @@
  *  It must not help any process to recover, nor judge an instant by another clock than that of Redis. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, test } from 'vitest';
-import type { DirectiveView } from '../../../src/contract/request-view.ts';
+import type { DirectiveView, RequestView } from '../../../src/contract/request-view.ts';
+import type { StartedRun } from '../../../src/contract/run.ts';
 import type { Submission } from '../../../src/contract/submission.ts';
 import { countingCall } from '../../support/calls.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type AdjutantProcess, install, type Installation } from '../../support/installation.ts';
+import { type PlannedModel, planOf, startPlannedModel } from '../../support/planned-model.ts';
 import { get } from '../../support/public-api.ts';
 
 const KEYS = 10;
 const CALLERS = 200;
 
 let installation: Installation;
+let model: PlannedModel;
 /** API and worker in each; the first one is killed, and started again. */
 let services: AdjutantProcess[];
 let restarted: Promise<void>;
 
 beforeAll(async () => {
-  installation = await install({ redis: { appendonly: true, appendfsync: 'always' } });
+  model = await startPlannedModel();
+  const config = {
+    providers: { mock: { type: 'openai-compatible', base_url: model.url } },
+    agents: { planner: { model: 'mock:m', stream: false, tools: ['*'] } },
+  };
+  installation = await install({ redis: { appendonly: true, appendfsync: 'always' }, config });
   services = await Promise.all([installation.start('up'), installation.start('up')]);
   restarted = killWhenCalled();
 });
-afterAll(async () => installation?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await installation?.[Symbol.asyncDispose]();
+  await model?.[Symbol.asyncDispose]();
+});
 
 /** As a caller that gets no answer does: once more, at the other one. */
 async function submit(call: object, from: number, waitMs = 0): Promise<Submission> {
+  return sent<Submission>(`/v1/directives?wait_ms=${waitMs}`, call, from);
+}
+
+async function sent<T extends object>(path: string, call: object, from: number): Promise<T> {
   const body = JSON.stringify(call);
   const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
   for (let attempt = from; ; attempt += 1) {
     const { url } = services[attempt % 2] as AdjutantProcess;
-    const sent = fetch(`${url}/v1/directives?wait_ms=${waitMs}`, { method: 'POST', headers, body });
-    const answer = await sent.then((response) => response.json() as Promise<Submission>).catch(() => null);
-    if (answer?.directives) return answer;
-    if (attempt > from + 20) throw new Error(`no answer: ${JSON.stringify(answer)}`);
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body }).catch(() => null);
+    const read = answer?.ok === true ? await answer.json().catch(() => null) : null;
+    if (read !== null) return read as T;
+    if (attempt > from + 20) throw new Error(`no answer: ${answer?.status}`);
   }
 }
 
@@ -112,5 +128,35 @@ test.concurrent('of what replaces one another no two have a claim at once, thoug
     const next = ran[at + 1];
     if (next)
       expect(Date.parse(next.started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(each.ended_at ?? ''));
+  }
+});
+
+test.concurrent('of runs that replace one another no two are open at once, though one service is killed', async ({
+  expect,
+}) => {
+  const singleton = { key: randomUUID(), when_open: 'replace' };
+  const begun: string[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const query = planOf(`run ${n}`, [['counting.read', { label: `planned-${n}`, delay_ms: 100 }]]);
+    const started = await sent<StartedRun>('/v1/requests', { agent: 'planner', query, singleton }, n);
+    begun.push(started.request_id);
+  }
+  await restarted;
+  const views = async () =>
+    Promise.all(
+      begun.map(async (id) => {
+        const { url } = services[1] as AdjutantProcess;
+        return (await get<RequestView>(`${url}/v1/requests/${id}`)).body;
+      }),
+    );
+  await eventually(async () => (await views()).filter(({ status }) => status === 'closed').length).toBe(
+    begun.length,
+  );
+  const ended = await views();
+  expect(ended.at(-1)?.run).toMatchObject({ status: 'completed' });
+  const ran = ended.filter(({ run }) => (run?.iterations ?? 0) > 0);
+  for (const [at, { closed_at: closedAt }] of ran.entries()) {
+    const started = ran[at + 1]?.run?.started_at;
+    if (started) expect(Date.parse(started)).toBeGreaterThanOrEqual(Date.parse(closedAt ?? ''));
   }
 });

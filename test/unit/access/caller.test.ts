@@ -74,6 +74,14 @@ test.each([
   const custom = { type: 'b', ...once } as never;
   await as('low', () => client.submit(custom), { scopes: new Set(['submit']) });
   expect(submitted).toEqual([call, custom]);
+  const run = { agent: 'a', query: 'q', ...once } as never;
+  const runs = { start: async () => ({ request_id: 'r', agent: 'a' }) };
+  const starter = guardClient({ submit, runs } as unknown as DirectiveClient, quiet);
+  const lowly = { agents: ['*'], ...limits };
+  await expect(
+    as('low', () => starter.runs.start(run), { ...lowly, scopes: new Set(['submit']) }),
+  ).rejects.toMatchObject({ problem: { code: 'forbidden', scope: 'cancel' } });
+  await as('low', () => starter.runs.start(run), { ...lowly, scopes: new Set(['submit', 'cancel']) });
 });
 
 test('a decision carries the name of its key, or what its caller says', async () => {

@@ -31,6 +31,8 @@ test('a key that may not cancel any more fires nothing that replaces', async () 
   const singleton = { key: 'k', when_open: 'replace' };
   const template = { directives: [{ type: 'tool_exec', tool_name: 'a.x', singleton }] } as never;
   expect(await without({ ...owner, id: 'k1' }, 'acme', template)).toContain('scope cancel');
+  const run = { run: { agent: 'a', query: 'q', singleton } } as never;
+  expect(await without({ ...owner, id: 'k1' }, 'acme', run)).toContain('scope cancel');
   expect(await check({ ...owner, id: `${TOKEN_MARK}ada`, tools: null }, 'acme', template)).toBe(null);
 });
 

@@ -21,6 +21,15 @@ function head(fields: Partial<RunHead> = {}): RunHead {
 }
 
 describe('a run', () => {
+  test('that waits for another one is let go when that has ended; what is replaced is cancelled, once', () => {
+    const behind = { status: 'pending' as const, behind: 'once.k.p', begin: { at: NOW + 9_000, by: null } };
+    expect(runDecision(ENTRY, head(behind), NOW)).toMatchObject({ kind: 'release' });
+    expect(runDecision(ENTRY, head({ ...behind, isReplaced: true }), NOW)).toMatchObject({ kind: 'cancel' });
+    const cancelled = { ...behind, isReplaced: true, isCancelled: true, unread: true };
+    expect(runDecision(ENTRY, head(cancelled), NOW)).toMatchObject({ kind: 'look_again', wake: true });
+    expect(runDecision(ENTRY, head({ isReplaced: true, ended: true }), NOW)).toEqual({ kind: 'forget' });
+  });
+
   test('that waits is checked again, less often the longer it has waited', () => {
     const at = (changedAt: number) => runDecision(ENTRY, head({ changedAt }), NOW);
     expect(at(NOW - 20_000)).toEqual({ kind: 'look_again', at: NOW + 20_000, wake: false, wakeAhead: null });

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { RequestTimeline } from '../../../contract/request-timeline.ts';
 import { redrivenAs } from '../../../contract/redriven.ts';
 import type { RequestView } from '../../../contract/request-view.ts';
+import type { RunWait } from '../../../contract/run.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
@@ -137,6 +138,11 @@ function stateOf(view: RequestView, now: number): string {
   return stands.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
 }
 
+function waitText({ kind, name, id }: RunWait): string {
+  if (kind === 'turn' && name === 'singleton') return `the end of ${id}`;
+  return name === undefined ? kind : `${kind} of ${name}`;
+}
+
 function stateText(view: RequestView, now: number): string {
   const { run, directives } = view;
   const begins = beginOf(view, now);
@@ -148,7 +154,7 @@ function stateText(view: RequestView, now: number): string {
     return waits === undefined || isRunning(view) ? stateOf(view, now) : safeText(`waits: ${waits.message}`);
   }
   if (run.termination_reason !== null) return `${run.status} (${run.termination_reason})`;
-  const waits = run.waiting_for.map(({ kind, name }) => (name === undefined ? kind : `${kind} of ${name}`));
+  const waits = run.waiting_for.map(waitText);
   if (waits.length === 0) return run.status;
   const rest = waits.length > 2 ? ` and ${waits.length - 2} more` : '';
   return safeText(`waiting for ${waits.slice(0, 2).join(', ')}${rest}`);

@@ -1,0 +1,188 @@
+// The way in of a run that is submitted under a key: started where it begins, else answered with the one that stands for it.
+// Must never begin what is only to join another one, nor count what has not begun.
+import { requestLinks } from '../contract/api-path.ts';
+import type { Once } from '../contract/once.ts';
+import { DirectiveRefused, type Problem, problem } from '../contract/problem.ts';
+import type { NamedRun, Start } from './run-start.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { ownId } from '../contract/tenant.ts';
+import type { Announcement } from '../journal/journal.ts';
+import type { OnceVerdict } from '../journal/once.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import type { NewRun } from '../journal/run-start-words.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import { leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import type { Additions, Capacity } from '../queue/capacity.ts';
+import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
+import { noticeAnnouncement, noticeRef } from '../queue/notice.ts';
+import {
+  answerOf,
+  keptErrors,
+  keyConflict,
+  type OnceAccepted,
+  openProblem,
+  REPLACED,
+} from '../queue/once-answer.ts';
+import { requestFullProblem } from '../queue/request-full.ts';
+import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
+import type { PendingNote } from '../queue/span-note.ts';
+import { BEHIND_LOOK_MS } from '../queue/sweep-decision.ts';
+
+export interface OnceStarterParts {
+  runs: RunJournal;
+  entrance: Entrance;
+  index: Pick<SweepIndex, 'announce' | 'lookWithin' | 'withdraw'>;
+  /** null: children of runs are never refused for lack of memory. */
+  capacity: Capacity | null;
+  /** How long a request of this id stays readable after its close, milliseconds. */
+  keptMs(requestId: string): number;
+  /** Asks a run to end. */
+  cancelRun(requestId: string, reason: string): Promise<unknown>;
+  /** As in `RunJournalOptions`. */
+  requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
+}
+
+/** What is on its way in. */
+export interface ComingRun {
+  readonly run: NamedRun;
+  readonly started: NewRun;
+  /** Somebody may be notified of its end. */
+  readonly noticed: boolean;
+  readonly note: PendingNote;
+}
+
+export interface KeyedRun extends ComingRun {
+  readonly once: Once;
+  readonly token: string;
+  /** How long it may last, milliseconds. */
+  readonly lastsMs: number;
+}
+
+export function createOnceStarter(parts: OnceStarterParts) {
+  const { runs, entrance } = parts;
+
+  /** Throws `DirectiveRefused` where it would begin and there is no room. */
+  return async function startUnderKey(coming: KeyedRun): Promise<Start> {
+    const { requestId } = coming.started;
+    const errors = keptErrors(coming.once, parts.keptMs(requestId));
+    if (errors.length > 0) return { ok: false, refusal: problem('invalid_body', { errors }) };
+    const room = await roomFor(parts, coming);
+    const verdict = await entrance
+      .enter(entryOf(runs, coming, room.full === null))
+      .finally(coming.note.release);
+    const begins = verdict.kind === 'ok' && verdict.verdict === 'accepted';
+    await (begins ? room.leave([]) : withdrawn(parts, coming, room.leave));
+    if (verdict.kind === 'full') throw room.full;
+    if (verdict.kind !== 'ok') return { ok: false, refusal: refusalOf(parts, requestId, verdict) };
+    await follow(parts, coming, verdict);
+    return standing(runs, coming, verdict);
+  };
+}
+
+/** Where a run is counted, for its tenant. */
+export function additionOf({ started: { requestId, later } }: Pick<ComingRun, 'started'>): Additions {
+  const begins = new Map(later?.when ? [[RUN_ENTRY, later.when]] : []);
+  return { requestId, ids: [RUN_ENTRY], begins };
+}
+
+export function announcementsOf({
+  started: { later = null },
+  noticed,
+  note,
+}: Omit<ComingRun, 'run'>): Announcement[] {
+  const own = { id: RUN_ENTRY, afterMs: Math.min(FIRST_LOOK_MS, later?.startByMs ?? Infinity) };
+  const begins = later?.when ? { ...own, later: { when: later.when, lane: RUN_LANE } } : own;
+  return [begins, ...(noticed ? [noticeAnnouncement(RUN_ENTRY)] : []), ...note.announcements];
+}
+
+/** `full`: why it may not begin; what counts under its key may stand for it all the same. */
+async function roomFor(
+  { capacity }: OnceStarterParts,
+  coming: KeyedRun,
+): Promise<{ full: unknown; leave: LeaveTenant }> {
+  const lane = coming.started.later?.when ? '' : RUN_LANE;
+  try {
+    const leave = await capacity?.reserve(new Map([[lane, 1]]), additionOf(coming));
+    return { full: null, leave: leave ?? leaveNothing };
+  } catch (error) {
+    if (!(error instanceof DirectiveRefused)) throw error;
+    return { full: error, leave: leaveNothing };
+  }
+}
+
+function entryOf(runs: RunJournal, coming: KeyedRun, hasRoom: boolean): Entry<OnceVerdict> {
+  const { started, once, token, lastsMs } = coming;
+  const { requestId } = started;
+  return {
+    requestId,
+    announcements: announcementsOf(coming),
+    accept: (together) => runs.startOnce(started, { once, token, hasRoom, lastsMs }, together),
+    jobsOf: (verdict) => (verdict.kind === 'ok' ? firstTurn(started, verdict) : null),
+    onlyLane: RUN_LANE,
+    changes: (verdict) => (verdict.kind === 'ok' ? verdict.of.requestId : requestId),
+    wereThere: (verdict) => (verdict.kind === 'ok' && verdict.verdict === 'accepted' ? [] : [RUN_ENTRY]),
+  };
+}
+
+/** Not of what waits for another one or for its instant, nor of what began before under another id. */
+function firstTurn({ requestId, later }: NewRun, { verdict, of, outcome, waits }: OnceAccepted): LaneJob[] {
+  const isOther = of.requestId !== requestId || (verdict === 'existing' && outcome === 'replaced');
+  return waits || isOther || later?.when ? [] : [{ lane: RUN_LANE, data: wakeJob(requestId, 0) }];
+}
+
+/** It has not begun: what was announced of it, and counted, goes. */
+async function withdrawn(
+  { index }: OnceStarterParts,
+  { started: { requestId }, noticed, note }: KeyedRun,
+  leave: LeaveTenant,
+): Promise<void> {
+  note.forget();
+  const own = { requestId, id: RUN_ENTRY };
+  await index.withdraw(noticed ? [own, noticeRef(requestId, RUN_ENTRY)] : [own]).catch(() => {});
+  await leave([RUN_ENTRY]);
+}
+
+function refusalOf(
+  { limitsOf = NO_TENANT_LIMITS, requestBytes }: OnceStarterParts,
+  requestId: string,
+  verdict: Exclude<OnceVerdict, OnceAccepted | { kind: 'full' }>,
+): Problem {
+  if (verdict.kind === 'open') return openProblem(verdict);
+  if (verdict.kind === 'conflict') return keyConflict();
+  const limit = requestBytesOf(limitsOf, requestId, requestBytes);
+  return requestFullProblem(requestId, verdict.bytes, limit);
+}
+
+/** What the sweeper would do later. */
+async function follow(
+  { index, cancelRun }: OnceStarterParts,
+  { noticed }: KeyedRun,
+  { of, outcome, waits, replaces }: OnceAccepted,
+): Promise<void> {
+  // In steps: the content that took the place may be the first one of which somebody is notified.
+  if (noticed && waits && outcome === 'debounced')
+    await index.announce([noticeRef(of.requestId, of.id)], FIRST_LOOK_MS);
+  if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
+  if (replaces) await cancelRun(replaces.requestId, REPLACED).catch(() => {});
+}
+
+/** What stands for it may be a run of another agent. */
+async function standing(runs: RunJournal, { run }: KeyedRun, verdict: OnceAccepted): Promise<Start> {
+  const { of } = verdict;
+  const isOwn = verdict.verdict === 'accepted';
+  const there = isOwn ? null : await runs.read(of.requestId, { held: null, limit: 0, bytes: 0 });
+  const request_id = ownId(of.requestId);
+  return {
+    ok: true,
+    run: {
+      request_id,
+      run_id: request_id,
+      agent: there?.agent ?? run.agent,
+      status: there?.status ?? 'pending',
+      once: answerOf(verdict),
+      links: requestLinks(request_id),
+    },
+  };
+}
