@@ -155,7 +155,10 @@ function headOf(fields: Fields): Head | null {
     // None of them ever shrinks.
     version: (sequence ?? 0) + (count ?? 0) + (runVersion ?? 0),
     hasRun: typeof runVersion === 'number',
-    runBegins: runVersion === 0 && fields['@run|behind'] === undefined ? (recordedBegin(fields['@run|begin'])?.at ?? null) : null,
+    runBegins:
+      runVersion === 0 && fields['@run|behind'] === undefined
+        ? (recordedBegin(fields['@run|begin'])?.at ?? null)
+        : null,
   };
 }
 
