@@ -25,7 +25,7 @@ import {
 } from '../queue/once-answer.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
-import type { PendingNote } from '../queue/span-note.ts';
+import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
 import { BEHIND_LOOK_MS } from '../queue/sweep-decision.ts';
 
 export interface OnceStarterParts {
@@ -38,6 +38,8 @@ export interface OnceStarterParts {
   keptMs(requestId: string): number;
   /** Asks a run to end. */
   cancelRun(requestId: string, reason: string): Promise<unknown>;
+  /** Default: the span of a POST whose process dies is lost. */
+  notes?: SpanNotes;
   /** As in `RunJournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
@@ -50,7 +52,6 @@ export interface ComingRun {
   readonly started: NewRun;
   /** Somebody may be notified of its end. */
   readonly noticed: boolean;
-  readonly note: PendingNote;
 }
 
 export interface KeyedRun extends ComingRun {
@@ -69,13 +70,14 @@ export function createOnceStarter(parts: OnceStarterParts) {
     const errors = keptErrors(coming.once, parts.keptMs(requestId));
     if (errors.length > 0) return { ok: false, refusal: problem('invalid_body', { errors }) };
     const room = await roomFor(parts, coming);
+    const note = noteOfStart(parts, coming);
     const verdict = await entrance
-      .enter(entryOf(runs, coming, room.full === null))
-      .finally(coming.note.release);
+      .enter(entryOf(runs, { ...coming, note }, room.full === null))
+      .finally(note.release);
     const begins = verdict.kind === 'ok' && verdict.verdict === 'accepted';
-    await (begins ? room.leave([]) : withdrawn(parts, coming, room.leave));
+    await (begins ? room.leave([]) : withdrawn(parts, { ...coming, note }, room.leave));
     if (verdict.kind === 'full') throw room.full;
-    if (verdict.kind !== 'ok') return { ok: false, refusal: refusalOf(parts, requestId, verdict) };
+    if (verdict.kind !== 'ok') return { ok: false, refusal: refusalOf(parts, coming, verdict) };
     await follow(parts, coming, verdict);
     return standing(runs, coming, verdict);
   };
@@ -90,12 +92,29 @@ export function additionOf({ started: { requestId, later } }: Pick<ComingRun, 's
 export function announcementsOf({
   started: { later = null },
   noticed,
-  note,
-}: Omit<ComingRun, 'run'>): Announcement[] {
+}: Pick<ComingRun, 'started' | 'noticed'>): Announcement[] {
   const own = { id: RUN_ENTRY, afterMs: Math.min(FIRST_LOOK_MS, later?.startByMs ?? Infinity) };
   const begins = later?.when ? { ...own, later: { when: later.when, lane: RUN_LANE } } : own;
-  return [begins, ...(noticed ? [noticeAnnouncement(RUN_ENTRY)] : []), ...note.announcements];
+  return [begins, ...(noticed ? [noticeAnnouncement(RUN_ENTRY)] : [])];
 }
+
+export function noteOfStart(
+  { notes = NO_NOTES }: Pick<OnceStarterParts, 'notes'>,
+  { started: { requestId, traceparent } }: Pick<ComingRun, 'started'>,
+): PendingNote {
+  return notes.noteOf(requestId, { under: traceparent, prepared: [] });
+}
+
+/** `bytes`: what its request holds already. */
+export function fullProblem(
+  { limitsOf = NO_TENANT_LIMITS, requestBytes }: OnceStarterParts,
+  { started: { requestId } }: Pick<ComingRun, 'started'>,
+  bytes: number,
+): Problem {
+  return requestFullProblem(requestId, bytes, requestBytesOf(limitsOf, requestId, requestBytes));
+}
+
+type Noted = KeyedRun & { readonly note: PendingNote };
 
 /** `full`: why it may not begin; what counts under its key may stand for it all the same. */
 async function roomFor(
@@ -112,12 +131,12 @@ async function roomFor(
   }
 }
 
-function entryOf(runs: RunJournal, coming: KeyedRun, hasRoom: boolean): Entry<OnceVerdict> {
+function entryOf(runs: RunJournal, coming: Noted, hasRoom: boolean): Entry<OnceVerdict> {
   const { started, once, token, lastsMs } = coming;
   const { requestId } = started;
   return {
     requestId,
-    announcements: announcementsOf(coming),
+    announcements: [...announcementsOf(coming), ...coming.note.announcements],
     accept: (together) => runs.startOnce(started, { once, token, hasRoom, lastsMs }, together),
     jobsOf: (verdict) => (verdict.kind === 'ok' ? firstTurn(started, verdict) : null),
     onlyLane: RUN_LANE,
@@ -135,7 +154,7 @@ function firstTurn({ requestId, later }: NewRun, { verdict, of, outcome, waits }
 /** It has not begun: what was announced of it, and counted, goes. */
 async function withdrawn(
   { index }: OnceStarterParts,
-  { started: { requestId }, noticed, note }: KeyedRun,
+  { started: { requestId }, noticed, note }: Noted,
   leave: LeaveTenant,
 ): Promise<void> {
   note.forget();
@@ -145,14 +164,12 @@ async function withdrawn(
 }
 
 function refusalOf(
-  { limitsOf = NO_TENANT_LIMITS, requestBytes }: OnceStarterParts,
-  requestId: string,
+  parts: OnceStarterParts,
+  coming: KeyedRun,
   verdict: Exclude<OnceVerdict, OnceAccepted | { kind: 'full' }>,
 ): Problem {
   if (verdict.kind === 'open') return openProblem(verdict);
-  if (verdict.kind === 'conflict') return keyConflict();
-  const limit = requestBytesOf(limitsOf, requestId, requestBytes);
-  return requestFullProblem(requestId, verdict.bytes, limit);
+  return verdict.kind === 'conflict' ? keyConflict() : fullProblem(parts, coming, verdict.bytes);
 }
 
 /** What the sweeper would do later. */

@@ -1,6 +1,5 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
-import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { type EndNotices, RUN_TYPE, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
 import type { Spender } from '../contract/budget.ts';
@@ -18,9 +17,8 @@ import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../queue/notice.ts';
 import { uniqueOf } from '../queue/once-request.ts';
 import { passingRunRefusal } from '../queue/passing-request.ts';
-import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
-import { NO_NOTES, type SpanNotes } from '../queue/span-note.ts';
+import type { PendingNote } from '../queue/span-note.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import { limitsOf as limitsOfRun, looserLimits } from './overrides.ts';
 import {
@@ -28,6 +26,8 @@ import {
   announcementsOf,
   type ComingRun,
   createOnceStarter,
+  fullProblem,
+  noteOfStart,
   type OnceStarterParts,
 } from './run-start-once.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
@@ -36,8 +36,6 @@ export interface RunStarterParts extends OnceStarterParts {
   agents: Agents;
   /** On whose budget those who call spend. Default: on nobody's. */
   caller?: (() => Spender | undefined) | undefined;
-  /** Default: the span of a POST whose process dies is lost. */
-  notes?: SpanNotes;
   /** As in `SubmitterOptions`. */
   endNotices?: EndNotices;
 }
@@ -55,8 +53,7 @@ const NAMED_AGENTS = 100;
 type Origin = Pick<RunSpec, 'parent' | 'spender'>;
 
 export function createRunStarter(parts: RunStarterParts) {
-  const { runs, agents, entrance, capacity, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = parts;
-  const { caller = () => undefined, endNotices = UNKNOWN_END_NOTICES } = parts;
+  const { agents, entrance, capacity, caller = () => undefined } = parts;
   const startUnderKey = createOnceStarter(parts);
 
   /**
@@ -69,92 +66,94 @@ export function createRunStarter(parts: RunStarterParts) {
     { parent, spender }: Origin = { parent: null, spender: caller() },
     name?: string,
   ): Promise<Start> {
+    const passing = passingRunRefusal(run.request_id);
+    if (passing !== null) return { ok: false, refusal: passing };
     const agent = await agents.find(run.agent);
-    const refusal = await refusalOf(run, agent, parent);
-    if (agent === null || refusal !== null)
-      return { ok: false, refusal: refusal ?? (await unknownAgent(run.agent)) };
+    if (agent === null) return { ok: false, refusal: await unknownAgent(agents, run.agent) };
+    const errors = faultsOf(parts, run, agent, parent);
+    if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     const once = onceOf(run);
-    const coming = comingOf(run, traceparent, { parent, spender });
-    if (once === null) return startNow(run, coming);
+    const coming = comingOf(parts, run, traceparent, { parent, spender });
+    if (once === null) return startNow(coming);
     const lastsMs = limitsOfRun(agent, run.overrides).deadline_ms;
     return startUnderKey({ ...underKey(coming, once, name), once, lastsMs });
   }
 
-  /** null: nothing of it is refused. */
-  async function refusalOf(
-    run: NamedRun,
-    agent: AgentDefinition | null,
-    parent: RunSpec['parent'],
-  ): Promise<Problem | null> {
-    const passing = passingRunRefusal(run.request_id);
-    if (passing !== null) return passing;
-    if (agent === null) return unknownAgent(run.agent);
-    // A child is not refused: it gets its agent's limits, even if its parent asked for more.
-    const errors = parent === null ? looserLimits(agent, run.overrides) : [];
-    if (isTooFar(run, Date.now()))
-      errors.push({ path: 'run_at', message: 'must be within 365 days from now' });
-    const { on_end: onEnd, request_id } = run;
-    errors.push(...onEndErrors(endNotices, onEnd, { tenant: tenantOf(request_id), path: 'on_end' }));
-    return errors.length > 0 ? tooLoose(errors) : null;
-  }
-
-  async function startNow(run: NamedRun, coming: ComingRun): Promise<Start> {
-    const { requestId } = coming.started;
-    const when = coming.started.later?.when ?? null;
+  async function startNow(coming: ComingRun): Promise<Start> {
+    const { run, started } = coming;
+    const when = started.later?.when ?? null;
     const entries = additionOf(coming);
     const leave = await capacity?.reserve(new Map([[when === null ? RUN_LANE : '', 1]]), entries);
-    const verdict = await entrance.enter(entryOf(coming)).finally(coming.note.release);
+    const note = noteOfStart(parts, coming);
+    const verdict = await entrance.enter(entryOf(parts, coming, note)).finally(note.release);
     if (verdict.kind !== 'started') await leave?.(entries.ids);
-    if (verdict.kind === 'no_room') {
-      const limit = requestBytesOf(limitsOf, requestId, parts.requestBytes);
-      return { ok: false, refusal: requestFullProblem(requestId, verdict.bytes, limit) };
-    }
-    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(requestId) };
+    if (verdict.kind === 'no_room') return { ok: false, refusal: fullProblem(parts, coming, verdict.bytes) };
+    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(started.requestId) };
     return { ok: true, run: startedRun(run, verdict) };
   }
 
-  function comingOf(run: NamedRun, traceparent: string, { parent, spender }: Origin): ComingRun {
-    const { request_id: requestId, agent } = run;
-    const noticed = onEndOf(run);
-    const spec = JSON.stringify({ ...specOf(run, parent), spender, on_end: noticed });
-    const started = {
-      requestId,
-      digest: digestOf(run, parent),
-      agent,
-      spec,
-      traceparent,
-      later: laterOf(run),
-    };
-    const note = notes.noteOf(requestId, { under: traceparent, prepared: [] });
-    return { run, started, noticed: noticed !== undefined, note };
-  }
-
-  function entryOf({ started, noticed, note }: ComingRun): Entry<StartVerdict> {
-    const { requestId, later = null } = started;
-    return {
-      requestId,
-      announcements: announcementsOf({ started, noticed, note }),
-      accept: (together) => runs.start(started, together),
-      jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
-      wereThere: ({ kind }) => (kind === 'started' ? [] : [RUN_ENTRY]),
-      onlyLane: RUN_LANE,
-    };
-  }
-
-  /** [] where only a rule may fit it. */
-  function onEndOf({ request_id, agent, on_end: onEnd }: NamedRun): RunSpec['on_end'] {
-    const facts = { tenant: tenantOf(request_id), type: RUN_TYPE, agent };
-    return onEnd ?? (endNotices.concerns(facts) ? [] : undefined);
-  }
-
-  async function unknownAgent(name: string): Promise<Problem> {
-    const known = (await agents.names()).slice(0, NAMED_AGENTS);
-    const list = known.length === 0 ? 'none is configured' : `known agents: ${known.join(', ')}`;
-    const message = `there is no agent "${name}"; ${list}`;
-    return problem('not_found', { detail: message, errors: [{ path: 'agent', message }], agents: known });
-  }
-
   return { start };
+}
+
+function faultsOf(
+  { endNotices = UNKNOWN_END_NOTICES }: RunStarterParts,
+  run: NamedRun,
+  agent: AgentDefinition,
+  parent: RunSpec['parent'],
+): FieldError[] {
+  const { on_end: onEnd, request_id, overrides } = run;
+  // A child is not refused: it gets its agent's limits, even if its parent asked for more.
+  const errors = parent === null ? looserLimits(agent, overrides) : [];
+  if (isTooFar(run, Date.now())) errors.push({ path: 'run_at', message: 'must be within 365 days from now' });
+  errors.push(...onEndErrors(endNotices, onEnd, { tenant: tenantOf(request_id), path: 'on_end' }));
+  return errors;
+}
+
+function comingOf(
+  parts: RunStarterParts,
+  run: NamedRun,
+  traceparent: string,
+  { parent, spender }: Origin,
+): ComingRun {
+  const { request_id: requestId, agent } = run;
+  const noticed = onEndOf(parts, run);
+  const spec = JSON.stringify({ ...specOf(run, parent), spender, on_end: noticed });
+  const digest = digestOf(run, parent);
+  const started = { requestId, digest, agent, spec, traceparent, later: laterOf(run) };
+  return { run, started, noticed: noticed !== undefined };
+}
+
+function entryOf(
+  { runs }: RunStarterParts,
+  coming: ComingRun,
+  { announcements }: PendingNote,
+): Entry<StartVerdict> {
+  const { started } = coming;
+  const { requestId, later = null } = started;
+  return {
+    requestId,
+    announcements: [...announcementsOf(coming), ...announcements],
+    accept: (together) => runs.start(started, together),
+    jobsOf: (verdict) => (later?.when ? noneOf : firstTurn)(requestId, verdict),
+    wereThere: ({ kind }) => (kind === 'started' ? [] : [RUN_ENTRY]),
+    onlyLane: RUN_LANE,
+  };
+}
+
+/** [] where only a rule may fit it. */
+function onEndOf(
+  { endNotices = UNKNOWN_END_NOTICES }: RunStarterParts,
+  { request_id, agent, on_end: onEnd }: NamedRun,
+): RunSpec['on_end'] {
+  const facts = { tenant: tenantOf(request_id), type: RUN_TYPE, agent };
+  return onEnd ?? (endNotices.concerns(facts) ? [] : undefined);
+}
+
+async function unknownAgent(agents: Agents, name: string): Promise<Problem> {
+  const known = (await agents.names()).slice(0, NAMED_AGENTS);
+  const list = known.length === 0 ? 'none is configured' : `known agents: ${known.join(', ')}`;
+  const message = `there is no agent "${name}"; ${list}`;
+  return problem('not_found', { detail: message, errors: [{ path: 'agent', message }], agents: known });
 }
 
 /** What begins later has no job before. */

@@ -154,11 +154,9 @@ export function createRunJournal(options: RunJournalOptions) {
   async function start(started: NewRun, together?: WithAcceptance): Promise<StartVerdict> {
     const { requestId } = started;
     const args = [...startWords(started, mostBytes(requestId)), ...announced(together)];
-    const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);
-    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
-    if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
-    if (reply[0] === 'started') return { kind: 'started' };
-    return { kind: 'existing', version: Number(reply[1]), status: reply[2] as RunStatus };
+    return startVerdict(
+      await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args),
+    );
   }
 
   /**
@@ -209,11 +207,7 @@ export function createRunJournal(options: RunJournalOptions) {
 
   async function send({ requestId, name, digest, limit, signal }: SentSignal): Promise<SendVerdict> {
     const args = [name, digest, limit ?? '', writeSignal(requestId, signal), mostBytes(requestId)];
-    const reply = await run('run-send', keys.request(requestId), args);
-    if (reply[0] === 'sent') return { kind: 'sent', version: Number(reply[2]), waiting: Number(reply[3]) };
-    if (reply[0] === 'existing') return { kind: 'existing', waiting: Number(reply[2]) };
-    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
-    return { kind: reply[0] as 'conflict' | 'ended' | 'full' | 'unknown' };
+    return sendVerdict(await run('run-send', keys.request(requestId), args));
   }
 
   /** null when there is no such run. */
@@ -325,6 +319,20 @@ function reading(requestId: string, reply: ScriptReply): RunReading | null {
 
 function signalText(value: ScriptReply[number]): string | null {
   return value === null || value === 'null' ? null : String(value);
+}
+
+function startVerdict([kind, first, second]: ScriptReply): StartVerdict {
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  if (kind === 'conflict') return { kind, storedDigest: String(first) };
+  if (kind === 'started') return { kind };
+  return { kind: 'existing', version: Number(first), status: second as RunStatus };
+}
+
+function sendVerdict([kind, first, second, third]: ScriptReply): SendVerdict {
+  if (kind === 'sent') return { kind, version: Number(second), waiting: Number(third) };
+  if (kind === 'existing') return { kind, waiting: Number(second) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  return { kind: kind as 'conflict' | 'ended' | 'full' | 'unknown' };
 }
 
 function commitVerdict(reply: ScriptReply): CommitVerdict {
