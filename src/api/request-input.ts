@@ -84,6 +84,8 @@ export const inputParams = z.strictObject({
 const traceparent = z.string().optional().describe('The W3C trace it belongs to. Default: a new one.');
 
 /** Other headers pass unchanged. */
+export const traceHeaders = z.looseObject({ traceparent });
+
 export const submissionHeaders = z.looseObject({
   'idempotency-key': z
     .string()

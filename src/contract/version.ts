@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6767e9fe6bc03ff5ff9c0458d57c54e1451ebce37b13c57b58a4aa13086532af';
+export const CONTRACT_SHA256 = 'c69f14416f01ef6c6d99f0dfdad87e64158336f0c30e65f22b9223ceab4e67db';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
 import { startRunBodySchema } from '../../src/contract/run.ts';
 import { defineAgent } from '../../src/engine/define-agent.ts';
-import { createRunStarter } from '../../src/engine/run-start.ts';
+import { runAccess } from '../../src/service/run-access.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
@@ -79,11 +79,10 @@ async function submit({ store, journal, index }: OpenStore, directive: Submitted
   return (await submitter.submit(parsed.directives)).request_id;
 }
 
-async function startLater({ store, runs }: OpenStore): Promise<string> {
-  const { catalog, queue } = store;
+async function startLater({ store }: OpenStore): Promise<string> {
+  const { catalog } = store;
   await catalog.published.agents.publish([defineAgent({ name: 'a', model: 'x/y' })]);
-  const parts = { runs, agents: catalog.agents, entrance: queue.entrance, capacity: null, requestBytes };
-  const starter = createRunStarter(parts);
+  const { starter } = runAccess(store, { capacity: null, requestBytes });
   const request_id = randomUUID();
   const run = startRunBodySchema.parse({ agent: 'a', query: 'q', delay_ms: YEAR_MS });
   const started = await starter.start({ ...run, request_id }, newTraceparent());

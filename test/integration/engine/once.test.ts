@@ -39,7 +39,7 @@ const debounce = (fields: object = {}) => ({ debounce: { key, quiet_ms: HOUR_MS,
 const statusOf = async ({ request_id: id }: StartedRun) => (await engines.runs.head(id))?.status;
 const outcomes = (started: readonly StartedRun[]) => started.map(({ once }) => once?.outcome);
 const give = async ({ request_id: id }: StartedRun) => engines.client.input(id, { content: 'go on' });
-const queryOf = async ({ request_id: id }: StartedRun) => (await engines.client.view(id))?.query;
+const queryOf = async ({ request_id: id }: StartedRun) => (await engines.client.view(id))?.view.query;
 const guardOf = ({ request_id: id }: StartedRun) =>
   `${engines.prefix}:{${id.slice(0, id.lastIndexOf('.'))}}:once`;
 
@@ -98,7 +98,7 @@ describe('one at a time', () => {
     const next = await start(singleton('replace'), ENDS);
     await engines.wake(next.request_id, 0);
     expect(await engines.runs.release(next.request_id)).toEqual({ kind: 'held' });
-    expect((await engines.client.view(next.request_id))?.waiting_for).toEqual([
+    expect((await engines.client.view(next.request_id))?.view.waiting_for).toEqual([
       { kind: 'turn', id: first.request_id, name: 'singleton' },
     ]);
     await engines.startEngine();

@@ -20,7 +20,7 @@ test('a run under a key is named by the instant, and its request by the service'
   };
   const client = { runs } as never;
   const fire = async (template: object) =>
-    sent(client, submittedAs(scheduleOf(template), 'schedule.nightly.1'));
+    sent(client, submittedAs(scheduleOf(template), 'schedule.nightly.1'), undefined);
   expect(await fire({ run: { ...run, singleton } })).toEqual({ requestId: 'once.k.1', isRepeat: true });
   await fire({ run });
   const metadata = { schedule: 'nightly' };
