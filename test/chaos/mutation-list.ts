@@ -428,6 +428,31 @@ const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
 };
 
+/** Protections of runs under a key. */
+const ONCE_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'once-run-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
+  'once-run-to-end': [patch(`${SCRIPTS}/once-release.lua`, ' or (id == RUN and is_to_end(STATE))', '')],
+  'once-run-chain': [patch(`${SCRIPTS}/run-start-once.lua`, 'if not open.behind then', 'if true then')],
+  'once-run-begun': [
+    patch(`${SCRIPTS}/run-start-once.lua`, 'open.is_new and open.begins_at > now', 'open.is_new'),
+  ],
+  'once-run-latest': [
+    patch(
+      `${SCRIPTS}/run-start-once.lua`,
+      'math.max(now, math.min(own_at, latest))',
+      'math.max(now, own_at)',
+    ),
+  ],
+  'once-run-cancelled': [patch('src/queue/sweep-runs.ts', '!ended && isReplaced && !isCancelled', 'false')],
+  'once-run-ids': [
+    patch(
+      'src/engine/stored-text.ts',
+      '{ ...(spec as StoredSpec), ...own }',
+      '{ ...own, ...(spec as StoredSpec) }',
+    ),
+  ],
+};
+
 /** Protections of the gates of lanes. */
 const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-lapsed-pass': [patch(`${SCRIPTS}/gate-hold.lua`, 'if until_at <= NOW then', 'if until_at == 0 then')],
@@ -580,6 +605,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [ARCHIVE_MUTATIONS, 'test/integration/archive/archive.test.ts'],
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],
   [ONCE_MUTATIONS, 'test/integration/queue/once.test.ts'],
+  [ONCE_RUN_MUTATIONS, 'test/integration/engine/once.test.ts'],
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
   [SCHEDULE_MUTATIONS, 'test/integration/schedules/crashes.test.ts'],
   [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],

@@ -107,6 +107,18 @@ describe('one at a time', () => {
     expect(await engines.runs.release(next.request_id)).toEqual({ kind: 'none' });
   });
 
+  test('of two that wait for the same one, the replaced one never begins, and the other one waits for no end but that', async () => {
+    const first = await start(singleton());
+    const second = await start(singleton('replace'));
+    const third = await start(singleton('replace'));
+    expect(third.once?.replaces?.request_id).toBe(second.request_id);
+    expect((await engines.runs.head(third.request_id))?.behind).toBe(first.request_id);
+    // As if only the first one had ended.
+    await engines.connection.hset(engines.keys.request(first.request_id)[0], 'status', 'closed');
+    expect(await engines.runs.release(second.request_id)).toEqual({ kind: 'none' });
+    expect(await engines.runs.release(third.request_id)).toMatchObject({ kind: 'released' });
+  });
+
   test('who dies before it has cancelled what it replaces leaves that to the sweeper', async () => {
     await engines.startEngine();
     const first = await start(singleton());

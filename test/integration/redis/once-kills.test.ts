@@ -6,7 +6,6 @@ import type { DirectiveView, RequestView } from '../../../src/contract/request-v
 import type { StartedRun } from '../../../src/contract/run.ts';
 import type { Submission } from '../../../src/contract/submission.ts';
 import { countingCall } from '../../support/calls.ts';
-import { eventually } from '../../support/eventually.ts';
 import { type AdjutantProcess, install, type Installation } from '../../support/installation.ts';
 import { type PlannedModel, planOf, startPlannedModel } from '../../support/planned-model.ts';
 import { get } from '../../support/public-api.ts';
@@ -149,9 +148,8 @@ test.concurrent('of runs that replace one another no two are open at once, thoug
         return (await get<RequestView>(`${url}/v1/requests/${id}`)).body;
       }),
     );
-  await eventually(async () => (await views()).filter(({ status }) => status === 'closed').length).toBe(
-    begun.length,
-  );
+  const closed = async () => (await views()).filter(({ status }) => status === 'closed').length;
+  await expect.poll(closed, { timeout: 20_000, interval: 20 }).toBe(begun.length);
   const ended = await views();
   expect(ended.at(-1)?.run).toMatchObject({ status: 'completed' });
   const ran = ended.filter(({ run }) => (run?.iterations ?? 0) > 0);
