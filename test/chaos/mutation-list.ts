@@ -1,17 +1,8 @@
 /** The protections whose removal the checker must notice, and how each is removed.
  *  It must never hold a patch that no longer fits the sources. */
 
-export interface Patch {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-const SCRIPTS = 'src/journal/scripts';
-
-function patch(file: string, from: string, to: string): Patch {
-  return { file, from, to };
-}
+import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
+import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 /** A protection, and how it is removed. */
 export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
@@ -185,9 +176,13 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   // Keys of what is submitted once.
-  'singleton-open': [patch(`${SCRIPTS}/accept-once.lua`, 'if not open then', 'if true then')],
+  'singleton-open': [patch(`${SCRIPTS}/include-under-key.lua`, 'if not open then', 'if true then')],
   'dedupe-window': [
-    patch(`${SCRIPTS}/accept-once.lua`, 'part and tonumber(until_at) > now and redis', 'false and redis'),
+    patch(
+      `${SCRIPTS}/include-under-key.lua`,
+      'part and tonumber(until_at) > now_ms() and redis',
+      'false and redis',
+    ),
   ],
   // One more than a limit allows.
   'limit-at-once': [
@@ -426,31 +421,6 @@ const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(`${SCRIPTS}/accept-once.lua`, "redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])", ''),
   ],
   'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
-};
-
-/** Protections of runs under a key. */
-const ONCE_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'once-run-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
-  'once-run-to-end': [patch(`${SCRIPTS}/once-release.lua`, ' or (id == RUN and is_to_end(STATE))', '')],
-  'once-run-chain': [patch(`${SCRIPTS}/run-start-once.lua`, 'if not open.behind then', 'if true then')],
-  'once-run-begun': [
-    patch(`${SCRIPTS}/run-start-once.lua`, 'open.is_new and open.begins_at > now', 'open.is_new'),
-  ],
-  'once-run-latest': [
-    patch(
-      `${SCRIPTS}/run-start-once.lua`,
-      'math.max(now, math.min(own_at, latest))',
-      'math.max(now, own_at)',
-    ),
-  ],
-  'once-run-cancelled': [patch('src/queue/sweep-runs.ts', '!ended && isReplaced && !isCancelled', 'false')],
-  'once-run-ids': [
-    patch(
-      'src/engine/stored-text.ts',
-      '{ ...(spec as StoredSpec), ...own }',
-      '{ ...own, ...(spec as StoredSpec) }',
-    ),
-  ],
 };
 
 /** Protections of the gates of lanes. */

@@ -6,7 +6,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS, type Patch } from './mutation-list.ts';
+import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS } from './mutation-list.ts';
+import type { Patch } from './patch.ts';
 import { run } from './run.ts';
 import { safestFsync } from './system.ts';
 
