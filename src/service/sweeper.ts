@@ -43,7 +43,7 @@ export function sweeperOn(
     sayWait,
     waits,
     sayRunWait,
-    cancelRun: createRunNotifier(runs, wakeRun).cancel,
+    cancelRun: createRunNotifier(runs, wakeRun, records.index).cancel,
     notify,
     callNotice: store.queue.callNotice,
     retentionMs,

@@ -171,7 +171,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       sayWait: createWaitSayer({ journal: records.journal, waits }),
       sayRunWait: createRunWaitSayer({ ...records, waits }),
       waits,
-      cancelRun: createRunNotifier(records.runs, queue.wakeRun).cancel,
+      cancelRun: createRunNotifier(records.runs, queue.wakeRun, records.index).cancel,
       spans,
       retentionMs: RETENTION_MS,
       intervalMs,

@@ -33,7 +33,7 @@ test('a run begins after its delay, once, however often an engine is woken befor
   const id = await start({ delay_ms: 700 });
   const begin = (await engines.runs.head(id))?.begin?.at ?? Infinity;
   await engines.wake(id, 0);
-  expect(await engines.client.view(id)).toMatchObject({
+  expect((await engines.client.view(id))?.view).toMatchObject({
     status: 'pending',
     begins_at: new Date(begin).toISOString(),
   });

@@ -218,7 +218,7 @@ describe('a run that cannot be read', () => {
     await engines.client.cancel(id, 'enough');
     const log = await engines.ended(id);
     expect(failure(log)?.type).toBe('internal_error');
-    expect(await engines.client.view(id)).toMatchObject({
+    expect((await engines.client.view(id))?.view).toMatchObject({
       status: 'failed',
       error: { type: 'internal_error' },
     });
