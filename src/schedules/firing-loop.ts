@@ -22,6 +22,14 @@ const LONGEST_STOP_MS = 1_000;
 
 export type FiringLoop = Startable & { fireDue(): Promise<number> };
 
+/** Redis took it somewhere between the two: nothing is due too early, and nothing is held too long. */
+function takenBetween(now: number, askedAt: number, answeredAt: number): Taken {
+  return {
+    clock: () => now + Math.floor(performance.now() - answeredAt),
+    isOver: () => performance.now() - askedAt > HOLD_MS,
+  };
+}
+
 export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   const { store, onError } = parts;
   const settle = createSettle(parts);
@@ -34,13 +42,8 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   async function fireDue(): Promise<number> {
     const askedAt = performance.now();
     const { now, ids } = await store.take(TAKEN_AT_ONCE, HOLD_MS, turn);
-    // Redis took it somewhere between the two: nothing is due too early, and nothing is held too long.
-    const answeredAt = performance.now();
     turn += TAKEN_AT_ONCE;
-    const taken: Taken = {
-      clock: () => now + Math.floor(performance.now() - answeredAt),
-      isOver: () => performance.now() - askedAt > HOLD_MS,
-    };
+    const taken = takenBetween(now, askedAt, performance.now());
     await Promise.all(
       ids.map(async (id) => fireOne(id, taken).catch((error: unknown) => onError(asError(error)))),
     );

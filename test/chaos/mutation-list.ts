@@ -37,9 +37,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/journal/sweep-index.ts', 'if (noteEnded && known.length > 0) await noteEnded(known);', ''),
   ],
   // A long lane hides what has no job in it.
-  'sweeper-crowd': [
-    patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, member, job) then', 'if true then'),
-  ],
+  'sweeper-crowd': [patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, member) then', 'if true then')],
   'idempotent-accept': [
     patch(
       `${SCRIPTS}/include-accept.lua`,
