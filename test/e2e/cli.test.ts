@@ -73,7 +73,7 @@ describe('call', () => {
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/unknown_tool/);
     expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
-    expect(unknown.stderr).toMatch(/see (npx )?adjutant get [0-9a-f-]{36} [0-9a-f-]{36}/);
+    expect(unknown.stderr).toMatch(/see (npx )?adjutant get [0-9a-v]{23} [0-9a-f-]{36}/);
     const json = await cli('call', 'peer.fail', '{"text":"no"}', '--json');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
