@@ -20,6 +20,8 @@ export async function openKeyedLane(lane: Readonly<Record<string, number>>, limi
   return {
     client: createHttpClient({ baseUrl: service.url }),
     redisPid: redis.pid,
+    /** As the server counts them. */
+    calls: server.calls,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
