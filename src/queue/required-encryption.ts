@@ -49,8 +49,13 @@ export function schedulesWithoutClear(
   if (!mustEncrypt(tenant)) return schedules;
   return {
     ...schedules,
-    create: async (body) => (bringsClear(body) ? unencryptable('a schedule') : schedules.create(body)),
+    create: async (body) => schedules.create(withoutClear(body)),
+    replace: async (id, body) => schedules.replace(id, withoutClear(body)),
   };
+}
+
+function withoutClear<T>(body: T): T {
+  return bringsClear(body) ? unencryptable('a schedule') : body;
 }
 
 /** Of a schedule as it was given; what is wrong with it otherwise is refused by whoever reads it. */

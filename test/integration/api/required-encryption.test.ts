@@ -89,9 +89,16 @@ test('runs, their input and schedules are refused', async () => {
   const schedule = { id: 's', every_ms: 3_600_000 };
   for (const what of [{ directives: [CALL] }, { run: { agent: 'a', query: 'q' } }])
     await expect(plain.schedules.create({ ...schedule, ...what } as never)).rejects.toMatchObject(refusal());
-  expect(await plain.schedules.create({ ...schedule, directives: [EMIT] } as never)).toMatchObject({
-    id: 's',
-  });
+  const made = await plain.schedules.create({ ...schedule, directives: [EMIT] } as never);
+  expect(made).toMatchObject({ id: 's' });
+  const { version } = made;
+  for (const what of [{ directives: [CALL] }, { run: { agent: 'a', query: 'q' } }])
+    await expect(
+      plain.schedules.replace('s', { every_ms: 3_600_000, version, ...what } as never),
+    ).rejects.toMatchObject(refusal());
+  expect(await plain.schedules.get('s')).toMatchObject({ version, template: made.template });
+  const rarer = { every_ms: 7_200_000, version, directives: [EMIT] };
+  expect(await plain.schedules.replace('s', rarer as never)).toMatchObject({ every_ms: 7_200_000 });
 });
 
 test('a schedule that was made before submits nothing in clear', async () => {
