@@ -2,7 +2,7 @@
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
 import type { Once } from '../contract/once.ts';
-import { DirectiveRefused, type Problem, problem } from '../contract/problem.ts';
+import { type Problem, problem } from '../contract/problem.ts';
 import type { NamedRun, Start } from './run-start.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
@@ -26,7 +26,7 @@ import {
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
-import { BEHIND_LOOK_MS } from '../queue/sweep-decision.ts';
+import { followDecision, roomOrReason } from '../queue/under-key.ts';
 
 export interface OnceStarterParts {
   runs: RunJournal;
@@ -69,7 +69,7 @@ export function createOnceStarter(parts: OnceStarterParts) {
     const { requestId } = coming.started;
     const errors = keptErrors(coming.once, parts.keptMs(requestId));
     if (errors.length > 0) return { ok: false, refusal: problem('invalid_body', { errors }) };
-    const room = await roomFor(parts, coming);
+    const room = await roomOrReason(reserveFor(parts, coming));
     const note = noteOfStart(parts, coming);
     const verdict = await entrance
       .enter(entryOf(runs, { ...coming, note }, room.full === null))
@@ -78,7 +78,9 @@ export function createOnceStarter(parts: OnceStarterParts) {
     await (begins ? room.leave([]) : withdrawn(parts, { ...coming, note }, room.leave));
     if (verdict.kind === 'full') throw room.full;
     if (verdict.kind !== 'ok') return { ok: false, refusal: refusalOf(parts, coming, verdict) };
-    await follow(parts, coming, verdict);
+    await followDecision(parts.index, verdict, coming.noticed, async ({ requestId: replaced }) =>
+      parts.cancelRun(replaced, REPLACED),
+    );
     return standing(runs, coming, verdict);
   };
 }
@@ -116,19 +118,9 @@ export function fullProblem(
 
 type Noted = KeyedRun & { readonly note: PendingNote };
 
-/** `full`: why it may not begin; what counts under its key may stand for it all the same. */
-async function roomFor(
-  { capacity }: OnceStarterParts,
-  coming: KeyedRun,
-): Promise<{ full: unknown; leave: LeaveTenant }> {
+async function reserveFor({ capacity }: OnceStarterParts, coming: KeyedRun): Promise<LeaveTenant> {
   const lane = coming.started.later?.when ? '' : RUN_LANE;
-  try {
-    const leave = await capacity?.reserve(new Map([[lane, 1]]), additionOf(coming));
-    return { full: null, leave: leave ?? leaveNothing };
-  } catch (error) {
-    if (!(error instanceof DirectiveRefused)) throw error;
-    return { full: error, leave: leaveNothing };
-  }
+  return (await capacity?.reserve(new Map([[lane, 1]]), additionOf(coming))) ?? leaveNothing;
 }
 
 function entryOf(runs: RunJournal, coming: Noted, hasRoom: boolean): Entry<OnceVerdict> {
@@ -170,19 +162,6 @@ function refusalOf(
 ): Problem {
   if (verdict.kind === 'open') return openProblem(verdict);
   return verdict.kind === 'conflict' ? keyConflict() : fullProblem(parts, coming, verdict.bytes);
-}
-
-/** What the sweeper would do later. */
-async function follow(
-  { index, cancelRun }: OnceStarterParts,
-  { noticed }: KeyedRun,
-  { of, outcome, waits, replaces }: OnceAccepted,
-): Promise<void> {
-  // In steps: the content that took the place may be the first one of which somebody is notified.
-  if (noticed && waits && outcome === 'debounced')
-    await index.announce([noticeRef(of.requestId, of.id)], FIRST_LOOK_MS);
-  if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
-  if (replaces) await cancelRun(replaces.requestId, REPLACED).catch(() => {});
 }
 
 /** What stands for it may be a run of another agent. */

@@ -6,15 +6,14 @@ import type { Submission } from '../contract/submission.ts';
 import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
-import type { OnceEntry, OnceRef, OnceVerdict } from '../journal/once.ts';
-import { leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
+import type { OnceEntry, OnceVerdict } from '../journal/once.ts';
+import type { LeaveTenant } from '../journal/tenant-room.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { NO_SPANS } from '../telemetry/spans.ts';
 import type { Entry } from './entrance.ts';
 import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { withoutEnvelope } from './job.ts';
-import { noticeAnnouncement } from './notice.ts';
 import {
   answerOf,
   keptErrors,
@@ -38,7 +37,7 @@ import { requestFull } from './request-full.ts';
 import { NO_NOTES, type PendingNote } from './span-note.ts';
 import { requireWithin, reserveFor } from './submission-bounds.ts';
 import type { SubmitterOptions } from './submit.ts';
-import { BEHIND_LOOK_MS } from './sweep-decision.ts';
+import { followDecision, roomOrReason } from './under-key.ts';
 
 export interface OnceSubmission {
   readonly trace: string;
@@ -70,7 +69,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const [routed] = await preparer.prepare([directive], trace);
     const prepared = underKey(routed as Prepared, given, token);
     requireWithin(options, [directive], [prepared]);
-    const room = await roomFor(options, requestId, prepared);
+    const room = await roomOrReason(reserveFor(options.capacity, requestId, [prepared]));
     const note = notes.noteOf(requestId, { under: trace, prepared: [prepared] });
     const entry = {
       acceptance: prepared.acceptance,
@@ -144,20 +143,6 @@ function standInOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   return { ...said, span: { ...said.span, name, kind: 'internal', attributes } };
 }
 
-/** `full`: why it may not begin; what counts under its key may stand for it all the same. */
-async function roomFor(
-  { capacity }: SubmitterOptions,
-  requestId: string,
-  prepared: Prepared,
-): Promise<{ full: unknown; leave: LeaveTenant }> {
-  try {
-    return { full: null, leave: await reserveFor(capacity, requestId, [prepared]) };
-  } catch (error) {
-    if (!(error instanceof DirectiveRefused)) throw error;
-    return { full: error, leave: leaveNothing };
-  }
-}
-
 /** It has not begun: what was announced of it, and counted, goes. */
 async function withdrawn(
   { index }: SubmitterOptions,
@@ -189,12 +174,11 @@ async function submissionOf(
   { acceptance, noticed }: Prepared,
   verdict: OnceAccepted,
 ): Promise<Submission> {
-  const { of, replaces, waits } = verdict;
-  // In steps: the content that took the place may be the first one of which somebody is notified.
-  if (noticed && waits && verdict.outcome === 'debounced') await announceNotice(index, of);
-  if (waits) await index.lookWithin(of, BEHIND_LOOK_MS).catch(() => {});
-  // It is marked already: no attempt begins, and the one that runs is stopped by its next heartbeat at the latest.
-  if (replaces) await canceller.cancelEach(replaces.requestId, [replaces.id], REPLACED).catch(() => {});
+  const { of } = verdict;
+  // What is replaced is marked already: no attempt begins, and the one that runs is stopped by its next heartbeat at the latest.
+  await followDecision(index, verdict, noticed, async ({ requestId, id }) =>
+    canceller.cancelEach(requestId, [id], REPLACED),
+  );
   const there = verdict.verdict === 'existing' ? await journal.directive(of.requestId, of.id) : null;
   const { type, lane, digest } = there ?? acceptance;
   const request_id = ownId(of.requestId);
@@ -212,11 +196,6 @@ async function submissionOf(
     ],
     links: requestLinks(request_id),
   };
-}
-
-async function announceNotice(index: SubmitterOptions['index'], of: OnceRef): Promise<void> {
-  const { id, afterMs } = noticeAnnouncement(of.id);
-  await index.announce([{ requestId: of.requestId, id }], afterMs);
 }
 
 /**
