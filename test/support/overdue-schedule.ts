@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { keySpace } from '../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
-import type { FiringLoopParts } from '../../src/schedules/firing-loop.ts';
+import { createFiringLoop, type FiringLoopParts } from '../../src/schedules/firing-loop.ts';
 import { createScheduleStore } from '../../src/schedules/schedule-store.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
@@ -34,6 +34,38 @@ export function dying(at: number, moment: 'before' | 'after') {
     return new Promise<never>(() => {});
   };
   return { mortal, dead: dead.promise };
+}
+
+/** A process that fires, and stands still before its write of this number. `thaw`: it goes on; resolves when it has done all. */
+export async function frozenFiring(
+  { parts, client }: Awaited<ReturnType<typeof overdueSchedule>>,
+  at: number,
+) {
+  const [frozen, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let writes = 0;
+  const freezing =
+    <A extends unknown[], R>(write: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      writes += 1;
+      if (writes === at) {
+        frozen.resolve();
+        await thawed.promise;
+      }
+      return write(...given);
+    };
+  const { store } = parts;
+  const late = createFiringLoop({
+    ...parts,
+    store: { ...store, change: freezing(store.change) },
+    clientOf: () => ({ ...client, submit: freezing(client.submit) }),
+  }).fireDue();
+  await frozen.promise;
+  return {
+    async thaw(): Promise<void> {
+      thawed.resolve();
+      await late;
+    },
+  };
 }
 
 /** A client as the firing loop of a process has it. */

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createFiringLoop, type FiringLoopParts } from '../../../src/schedules/firing-loop.ts';
 import { instantName } from '../../../src/schedules/instants.ts';
-import { dying, INSTANTS, overdueSchedule, SECOND } from '../../support/overdue-schedule.ts';
+import { dying, frozenFiring, INSTANTS, overdueSchedule, SECOND } from '../../support/overdue-schedule.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -79,30 +79,11 @@ test.each([1, 2, 3, 4, 5])(
   'one that is frozen before its write number %i, and goes on when all is over, changes nothing',
   async (at) => {
     await using it = await overdueSchedule(redis.url, 'skip');
-    const [frozen, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let writes = 0;
-    const freezing =
-      <A extends unknown[], R>(write: (...given: A) => Promise<R>) =>
-      async (...given: A): Promise<R> => {
-        writes += 1;
-        if (writes === at) {
-          frozen.resolve();
-          await thawed.promise;
-        }
-        return write(...given);
-      };
-    const { store } = it.parts;
-    const late = createFiringLoop({
-      ...it.parts,
-      store: { ...store, change: freezing(store.change) },
-      clientOf: () => ({ ...it.client, submit: freezing(it.client.submit) }),
-    }).fireDue();
-    await frozen.promise;
+    const { thaw } = await frozenFiring(it, at);
     await it.makeDue();
     await createFiringLoop(it.parts).fireDue();
     const before = await it.client.schedules.get('s');
-    thawed.resolve();
-    await late;
+    await thaw();
     expect(await it.client.schedules.get('s')).toEqual(before);
     expect(before).toMatchObject({ status: 'ended', counts: { fired: INSTANTS } });
   },

@@ -4,7 +4,14 @@ import { expect, test } from 'vitest';
 import type { ReplacedSchedule } from '../../../src/contract/schedule.ts';
 import { createFiringLoop, type FiringLoopParts } from '../../../src/schedules/firing-loop.ts';
 import { instantName } from '../../../src/schedules/instants.ts';
-import { dying, ENDS, INSTANTS, overdueSchedule, SECOND } from '../../support/overdue-schedule.ts';
+import {
+  dying,
+  ENDS,
+  frozenFiring,
+  INSTANTS,
+  overdueSchedule,
+  SECOND,
+} from '../../support/overdue-schedule.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -65,28 +72,9 @@ test.each(DEATHS)('after a death %s the write number %i of a firing', async (mom
 test('one that is frozen before each of its writes, while the schedule is changed, fires nothing twice', async () => {
   for (const at of [1, 2, 3]) {
     await using it = await overdueSchedule(redis.url, 'skip');
-    const [frozen, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let writes = 0;
-    const freezing =
-      <A extends unknown[], R>(write: (...given: A) => Promise<R>) =>
-      async (...given: A): Promise<R> => {
-        writes += 1;
-        if (writes === at) {
-          frozen.resolve();
-          await thawed.promise;
-        }
-        return write(...given);
-      };
-    const { store } = it.parts;
-    const late = createFiringLoop({
-      ...it.parts,
-      store: { ...store, change: freezing(store.change) },
-      clientOf: () => ({ ...it.client, submit: freezing(it.client.submit) }),
-    }).fireDue();
-    await frozen.promise;
+    const { thaw } = await frozenFiring(it, at);
     await changed(it);
-    thawed.resolve();
-    await late;
+    await thaw();
     await it.makeDue();
     await createFiringLoop(it.parts).fireDue();
     const { counts, history } = await it.client.schedules.get('s');
