@@ -44,7 +44,10 @@ const SCANNED_AT_ONCE = 1_000;
 const BODY_BYTES = 65_536;
 /** Directives whose content is looked at, and whose errors are. */
 const MOST_READ = 32;
+/** Errors that are read at once. */
 const MOST_ERRORS = 16;
+/** Failed directives whose errors are looked at, while all of them were cancelled. */
+const MOST_LOOKED_AT = 512;
 
 /** null: there is no such request any more. */
 export type ReadFacts = (requestId: string) => Promise<RequestFacts | null>;
@@ -109,16 +112,19 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     return ids.filter((_, at) => (sizes[at] ?? 0) <= BODY_BYTES);
   }
 
-  /** Of the last ones that failed. */
+  /** Of those that tell most of what has failed: read on while all that was read was cancelled, since one that was not makes the request failed. */
   async function errorsOf(requestId: string, records: readonly DirectiveRecord[]): Promise<EndedInError[]> {
-    const failed = records.filter(({ status, terminal }) => status === 'failed' && terminal !== null);
-    if (failed.length === 0) return [];
-    const redrivenAs = redrivenAmong(new Set(records.map(({ id }) => id)));
-    const read = failed.slice(-MOST_ERRORS).map(async ({ id, terminal }) => {
+    const redrivenAs = redrivesOf(records);
+    const left = tellingFirst(records, redrivenAs);
+    const errors: EndedInError[] = [];
+    do errors.push(...(await Promise.all(left.splice(0, MOST_ERRORS).map(errorOf))));
+    while (left.length > 0 && errors.every(isCancelled));
+    return errors;
+
+    async function errorOf({ id, terminal }: DirectiveRecord): Promise<EndedInError> {
       const signal = await journal.log.at(requestId, terminal ?? 0);
-      return { type: errorTypeOf(signal?.data), redrivenAs: redrivenAs(id) };
-    });
-    return Promise.all(read);
+      return { type: errorTypeOf(signal?.data), stands: redrivenAs(id) === null };
+    }
   }
 }
 
@@ -194,14 +200,38 @@ interface Read {
 /** A directive that has failed. */
 interface EndedInError {
   type: string;
-  /** The one that a redrive has made of it; null: there is none. */
-  redrivenAs: string | null;
+  /** No redrive has made another of it. */
+  stands: boolean;
+}
+
+function redrivesOf(records: readonly DirectiveRecord[]): (id: string) => string | null {
+  return redrivenAmong(new Set(records.map(({ id }) => id)));
+}
+
+function isCancelled({ type }: EndedInError): boolean {
+  return type === CANCELLED;
+}
+
+/** Those that failed, the last ones first: what no redrive replaced, and of these what nobody had cancelled. */
+function tellingFirst(
+  records: readonly DirectiveRecord[],
+  redrivenAs: (id: string) => string | null,
+): DirectiveRecord[] {
+  const failed = records.filter(({ status, terminal }) => status === 'failed' && terminal !== null);
+  const rank = ({ id, cancel }: DirectiveRecord): number =>
+    redrivenAs(id) === null ? Number(cancel !== null) : 2;
+  return failed
+    .toReversed()
+    .toSorted((one, other) => rank(one) - rank(other))
+    .slice(0, MOST_LOOKED_AT);
 }
 
 function factsOf({ requestId, head, records, contents, errors, run, expiresAt }: Read): RequestFacts {
   const { createdAt, closedAt, version, open, count, bytes } = head;
   const asks = records.some(({ asked }) => asked !== null);
-  const stands = errors.filter((error) => error.redrivenAs === null).map(({ type }) => type);
+  const redrivenAs = redrivesOf(records);
+  const redriven = records.findLast(({ id }) => redrivenAs(id) !== null);
+  const standing = errors.filter(({ stands }) => stands);
   return {
     requestId,
     version,
@@ -215,13 +245,13 @@ function factsOf({ requestId, head, records, contents, errors, run, expiresAt }:
     tools: contents.flatMap(({ tool }) => tool ?? []),
     models: contents.flatMap(({ model }) => model ?? []),
     errorTypes: errors.map(({ type }) => type),
-    redrivenAs: errors.findLast((error) => error.redrivenAs !== null)?.redrivenAs ?? undefined,
+    redrivenAs: redriven && (redrivenAs(redriven.id) ?? undefined),
     tags: [...tagsOf(run?.metadata), ...contents.flatMap(({ tags }) => tags)],
     text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
     beginsAt: head.runBegins ?? firstBegin(records),
     waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
-    anyFailed: stands.some((type) => type !== CANCELLED),
-    anyCancelled: stands.includes(CANCELLED),
+    anyFailed: !standing.every(isCancelled),
+    anyCancelled: standing.some(isCancelled),
     run,
   };
 }

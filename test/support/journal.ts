@@ -60,7 +60,7 @@ export function endOf(directive: Directive, result: Result = okResult('done')) {
   return terminalSignal(directive, result, originOf(directive));
 }
 
-export function failureOf(directive: Directive, type: 'timeout' | 'network' = 'timeout') {
+export function failureOf(directive: Directive, type: 'timeout' | 'network' | 'cancelled' = 'timeout') {
   return endOf(directive, errorResult(errorEnvelope(type, type)));
 }
 

@@ -81,6 +81,32 @@ test('a row says when what is open of it may begin, until something of it has be
     );
 });
 
+/** It fails, and others of its request are cancelled after it; `known`: the journal has noted that somebody asked for that. */
+async function failsBeforeOthersAreCancelled(others: number, known: boolean): Promise<string> {
+  const request_id = randomUUID();
+  const call = (id: string) => toolCall({ request_id, id });
+  const ids = Array.from({ length: others }, (_, at) => `b${at}`);
+  await open.journal.accept(request_id, [acceptance(call('a')), ...ids.map((id) => acceptance(call(id)))]);
+  await open.journal.endUnclaimed(request_id, 'a', 'failed', [failureOf(call('a'))]);
+  for (const id of ids) {
+    const end = failureOf(call(id), 'cancelled');
+    if (known) await open.journal.cancel(request_id, id, end);
+    else await open.journal.endUnclaimed(request_id, id, 'failed', [end]);
+  }
+  return request_id;
+}
+
+test.each([true, false])(
+  'a request of which one failed has failed, whatever was cancelled after it (noted: %s)',
+  async (known) => {
+    const { connection, keys, journal } = open;
+    const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+    const facts = await readFacts(await failsBeforeOthersAreCancelled(40, known));
+    expect(facts).toMatchObject({ anyFailed: true, anyCancelled: true, redrivenAs: undefined });
+    expect(facts?.errorTypes).toContain('timeout');
+  },
+);
+
 const FACTS: RequestFacts = {
   requestId: 'r:1',
   version: 2,
