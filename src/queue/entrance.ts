@@ -130,6 +130,8 @@ export function createEntrance(options: EntranceOptions) {
     if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options, entry, 0).catch(() => {});
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
+    // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.
+    if ((entry.wereThere?.(verdict).length ?? 0) > 0) await announce(options, entry).catch(() => {});
     return verdict;
   }
 

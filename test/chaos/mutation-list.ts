@@ -563,6 +563,13 @@ const EDIT_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'edit-due': [patch('src/schedules/edit.ts', 'if (!isDue) return', 'if (nextAt !== firingAt) return')],
 };
 
+/** Of the way in. */
+const ENTRANCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'job-of-ended': [
+    patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(ARGV[at + 2]) and add_job', 'if add_job'),
+  ],
+};
+
 /** The protections that a test of their own notices, with that test. */
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
@@ -580,5 +587,6 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
+  [ENTRANCE_MUTATIONS, 'test/integration/queue/entrance.test.ts'],
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
 ];

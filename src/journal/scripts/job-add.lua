@@ -1,12 +1,23 @@
 -- Adds jobs to their lane, behind those that wait, in their order. While a job is there, adding it again changes nothing.
--- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may.
+-- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may; nor add the job of a directive that
+-- has ended: where nobody serves the lane it would stay for ever. One Redis only.
 -- @include include-lane.lua
 --
 -- ARGV of each job: id, name, data as JSON, options as JSON, timestamp in milliseconds since the epoch
 -- Returns { how many were added }.
 local added = 0
+local place, lane = string.match(BASE, '^{(.*)}:(.*):$')
+local PREFIX = place and string.sub(place, 1, -#lane - 2)
+
+-- As job.ts writes the data of a directive's job. Other jobs are of nothing that ends.
+local function is_of_ended(data)
+  local request, id = string.match(data, '^{"request_id":"([^"]*)","id":"([^"]*)"')
+  local status = request and PREFIX and redis.call('HGET', PREFIX .. ':' .. tag_of(request) .. ':state', id .. '|status')
+  return status == 'succeeded' or status == 'failed'
+end
+
 for at = 1, #ARGV, 5 do
-  if add_job(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) then
+  if not is_of_ended(ARGV[at + 2]) and add_job(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) then
     added = added + 1
   end
 end
