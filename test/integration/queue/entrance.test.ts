@@ -199,7 +199,7 @@ test.each(WAYS)('a repeat %s of what has ended adds no job', async (way) => {
 
 /** The sweeper has removed the job of each, and forgets it while the repeat is under way. */
 async function repeatedAfterItsEnd(way: string): Promise<{ request_id: string; ids: string[] }> {
-  const { connection, keys, lanes, journal, index } = open;
+  const { connection, keys, lanes, journal } = open;
   expect(await laneScriptsOn(connection, keys.prefix).check()).toBeNull();
   base = lanes.scriptedBase(LANE) ?? '';
   const calls = batch(2);
@@ -217,7 +217,6 @@ async function repeatedAfterItsEnd(way: string): Promise<{ request_id: string; i
   });
   const { directives } = await submit(...calls);
   expect(directives.map(({ status }) => status)).toEqual(['existing', 'existing']);
-  await index.flush();
   return { request_id: calls[0]?.request_id ?? '', ids: calls.map(({ id }) => id) };
 }
 
