@@ -3,7 +3,6 @@
  *  Many engines live in one process, each for a run of its own: each stops for good at its command, and when all have, the process dies by
  *  SIGKILL. What Redis sees is what it sees of a process for each command, but node and the engine are loaded once for all of them. */
 import { describe, expect, test } from 'vitest';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { okResult } from '../../../src/contract/result.ts';
 import { DEFAULT_TENANT, scopedId } from '../../../src/contract/tenant.ts';
@@ -14,6 +13,7 @@ import { eventually } from '../../support/eventually.ts';
 import { spawnNode } from '../../support/process.ts';
 import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-strategy.ts';
+import { timePassesUntil } from '../../support/time-passes.ts';
 
 const DOOMED = fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url));
 
@@ -132,25 +132,8 @@ async function disturbed(
 async function takeOver(engines: EngineTest, tenant: string): Promise<Story> {
   await engines.startEngine();
   await engines.sweeper().start();
-  let passes = true;
-  const passing = (async () => {
-    while (passes) {
-      await letTimePass(engines);
-      await setTimeout(100);
-    }
-  })();
-  await over(engines, tenant).finally(() => {
-    passes = false;
-  });
-  await passing;
+  await timePassesUntil(engines, over(engines, tenant));
   return storyOf(engines, tenant);
-}
-
-/** The sweeper checks everything at once, as it would after a while. */
-async function letTimePass({ connection, keys }: EngineTest): Promise<void> {
-  const members = await connection.zrange(keys.sweep, '0', '-1');
-  if (members.length > 0)
-    await connection.zadd(keys.sweep, 'XX', ...members.flatMap((member) => [1, member]));
 }
 
 describe('an engine that is killed', () => {
