@@ -24,9 +24,11 @@ import {
   REPLACED,
 } from '../queue/once-answer.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
+import { reportRunUnderKey } from '../queue/once-span.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
 import { followDecision, roomOrReason } from '../queue/under-key.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 
 export interface OnceStarterParts {
   runs: RunJournal;
@@ -40,6 +42,8 @@ export interface OnceStarterParts {
   cancelRun(requestId: string, reason: string): Promise<unknown>;
   /** Default: the span of a POST whose process dies is lost. */
   notes?: SpanNotes;
+  /** Default: nothing is traced. */
+  spans?: Spans;
   /** As in `RunJournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
@@ -62,11 +66,12 @@ export interface KeyedRun extends ComingRun {
 }
 
 export function createOnceStarter(parts: OnceStarterParts) {
-  const { runs, entrance } = parts;
+  const { runs, entrance, spans = NO_SPANS } = parts;
 
   /** Throws `DirectiveRefused` where it would begin and there is no room. */
   return async function startUnderKey(coming: KeyedRun): Promise<Start> {
-    const { requestId } = coming.started;
+    const { requestId, traceparent } = coming.started;
+    const startedAt = spans.now();
     const errors = keptErrors(coming.once, parts.keptMs(requestId));
     if (errors.length > 0) return { ok: false, refusal: problem('invalid_body', { errors }) };
     const room = await roomOrReason(reserveFor(parts, coming));
@@ -78,6 +83,8 @@ export function createOnceStarter(parts: OnceStarterParts) {
     await (begins ? room.leave([]) : withdrawn(parts, { ...coming, note }, room.leave));
     if (verdict.kind === 'full') throw room.full;
     if (verdict.kind !== 'ok') return { ok: false, refusal: refusalOf(parts, coming, verdict) };
+    const { run: fields } = coming;
+    reportRunUnderKey(spans, { requestId, agent: fields.agent, fields, traceparent, startedAt }, verdict);
     await followDecision(parts.index, verdict, coming.noticed, async ({ requestId: replaced }) =>
       parts.cancelRun(replaced, REPLACED),
     );

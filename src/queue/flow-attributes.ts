@@ -4,11 +4,12 @@ import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import { encryptedFields } from '../contract/encrypted.ts';
 import type { FlowFields, Ticket } from '../contract/flow.ts';
 import type { LaterFields } from '../contract/later.ts';
-import { onceFieldOf, type OnceFields } from '../contract/once.ts';
+import type { OnceFields } from '../contract/once.ts';
 import { type OnEnd, targetsOf } from '../contract/webhook.ts';
 import { type ContentLimit, shown } from '../telemetry/content.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
+import { onceAttributes } from './once-span.ts';
 
 type Fields = FlowFields & LaterFields & OnceFields & { readonly on_end?: OnEnd | undefined };
 
@@ -49,18 +50,6 @@ function limitAttributes({ concurrency, rate, fairness_key }: FlowFields, conten
     [ATTRIBUTE.rateMax]: rate?.max,
     [ATTRIBUTE.ratePerMs]: rate?.per_ms,
     [ATTRIBUTE.rateKey]: shown(content, rate?.key),
-  };
-}
-
-function onceAttributes(fields: OnceFields, content: ContentLimit): Attributes {
-  const { dedupe, debounce, singleton } = fields;
-  return {
-    [ATTRIBUTE.once]: onceFieldOf(fields),
-    [ATTRIBUTE.onceKey]: shown(content, (dedupe ?? debounce ?? singleton)?.key),
-    [ATTRIBUTE.onceWindowMs]: dedupe?.window_ms,
-    [ATTRIBUTE.onceQuietMs]: debounce?.quiet_ms,
-    [ATTRIBUTE.onceAtMostMs]: debounce?.at_most_ms,
-    [ATTRIBUTE.onceWhenOpen]: singleton?.when_open,
   };
 }
 

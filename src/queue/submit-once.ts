@@ -23,6 +23,7 @@ import {
   REPLACED,
 } from './once-answer.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
+import { outcomeAttributes } from './once-span.ts';
 import {
   announcementsOf,
   callEnded,
@@ -114,14 +115,11 @@ export function createOnceSubmitter(options: SubmitterOptions) {
 }
 
 /** With what became of it. */
-function saidOf(prepared: Prepared, { outcome, replaces }: OnceAccepted): Prepared {
+function saidOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   const { span } = prepared;
   if (span === null) return prepared;
-  const said = {
-    [ATTRIBUTE.onceOutcome]: outcome,
-    [ATTRIBUTE.onceReplaces]: replaces ? `${ownId(replaces.requestId)}/${replaces.id}` : undefined,
-  };
-  return { ...prepared, span: { ...span, attributes: { ...span.attributes, ...said } } };
+  const attributes = { ...span.attributes, ...outcomeAttributes(verdict) };
+  return { ...prepared, span: { ...span, attributes } };
 }
 
 /** Its span names the directive that stands for it, which may be of another trace. */

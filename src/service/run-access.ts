@@ -16,7 +16,7 @@ export interface RunAccessOptions {
 }
 
 export function runAccess(
-  { records, queue, catalog, limitsOf, endNotices }: Store,
+  { records, queue, catalog, limitsOf, endNotices, spans }: Store,
   options: RunAccessOptions,
 ) {
   const { runs, index, journal } = records;
@@ -31,6 +31,7 @@ export function runAccess(
       agents,
       entrance: queue.entrance,
       notes: queue.notes,
+      spans,
       limitsOf,
       endNotices,
       ...options,

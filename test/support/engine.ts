@@ -8,6 +8,7 @@ import { createRunStore } from '../../src/engine/run-store.ts';
 import { createRunNotifier, type Notification } from '../../src/engine/run-notifier.ts';
 import type { EngineCore } from '../../src/engine/transition.ts';
 import { type Logger, SILENT } from '../../src/telemetry/logger.ts';
+import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
@@ -37,6 +38,8 @@ export interface EngineTestOptions {
   agents?: readonly SubmittedAgentDefinition[];
   /** As in `JournalOptions`. */
   requestBytes?: number;
+  /** Of its client. Default: nothing is traced. */
+  spans?: Spans;
 }
 
 export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
@@ -57,7 +60,7 @@ export function makeEngine(
     requestBytes = DEFAULT_REQUEST_BYTES,
     logger = SILENT,
     onError = () => {},
-  }: Omit<EngineTestOptions, 'prefix'> & {
+  }: Omit<EngineTestOptions, 'prefix' | 'spans'> & {
     logger?: Logger;
     onError?: (error: Error) => void;
   } = {},
@@ -93,6 +96,7 @@ export function makeEngine(
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
   const { prefix = uniquePrefix(), core = scriptedCore(), agents = [scriptedAgent()] } = options;
+  const { spans = NO_SPANS } = options;
   const requestBytes = options.requestBytes ?? DEFAULT_REQUEST_BYTES;
   const pipeline = await openPipeline(redisUrl, { prefix, requestBytes });
   const { connection, keys, errors, lanes } = pipeline;
@@ -126,7 +130,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     const notifier = createRunNotifier(runs, wake, index);
     const { cancel: cancelRun } = notifier;
     const { keptMs } = records.journal;
-    const under = { index, keptMs, cancelRun };
+    const under = { index, keptMs, cancelRun, spans };
     return createRunClient({
       runs,
       log: records.journal.log,

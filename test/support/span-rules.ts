@@ -88,6 +88,17 @@ const RULES: readonly Rule[] = [
     perhaps: { 'adjutant.wait.reasons': texts },
   },
   {
+    of: /^INTERNAL once run$/,
+    always: {
+      'messaging.destination.name': 'run',
+      'gen_ai.agent.name': 'lead',
+      'adjutant.request.id': /^once\./,
+      'adjutant.once': 'dedupe',
+      'adjutant.once.window_ms': 60_000,
+      'adjutant.once.outcome': /^(began|deduplicated)$/,
+    },
+  },
+  {
     of: /^INTERNAL once /,
     always: {
       'messaging.destination.name': 'tool.traced',

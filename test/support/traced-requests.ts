@@ -239,6 +239,11 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     tree: [SUBMISSION, '  INTERNAL once tool.traced'],
   },
   {
+    name: 'a run for which another one stands',
+    begin: (scenes) => scenes.repeatedRun({ agent: 'lead', query: 'hello', ...ONCE }),
+    tree: [START, '  INTERNAL once run'],
+  },
+  {
     name: 'a firing of a schedule',
     begin: (scenes) => scenes.fired(look('fired')),
     tree: ['INTERNAL fire each-second', ...toolCall('look', 1)],

@@ -140,16 +140,18 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
   }
 
   /** The trace is that of the submission, which nobody has begun: what stands for it is of another. */
-  async function repeated(body: object): Promise<Scene> {
+  async function repeated(body: object, path = '/v1/directives'): Promise<Scene> {
     const traceparent = newTraceparent();
     const headers = { 'content-type': 'application/json', traceparent };
-    const response = await fetch(`${url}/v1/directives`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
     const { request_id: requestId } = (await response.json()) as { request_id: string };
     return { requestId, traceId: traceIdOf(traceparent) };
+  }
+
+  async function repeatedRun(body: object): Promise<Scene> {
+    const { body: first } = await post<{ request_id: string }>(`${url}/v1/requests`, body);
+    await untilClosed(url, first.request_id);
+    return repeated(body, '/v1/requests');
   }
 
   async function cancelled(body: object, afterSignal: string): Promise<Scene> {
@@ -278,6 +280,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     asked: provider.asked,
     directive,
     repeated,
+    repeatedRun,
     cancelled,
     answered,
     direct,

@@ -8,6 +8,9 @@ import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { script } from '../../support/scripted-strategy.ts';
 import { useRedis } from '../../support/shared.ts';
+import type { SpanRecord } from '../../../src/telemetry/span.ts';
+import { NO_SPANS, type Spans } from '../../../src/telemetry/spans.ts';
+import { traceContext } from '../../../src/telemetry/trace-context.ts';
 
 const redis = useRedis();
 let engines: EngineTest;
@@ -235,6 +238,36 @@ describe('the same submission', () => {
     expect(await start({}, HOLDS, name)).toEqual(first);
     expect(await refusal(start({}, ENDS, name))).toMatchObject({ code: 'id_conflict' });
   });
+});
+
+test('the span of a submission names its field, what became of it and the run that stands for it; a key only where content is shown', async () => {
+  const kept: SpanRecord[] = [];
+  const spans: Spans = {
+    ...NO_SPANS,
+    under: (traceparent) => ({ traceId: traceContext(traceparent).traceId, spanId: null }),
+    report: (span) => void kept.push(span),
+    now: () => Date.now(),
+  };
+  await using traced = await openEngineTest(redis.url, { spans });
+  const submit = (fields: object) => traced.client.start({ agent: 'scripted', query: HOLDS, ...fields });
+  const first = await submit(singleton());
+  const next = await submit(singleton('replace'));
+  const quiet = await submit(debounce({ at_most_ms: 2 * HOUR_MS }));
+  await submit(debounce());
+  expect(await refusal(submit(singleton()))).toMatchObject({ code: 'singleton_open' });
+  await submit({});
+  const one = { 'adjutant.once': 'singleton', 'adjutant.once.replaces': undefined };
+  const many = { 'adjutant.once': 'debounce', 'adjutant.once.quiet_ms': HOUR_MS };
+  const named = ({ request_id }: StartedRun) => ({ 'adjutant.request.id': request_id });
+  expect(kept.map(({ attributes }) => attributes)).toMatchObject([
+    { ...one, ...named(first), 'adjutant.once.when_open': 'refuse', 'adjutant.once.outcome': 'began' },
+    { ...named(next), 'adjutant.once.outcome': 'replaced', 'adjutant.once.replaces': first.request_id },
+    { ...many, ...named(quiet), 'adjutant.once.outcome': 'began', 'adjutant.once.at_most_ms': 2 * HOUR_MS },
+    { ...many, ...named(quiet), 'adjutant.once.outcome': 'debounced' },
+  ]);
+  expect(new Set(kept.map(({ name, error }) => `${name} ${error}`))).toEqual(new Set(['once run null']));
+  expect(new Set(kept.map(({ place }) => place.spanId)).size).toBe(kept.length);
+  expect(JSON.stringify(kept)).not.toContain(key);
 });
 
 test('a request id, two of the three, or an instant with debounce are refused', async () => {
