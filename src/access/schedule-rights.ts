@@ -1,5 +1,6 @@
 // With whose rights a schedule fires, and who may touch it.
 // Must never let a schedule fire what the key behind it may not submit itself.
+import { onceFieldOf } from '../contract/once.ts';
 import type { ScheduleClient, ScheduleView } from '../contract/schedule.ts';
 import type { Audit } from './audit.ts';
 import { hasExpired, type KeyRecord } from './key-records.ts';
@@ -44,40 +45,53 @@ export function ownerAsCaller(owner: Owner, tenant: string): Principal {
   return { ...owner, tenant, scopes: new Set(['submit', 'cancel']) };
 }
 
-export type OwnerCheck = (owner: Owner, tenant: string, template: Template) => Promise<string | null>;
+/** What a schedule submits, and what it does with what is open. */
+export type Fired = Template & Pick<ScheduleView, 'overlap'>;
+
+export type OwnerCheck = (owner: Owner, tenant: string, fired: Fired) => Promise<string | null>;
 
 /** Says in a sentence why the owner may not fire it any more; null: it may. `find`: reads a key of the installation. */
 export function createOwnerCheck(
   find: (id: string) => Promise<KeyRecord | null>,
   now: () => number = Date.now,
 ): OwnerCheck {
-  return async (owner, tenant, template) => {
+  return async (owner, tenant, fired) => {
     const caller = ownerAsCaller(owner, tenant);
     if (owner.id === ENVIRONMENT_KEY) return null;
-    if ([TOKEN_MARK, PERSON_MARK].some((mark) => owner.id.startsWith(mark)))
-      return notAllowed(caller, template);
+    if ([TOKEN_MARK, PERSON_MARK].some((mark) => owner.id.startsWith(mark))) return notAllowed(caller, fired);
     const record = await find(owner.id);
     if (record === null || record.tenant !== tenant) return `The ${callerText(caller)} is revoked.`;
     if (hasExpired(record, now())) return `The ${callerText(caller)} has expired.`;
     const key = principalOf(record);
     if (!hasScope(key, 'submit')) return `The ${callerText(caller)} has not the scope submit.`;
-    return notAllowed(key, template);
+    return notAllowed(key, fired);
   };
 }
 
 /** What of it the caller may not submit, in a sentence; null: it may submit all. */
-function notAllowed(caller: Principal, template: unknown): string | null {
-  const { directives, run } = Object(template) as { directives?: unknown; run?: unknown };
+function notAllowed(caller: Principal, fired: unknown): string | null {
+  const { directives, run, overlap } = Object(fired) as Partial<Record<keyof Fired, unknown>>;
   if (run !== undefined) {
     const members = Object(run) as Record<string, unknown>;
-    return forbiddenRun(caller, members) ?? forbiddenUnderKey(caller, members);
+    const no = forbiddenRun(caller, members) ?? forbiddenUnderKey(caller, members);
+    return no ?? forbiddenOverlap(caller, overlap, members);
   }
   for (const directive of Array.isArray(directives) ? (directives as unknown[]) : []) {
     const members = Object(directive) as Record<string, unknown>;
     const no = forbiddenUse(caller, members) ?? forbiddenOnce(caller, members);
     if (no !== null) return no;
+    const other = forbiddenOverlap(caller, overlap, members);
+    if (other !== null) return other;
   }
   return null;
+}
+
+/** Under a key, what is open may be what somebody else submitted. */
+function forbiddenOverlap(caller: Principal, overlap: unknown, fields: object): string | null {
+  if (overlap !== 'cancel_running' || hasScope(caller, 'cancel')) return null;
+  const kind = onceFieldOf(fields);
+  if (kind === undefined) return null;
+  return `The ${callerText(caller)} has not the scope cancel, which cancel_running needs with ${kind}: it cancels what is open under the key.`;
 }
 
 export interface ScheduleGuards {
@@ -96,8 +110,9 @@ export function guardSchedules(
 ): ScheduleClient {
   async function asCaller(id: string): Promise<{ caller: Principal | null; template: Template }> {
     const caller = requireCaller();
-    const { template } = caller === null ? { template: {} } : await schedules.get(id);
-    if (caller !== null) refuse(notAllowed(caller, template));
+    if (caller === null) return { caller, template: {} };
+    const { template, overlap } = await schedules.get(id);
+    refuse(notAllowed(caller, { ...template, overlap }));
     return { caller, template };
   }
 

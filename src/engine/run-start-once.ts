@@ -2,7 +2,8 @@
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
 import type { Once } from '../contract/once.ts';
-import { type Problem, problem } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import type { Problem } from '../contract/problem.ts';
 import type { NamedRun, Start } from './run-start.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
@@ -73,7 +74,7 @@ export function createOnceStarter(parts: OnceStarterParts) {
     const { requestId, traceparent } = coming.started;
     const startedAt = spans.now();
     const errors = keptErrors(coming.once, parts.keptMs(requestId));
-    if (errors.length > 0) return { ok: false, refusal: problem('invalid_body', { errors }) };
+    if (errors.length > 0) return { ok: false, refusal: refusedAt('invalid_body', errors).problem };
     const room = await roomOrReason(reserveFor(parts, coming));
     const note = noteOfStart(parts, coming);
     const verdict = await entrance

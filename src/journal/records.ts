@@ -109,7 +109,7 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     startedAt: numberOrNull(fields['started_at']),
     endedAt: numberOrNull(fields['ended_at']),
     leaseUntil: fields['status'] === 'running' ? numberOrNull(fields['lease_until']) : null,
-    claimedAt: fields['status'] === 'running' ? identifierAt(fields['claimant'] ?? '') : null,
+    claimedAt: fields['status'] === 'running' ? claimedAt(fields) : null,
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     begin: recordedBegin(fields['begin']),
     behind: fields['behind'] !== undefined,
@@ -121,6 +121,11 @@ function fromFields(id: string, written: Fields): DirectiveRecord | null {
     task: fields['task'] !== undefined,
     noticed: fields['noticed'] !== undefined,
   };
+}
+
+/** By the token of the claim, which include-claim.lua writes before what it found. */
+function claimedAt({ claimant = '' }: Fields): number | null {
+  return identifierAt(claimant.split('/', 1)[0] ?? '');
 }
 
 /** As include-accept.lua writes it. */

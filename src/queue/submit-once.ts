@@ -1,7 +1,8 @@
 // The way in of a directive that is submitted under a key: accepted where it begins, else answered with the one that stands for it.
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
-import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
 import type { Submission } from '../contract/submission.ts';
 import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
@@ -65,7 +66,7 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     const { trace, startedAt, idempotencyKey, replyChannel } = submission;
     const { request_id: requestId } = directive;
     const errors = keptErrors(once, journal.keptMs(requestId));
-    if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+    if (errors.length > 0) throw refusedAt('invalid_body', errors);
     const token = idempotencyKey === undefined ? uniqueOf(requestId) : keyedIds(idempotencyKey).request;
     const [routed] = await preparer.prepare([directive], trace);
     const prepared = underKey(routed as Prepared, given, token);

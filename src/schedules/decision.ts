@@ -1,5 +1,7 @@
 // What is to be done about a schedule now: a pure function of its record, the clock, and whether a request of it is open.
 // Must never fire an instant that is later than the schedule allows, nor leave one without an outcome.
+import { onceFieldOf } from '../contract/once.ts';
+import { FIRING_PREFIX } from '../contract/schedule.ts';
 import { jitterOf, missedInstants, type Missed, nextInstant } from './instants.ts';
 import { type Schedule, timingOf } from './schedule-record.ts';
 
@@ -76,8 +78,15 @@ function waitsForNone({ spec: { overlap } }: Schedule): boolean {
   return overlap === 'allow' || overlap === 'cancel_running';
 }
 
-function cancelled({ spec }: Schedule, open: readonly string[]): readonly string[] {
-  return spec.overlap === 'cancel_running' ? open : [];
+/** What only stands for a firing may be of somebody else, and was not to be cancelled for what this schedule submits now without a key. */
+function cancelled({ spec, template }: Schedule, open: readonly string[]): readonly string[] {
+  if (spec.overlap !== 'cancel_running') return [];
+  return isUnderKey(template) ? open : open.filter((each) => each.startsWith(FIRING_PREFIX));
+}
+
+/** Whether the service chooses the requests of its firings. */
+function isUnderKey({ directives = [], run }: Schedule['template']): boolean {
+  return [...directives, run ?? {}].some((each) => onceFieldOf(each) !== undefined);
 }
 
 /** When an instant is fired: its jitter later. */

@@ -2,7 +2,7 @@
 // Must never submit before the instant is marked as being fired, nor forget it before its outcome is recorded.
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { FiringOutcome } from '../contract/schedule.ts';
+import type { FiringOutcome, Overlap } from '../contract/schedule.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { following, type Instant, type Step } from './decision.ts';
@@ -22,7 +22,11 @@ export interface FiringParts {
   /** What the journal holds under the scoped id of a request. */
   statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
   /** Why the owner may not fire this any more, in a sentence; null: it may. */
-  forbidden(owner: ScheduleOwner, tenant: string, template: Template): Promise<string | null>;
+  forbidden(
+    owner: ScheduleOwner,
+    tenant: string,
+    fired: Template & { readonly overlap: Overlap },
+  ): Promise<string | null>;
   /** What is submitted meanwhile is the owner's: its models are paid from its budget. Default: it is nobody's. */
   onBehalf?<T>(owner: ScheduleOwner, tenant: string, work: () => Promise<T>): Promise<T>;
   /** Takes it from the budget of the owner. Throws the refusal. */
@@ -141,9 +145,9 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
 
   /** Why it may not fire now, whatever it might when the instant was marked. */
   async function refusal(schedule: Schedule): Promise<string | null> {
-    const { owner, id, fault } = schedule;
+    const { owner, id, fault, spec } = schedule;
     if (fault !== null || owner === null) return fault;
-    return parts.forbidden(owner, tenantOf(id), templateOf(schedule));
+    return parts.forbidden(owner, tenantOf(id), { ...templateOf(schedule), overlap: spec.overlap });
   }
 
   async function pay(schedule: Schedule): Promise<void> {

@@ -168,6 +168,7 @@ describe('dedupe', () => {
 
   test('a window that is longer than its answer is kept is refused', async () => {
     expect(await refusal(start(dedupe(365 * 24 * HOUR_MS)))).toMatchObject({
+      detail: expect.stringContaining('retention.closed_ms'),
       errors: [{ path: 'dedupe.window_ms' }],
     });
   });

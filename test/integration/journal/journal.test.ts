@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { pause } from '../../../src/lifecycle.ts';
+import { newShortId } from '../../../src/telemetry/identifier.ts';
 import {
   acceptance,
   claimOf,
@@ -32,6 +33,19 @@ describe.each([
 
   const recordOf = ({ request_id, id }: { request_id: string; id: string }) =>
     open.journal.directive(request_id, id);
+
+  test('the record of what runs says when it was claimed, by the token of its claim', async () => {
+    const claimedAt = 1_795_423_363_797;
+    const earlierVersions = '01a20848-e755-7076-acad-7038c58f52ef';
+    for (const token of [newShortId(claimedAt), earlierVersions]) {
+      const call = await open.accepted();
+      await open.journal.claim({ ...claimOf(call), token });
+      expect(await recordOf(call)).toMatchObject({
+        status: 'running',
+        claimedAt: token === earlierVersions ? 0x1a20848e755 : claimedAt,
+      });
+    }
+  });
 
   test('refuses a whole batch when one id was accepted with other content', async () => {
     const request_id = randomUUID();

@@ -134,6 +134,7 @@ describe('dedupe', () => {
   test('a window longer than the answer is kept is refused', async () => {
     const refused = await refusal(open.client.submit(dedupe('k', 'one', 60_001)));
     expect(refused).toMatchObject({ code: 'invalid_body', errors: [{ path: 'dedupe.window_ms' }] });
+    expect(refused?.detail).toContain('retention.closed_ms');
   });
 
   test('what a crowded key leaves is bounded and ends', async () => {

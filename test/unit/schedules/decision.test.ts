@@ -6,8 +6,13 @@ import { following, KEEP_ENDED_MS, nextStep, type Situation } from '../../../src
 import { readSchedule, type Schedule } from '../../../src/schedules/schedule-record.ts';
 
 const NEXT = 10_000;
+const OPEN = 'schedule.s.19700101T000009Z';
 
-function schedule(fields: Record<string, unknown> = {}, spec: Record<string, unknown> = {}): Schedule {
+function schedule(
+  fields: Record<string, unknown> = {},
+  spec: Record<string, unknown> = {},
+  template: object = {},
+): Schedule {
   const written = {
     cron: null,
     time_zone: null,
@@ -29,7 +34,7 @@ function schedule(fields: Record<string, unknown> = {}, spec: Record<string, unk
   const read = readSchedule('s', {
     ...Object.fromEntries(texts),
     spec: JSON.stringify(written),
-    template: '{}',
+    template: JSON.stringify(template),
   });
   if (read === null) throw new Error('no schedule');
   return read;
@@ -43,18 +48,29 @@ test('waits for its instant, and fires it then', () => {
   expect(nextStep(schedule(), at(NEXT))).toEqual({ kind: 'fire', instant, cancels: [] });
 });
 
+test('cancels what stands for a firing only under a key: a request of somebody else is not cancelled for what has none now', () => {
+  const singleton = { key: 'k', when_open: 'join' };
+  const others = ['once.0.1', OPEN];
+  const cancelled = (template: object) =>
+    nextStep(schedule({}, { overlap: 'cancel_running' }, template), at(NEXT, others));
+  expect(cancelled({ run: { agent: 'a' } })).toMatchObject({ cancels: [OPEN] });
+  expect(cancelled({ directives: [{ type: 'tool_exec' }] })).toMatchObject({ cancels: [OPEN] });
+  expect(cancelled({ run: { agent: 'a', singleton } })).toMatchObject({ cancels: others });
+  expect(cancelled({ directives: [{ type: 'tool_exec', singleton }] })).toMatchObject({ cancels: others });
+});
+
 test.each<[Overlap, object]>([
-  ['skip', { kind: 'skip', instant, reason: 'r is open' }],
+  ['skip', { kind: 'skip', instant, reason: `${OPEN} is open` }],
   ['queue_one', { kind: 'queue', instant }],
   ['allow', { kind: 'fire', instant, cancels: [] }],
-  ['cancel_running', { kind: 'fire', instant, cancels: ['r'] }],
+  ['cancel_running', { kind: 'fire', instant, cancels: [OPEN] }],
 ])('%s, while an earlier request is open', (overlap, step) => {
-  expect(nextStep(schedule({}, { overlap }), at(NEXT, ['r']))).toEqual(step);
+  expect(nextStep(schedule({}, { overlap }), at(NEXT, [OPEN]))).toEqual(step);
 });
 
 test('a queued instant is fired once nothing is open, under its own name; meanwhile others are skipped', () => {
   const queued = schedule({ queued: 9_000 }, { overlap: 'queue_one' });
-  expect(nextStep(queued, at(NEXT, ['r']))).toMatchObject({ kind: 'skip', instant });
+  expect(nextStep(queued, at(NEXT, [OPEN]))).toMatchObject({ kind: 'skip', instant });
   expect(nextStep(queued, at(NEXT))).toEqual({
     kind: 'fire',
     instant: { at: 9_000, from: 'queued' },
