@@ -186,7 +186,7 @@ export function createJournal(options: JournalOptions) {
     id: string,
     signal: SignalDraft,
     reason = '',
-    seen?: Pick<DirectiveRecord, 'status' | 'fence'>,
+    seen?: SeenState,
     spareRunning = false,
   ): Promise<CancelVerdict> {
     const args = [id, keptMs(requestId), writeSignal(requestId, signal), reason, stateOf(seen)];
@@ -232,6 +232,9 @@ export function createJournal(options: JournalOptions) {
 }
 
 /** As cancel.lua compares it; '' = whatever it is. */
-function stateOf(seen: Pick<DirectiveRecord, 'status' | 'fence'> | undefined): string {
-  return seen ? `${seen.status}/${seen.fence}` : '';
+type SeenState = Pick<DirectiveRecord, 'status' | 'fence' | 'startedAt'>;
+
+/** As cancel.lua compares it. */
+function stateOf(seen: SeenState | undefined): string {
+  return seen ? `${seen.status}/${seen.fence}${seen.startedAt === null ? '' : '/begun'}` : '';
 }

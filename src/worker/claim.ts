@@ -91,7 +91,7 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
 
 /**
  * Before the call, as with a claim that says so itself. The lease begins anew, and the answer is asked for again until it is fresh.
- * null: the claim was taken over, or has run out.
+ * null: the claim was taken over, or has run out, or the deadline has passed: the sweeper ends it.
  */
 export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Claimed | null> {
   const { claim: ref, granted, envelope, definition } = claimed;
@@ -102,7 +102,7 @@ export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Clai
     let claimedAt = 0;
     const now = await durably(parts, () => {
       claimedAt = performance.now();
-      return parts.records.journal.reportStart(ref, granted.now, leaseMs, signal);
+      return parts.records.journal.reportStart(ref, granted, leaseMs, signal);
     });
     if (now === null) return null;
     if (isFresh(claimedAt, leaseMs)) return { ...claimed, claimedAt, granted: { ...granted, now } };

@@ -290,6 +290,20 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
   'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not record[3] then', 'if true then')],
+  'start-deadline': [
+    patch(
+      `${SCRIPTS}/start.lua`,
+      'elseif not record[3] and tonumber(ARGV[6]) <= now then',
+      'elseif false then',
+    ),
+  ],
+  'cancel-begun': [
+    patch(
+      `${SCRIPTS}/cancel.lua`,
+      " .. (record[11] and '/begun' or '')",
+      " .. (string.match(ARGV[5], '/begun') or '')",
+    ),
+  ],
   'start-lease': [
     patch(`${SCRIPTS}/start.lua`, "elseif tonumber(record[5] or '0') <= now then", 'elseif false then'),
   ],

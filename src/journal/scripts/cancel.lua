@@ -5,13 +5,13 @@
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
--- ARGV[5] `<status>/<fence>` that the terminal signal speaks of ('' = whatever it is)
+-- ARGV[5] `<status>/<fence>`, and `/begun` once an attempt has begun, that the terminal signal speaks of ('' = whatever it is)
 -- ARGV[6] '1' = only if no attempt is running: one that is stays untouched
 -- Returns { 'ended', sequence, version of the run that goes on from it (-1 = none) } | { 'requested' }
 --   | { 'already', status } | { 'running' } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked')
+  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked', id .. '|started_at')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -26,7 +26,7 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
     redis.call('HSET', STATE, id .. '|cancel', ARGV[4], id .. '|cancel_at', int(now))
   end
   return { 'requested' }
-elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (record[9] or '0') then
+elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (record[9] or '0') .. (record[11] and '/begun' or '') then
   return { 'changed' }
 end
 if record[1] == 'running' then

@@ -17,6 +17,7 @@ import {
   acceptance,
   claimOf,
   endOf,
+  failureOf,
   jobOf,
   LANE,
   RETENTION_MS,
@@ -116,7 +117,7 @@ test.each([
       const ref = granted(call, job?.verdict);
       expect(ref.fence).toBe(1);
       for (let count = repeats ? 2 : 1; count > 0; count -= 1)
-        expect(await open.journal.reportStart(ref, Date.now(), 60_000, startedOf(call))).not.toBeNull();
+        expect(await open.journal.reportStart(ref, grantedNow(), 60_000, startedOf(call))).not.toBeNull();
       const { kind } = await open.journal.finish(ref, 'succeeded', [endOf(call)], { withJob: job?.end });
       expect(kind).toBe(repeats ? 'already' : 'ended');
       expect(await waitingAndActive()).toEqual([Math.max(0, 1 - position), position < 2 ? 1 : 0]);
@@ -366,8 +367,13 @@ test('a start that was not reported before the worker died is reported by the ne
     .poll(async () => (await open.journal.claim({ ...claimOf(call), token: 'second' })).kind)
     .toBe('granted');
   expect((await open.log(call.request_id)).map(({ type }) => type)).toEqual(['ai.tool.started']);
-  expect(await open.journal.reportStart(first, Date.now(), 60_000, startedOf(call))).toBeNull();
+  expect(await open.journal.reportStart(first, grantedNow(), 60_000, startedOf(call))).toBeNull();
 });
+
+/** With time left. */
+function grantedNow(): { now: number; deadlineAt: number } {
+  return { now: Date.now(), deadlineAt: Date.now() + 60_000 };
+}
 
 function stateOf({ request_id }: ToolExec): string {
   return open.keys.request(request_id)[0];
@@ -411,6 +417,41 @@ test.each<[string, (call: ToolExec) => Promise<unknown>]>([
   expect(verdict).toMatchObject({ kind, lost: false, lostClaim: { fence: 1 } });
 });
 
+test('no attempt begins past the deadline: whoever ends it may have looked before', async () => {
+  const call = await enqueued();
+  const { request_id, id } = call;
+  const taker = openTaker();
+  await taker.take('lock');
+  const ref = granted(call, (await taker.held(call))?.verdict);
+  const over = { now: Date.now(), deadlineAt: Date.now() - 1 };
+  expect(await open.journal.reportStart(ref, over, 60_000, startedOf(call))).toBeNull();
+  expect(await open.log(request_id)).toEqual([]);
+  const looked = Number(await open.connection.zscore(open.keys.sweep, `${request_id}/${id}`));
+  expect(looked).toBeLessThanOrEqual(Date.now());
+  // The answer to a report that came in time was lost.
+  await open.journal.reportStart(ref, grantedNow(), 60_000, startedOf(call));
+  expect(await open.journal.reportStart(ref, over, 60_000, startedOf(call))).not.toBeNull();
+});
+
+test('a cancellation that knows of no attempt ends nothing that has begun meanwhile', async () => {
+  const call = await enqueued({ effect: 'once' });
+  const { request_id, id } = call;
+  const taker = openTaker();
+  await taker.take('lock');
+  const ref = granted(call, (await taker.held(call))?.verdict);
+  const seen = await open.journal.directive(request_id, id);
+  await open.journal.reportStart(ref, grantedNow(), 60_000, startedOf(call));
+  await endLease(call);
+  const cancelled = await open.journal.cancel(
+    request_id,
+    id,
+    failureOf(call, 'cancelled'),
+    '',
+    seen ?? undefined,
+  );
+  expect(cancelled).toEqual({ kind: 'changed' });
+});
+
 test('the lease begins anew with the report of the start, unless it has run out', async () => {
   const [call, late] = [await enqueued(), await enqueued()];
   const taker = openTaker({ leaseMs: 5_000 });
@@ -423,10 +464,10 @@ test('the lease begins anew with the report of the start, unless it has run out'
   }
   const [first, second] = refs as [(typeof refs)[0], (typeof refs)[0]];
   for (const leaseMs of [60_000, 90_000]) {
-    const now = await open.journal.reportStart(first, 1, leaseMs, startedOf(call));
+    const now = await open.journal.reportStart(first, grantedNow(), leaseMs, startedOf(call));
     expect(await leaseOf(call)).toBe((now ?? 0) + leaseMs);
   }
   await endLease(late);
-  expect(await open.journal.reportStart(second, 1, 60_000, startedOf(late))).toBeNull();
+  expect(await open.journal.reportStart(second, grantedNow(), 60_000, startedOf(late))).toBeNull();
   expect([await leaseOf(late), await open.log(late.request_id)]).toEqual([1, []]);
 });
