@@ -163,6 +163,21 @@ export async function startWorkers(
   return stage(redis, Object.fromEntries(await Promise.all(started)));
 }
 
+/** API, one worker and its tools in processes of their own: in each lane a tool that takes as long as its caller says. */
+export async function startPaced(
+  redis: TestRedis,
+  { lanes, slots, mostOpen }: { lanes: readonly string[]; slots: number; mostOpen: number },
+): Promise<Stage> {
+  const args = [resolve('bench/paced-server-process.ts')];
+  const server = { command: process.execPath, args, lane: { concurrency: slots, max_queued: mostOpen } };
+  const mcpServers = Object.fromEntries(lanes.map((name) => [name, server]));
+  const config = await writeFileOf({ mcpServers, limits: { max_open: mostOpen } });
+  const port = await freePort();
+  const worker = await startRole(redis, 'worker', config);
+  const api = await startRole(redis, 'api', config, ['--port', String(port)]);
+  return stage(redis, { worker, api }, `http://127.0.0.1:${port}`);
+}
+
 async function startCollector(): Promise<{ child: Child; url: string }> {
   const child = spawnNode([resolve('bench/collector-process.ts')]);
   const line = await child.waitForLine(/listens on/);

@@ -32,6 +32,9 @@ export interface Entering extends LetOut {
   readonly arrivedAt?: number | undefined;
 }
 
+/** `ahead`: it is the last that was let out, and its job goes before those that wait in the lane. */
+export type Entered = WithReleased<'entered' | 'ahead' | 'there'>;
+
 export type Held = WithReleased<'held' | 'parked' | 'busy' | 'unknown'>;
 
 export interface Pumped {
@@ -69,11 +72,7 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
   const keysOf = (lane: string): string[] => [keys.gate(lane)];
 
   /** `room`: how many may be out at once; so in all that follows. */
-  async function enter(
-    lane: string,
-    entering: Entering,
-    room: number,
-  ): Promise<WithReleased<'entered' | 'there'>> {
+  async function enter(lane: string, entering: Entering, room: number): Promise<Entered> {
     const { ticket, digest, arrivedAt = 0 } = entering;
     const [tenant, turn] = turnOf(ticket.turn);
     const whose = [tenant, turn, ticket.weight, ticket.priority];

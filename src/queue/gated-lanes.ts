@@ -2,7 +2,7 @@
 // Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
 import type { Ticket, Tickets } from '../contract/flow.ts';
 import { ticketIn } from '../flow/ticket.ts';
-import type { Gate, GateRef, LetOut, WithReleased } from '../journal/gate.ts';
+import type { Entered, Gate, GateRef, LetOut, WithReleased } from '../journal/gate.ts';
 import { createGateNotes, type GateNews } from './gate-news.ts';
 import type { JobData } from './job.ts';
 import type { LaneRoom } from './lane-room.ts';
@@ -10,7 +10,7 @@ import type { Lanes } from './lanes.ts';
 
 export interface GatedLanesParts {
   gate: Gate;
-  lanes: Pick<Lanes, 'enqueue' | 'enqueueAll'>;
+  lanes: Pick<Lanes, 'enqueue' | 'enqueueAll' | 'enqueueFirst'>;
   roomIn: LaneRoom;
   /** Of the process. */
   news: GateNews;
@@ -39,6 +39,14 @@ export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts)
     await (others.length === 0 ? lanes.enqueue(lane, first) : lanes.enqueueAll(lane, jobs)).catch(() => {});
   }
 
+  /** Likewise; one that goes ahead is the last that was let out. */
+  async function followEntered(lane: string, entered: Entered): Promise<void> {
+    const ahead = entered.kind === 'ahead' ? entered.released.at(-1) : undefined;
+    if (ahead === undefined) return follow(lane, entered);
+    const first = lanes.enqueueFirst(lane, jobOf(ahead)).catch(() => {});
+    await Promise.all([first, follow(lane, { ...entered, released: entered.released.slice(0, -1) })]);
+  }
+
   /** Whether it is let out itself. */
   async function enter(
     lane: string,
@@ -49,7 +57,7 @@ export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts)
     const room = await roomIn(lane);
     note(lane);
     const entered = await gate.enter(lane, { requestId, id, digest, ticket, arrivedAt }, room);
-    await follow(lane, entered);
+    await followEntered(lane, entered);
     return entered.released.some((each) => isSame(each, { requestId, id }));
   }
 

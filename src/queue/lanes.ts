@@ -45,7 +45,12 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
     await queue(lane).remove(id);
-    await queue(lane).add(JOB_NAME, data, { jobId: id, lifo: true });
+    await enqueueFirst(lane, data);
+  }
+
+  /** Before those that wait. */
+  async function enqueueFirst(lane: string, data: JobData): Promise<void> {
+    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), lifo: true });
   }
 
   async function enqueueAll(lane: string, jobs: readonly JobData[]): Promise<void> {
@@ -104,6 +109,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
   return {
     enqueue,
     requeue,
+    enqueueFirst,
     enqueueAll,
     removeJob,
     queued,

@@ -471,6 +471,13 @@ const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-standstill-of-lease': [
     patch(`${SCRIPTS}/include-gate.lua`, 'math.min(STILL_MS, tonumber(lease) / 3)', 'STILL_MS'),
   ],
+  'flow-go-ahead': [
+    patch(`${SCRIPTS}/include-gate.lua`, 'if capacity < 1 or ahead or', 'if capacity < 1 or'),
+  ],
+  'flow-go-ahead-limit': [patch(`${SCRIPTS}/include-gate.lua`, ' or refusing(item) then', ' then')],
+  'flow-go-ahead-share': [
+    patch(`${SCRIPTS}/include-gate.lua`, "redis.call('HGET', key('load'), item.turn) ~= '1'", 'false'),
+  ],
   'flow-passed-by': [patch(`${SCRIPTS}/include-gate.lua`, 'NOW - item.arrived > LONG_MS', 'false')],
   'flow-share-of-keys': [
     patch(

@@ -5,7 +5,7 @@
 -- KEYS[1] gate   ARGV[1] member   ARGV[2] digest   ARGV[3] tenant   ARGV[4] turn, both hashed   ARGV[5] weight   ARGV[6] priority
 -- ARGV[7] arrived_at, milliseconds since the epoch (0 = now)   ARGV[8] how many may be out
 -- then of each limit: name, concurrency, max, per_ms ('' = none)
--- Returns { entered | there, then as `with_released` }.
+-- Returns { entered | ahead (it is let out, and to be begun before those that have not begun) | there, then as `with_released` }.
 local member = ARGV[1]
 
 -- What was accepted last says how much a limit allows, whenever it enters.
@@ -46,17 +46,21 @@ local function enter()
 end
 
 arrive()
-local verdict = 'there'
+local verdict, capacity = 'there', tonumber(ARGV[8])
+local entered
 if redis.call('HEXISTS', key('items'), member) == 0 then
-  local item = enter()
+  entered = enter()
   verdict = 'entered'
-  line_up(item)
+  line_up(entered)
   -- A limit may have been raised.
-  wake_all(item.limits)
+  wake_all(entered.limits)
 elseif redis.call('ZREM', key('asleep'), 'i' .. member) == 1 then
   -- It is due sooner than was thought.
   line_up(item_of(member))
 end
 lapse()
-release(tonumber(ARGV[8]))
+release(capacity)
+if entered and go_ahead(entered, capacity) then
+  verdict = 'ahead'
+end
 return with_released({ verdict })

@@ -40,6 +40,9 @@ local function begin()
   item.owner = token
   write_item(item)
   redis.call('ZREM', key('passes'), member)
+  if ahead and ahead ~= member then
+    redis.call('HDEL', key('clock'), 'ahead')
+  end
   for _, name in ipairs(item.limits) do
     redis.call('SREM', key('given:' .. name), member)
     local _, max, per = limit_of(name)

@@ -16,7 +16,8 @@
 --   blocked:<c> zset  lines that wait for the limit c, by finish tag, then by order    at  hash  such a line -> c|its entry there
 --   asleep      zset  `i<member>` and `c<limit>` by the instant that they wait for
 --   limits      hash  c -> concurrency|max|per_ms|when what says so was accepted ('' = none)    uses  hash  c -> members that name it
---   last        the last order by arrival    clock  hash  seen: when a script was here last; lease; graced: see `arrive`
+--   last        the last order by arrival    clock  hash  seen: when a script was here last; lease; graced: see `arrive`;
+--                    ahead: see `go_ahead`
 -- An open gated directive is in a line, asleep or out. Who holds a limit is out, or is `~<line>`: the first of a line that has waited long
 -- keeps what it could have while it waits for another limit.
 local GATE = KEYS[1]
@@ -43,6 +44,8 @@ local NOW = tonumber(gate_time[1]) * 1000 + math.floor(tonumber(gate_time[2]) / 
 -- Members whose job is to be added, and their digests.
 local released = {}
 local looks = 0
+-- Who went ahead last, while none of the others has begun since; nil or false = nobody.
+local ahead
 
 local function whole(n)
   return string.format('%.0f', n)
@@ -79,7 +82,8 @@ end
 -- Called first by each script that writes. After a standstill those who run are given their lease once more before anybody looks at it:
 -- nobody could have extended it. In an empty gate it writes nothing: nobody would remove it.
 local function arrive()
-  local seen, graced, lease = unpack(redis.call('HMGET', key('clock'), 'seen', 'graced', 'lease'))
+  local seen, graced, lease
+  seen, graced, lease, ahead = unpack(redis.call('HMGET', key('clock'), 'seen', 'graced', 'lease', 'ahead'))
   local still_ms = NOW - tonumber(seen or NOW)
   if seen and still_ms < STILL_MS / 6 then
     return
@@ -470,6 +474,23 @@ local function release(capacity)
     end
   end
   return room > 0 and redis.call('EXISTS', key('ready:')) == 1
+end
+
+-- The only member of its turn, which is next: it does not wait for the end of another, but is let out beside as many as may be, to be begun
+-- before those that have not begun. Once only until one of these begins, so that none is passed by for ever. Returns whether it is.
+local function go_ahead(item, capacity)
+  if capacity < 1 or ahead or redis.call('ZCARD', key('out')) ~= capacity or redis.call('HGET', key('load'), item.turn) ~= '1' then
+    return false
+  end
+  local tenant = redis.call('ZRANGE', key('ready:'), 0, 0, 'WITHSCORES')
+  local turn = redis.call('ZRANGE', key('ready:' .. item.tenant), 0, 0, 'WITHSCORES')
+  if tenant[1] ~= item.tenant or turn[1] ~= item.turn or refusing(item) then
+    return false
+  end
+  give(item, tonumber(tenant[2]), tonumber(turn[2]))
+  wake_all(item.limits)
+  redis.call('HSET', key('clock'), 'ahead', item.member)
+  return true
 end
 
 -- The one way back for what was let out and not seen again. Returns the members.
