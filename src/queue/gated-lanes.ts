@@ -26,26 +26,7 @@ export type GatedLanes = ReturnType<typeof createGatedLanes>;
 
 export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts) {
   const note = createGateNotes(gate, news);
-
-  /** Enqueues what was let out. What fails of it is listed as unbegun a second later. */
-  async function follow(
-    lane: string,
-    { released, dueMs }: Pick<WithReleased<string>, 'released' | 'dueMs'>,
-  ): Promise<void> {
-    if (dueMs !== null) news.due(lane, dueMs);
-    const jobs = released.map(jobOf);
-    const [first, ...others] = jobs;
-    if (first === undefined) return;
-    await (others.length === 0 ? lanes.enqueue(lane, first) : lanes.enqueueAll(lane, jobs)).catch(() => {});
-  }
-
-  /** Likewise; one that goes ahead is the last that was let out. */
-  async function followEntered(lane: string, entered: Entered): Promise<void> {
-    const ahead = entered.kind === 'ahead' ? entered.released.at(-1) : undefined;
-    if (ahead === undefined) return follow(lane, entered);
-    const first = lanes.enqueueFirst(lane, jobOf(ahead)).catch(() => {});
-    await Promise.all([first, follow(lane, { ...entered, released: entered.released.slice(0, -1) })]);
-  }
+  const { follow, followEntered } = followers(lanes, news);
 
   /** Whether it is let out itself. */
   async function enter(
@@ -129,6 +110,30 @@ export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts)
     roomIn,
     gate,
   };
+}
+
+function followers(lanes: GatedLanesParts['lanes'], news: GateNews) {
+  /** Enqueues what was let out. What fails of it is listed as unbegun a second later. */
+  async function follow(
+    lane: string,
+    { released, dueMs }: Pick<WithReleased<string>, 'released' | 'dueMs'>,
+  ): Promise<void> {
+    if (dueMs !== null) news.due(lane, dueMs);
+    const jobs = released.map(jobOf);
+    const [first, ...others] = jobs;
+    if (first === undefined) return;
+    await (others.length === 0 ? lanes.enqueue(lane, first) : lanes.enqueueAll(lane, jobs)).catch(() => {});
+  }
+
+  /** Likewise; one that goes ahead is the last that was let out. */
+  async function followEntered(lane: string, entered: Entered): Promise<void> {
+    const ahead = entered.kind === 'ahead' ? entered.released.at(-1) : undefined;
+    if (ahead === undefined) return follow(lane, entered);
+    const first = lanes.enqueueFirst(lane, jobOf(ahead)).catch(() => {});
+    await Promise.all([first, follow(lane, { ...entered, released: entered.released.slice(0, -1) })]);
+  }
+
+  return { follow, followEntered };
 }
 
 export function jobOf({ requestId, id, digest }: LetOut): JobData {
