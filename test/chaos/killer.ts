@@ -28,6 +28,8 @@ const WEIGHTS: Readonly<Record<Strike, number>> = {
   'redis killed': 2,
 };
 const BETWEEN_MS = { min: 1_000, max: 6_000 };
+/** On a machine that takes long to start what was killed, more at once would leave nobody to do the work. */
+const MOST_AT_ONCE = 4;
 /** A crash loop: how long each life lasts from its start, and how many there are. */
 const LIFE_MS = { min: 1_500, max: 2_500 };
 const LIVES = { min: 3, max: 6 };
@@ -46,6 +48,7 @@ export function startKiller(seed: string, system: System): Killer {
       const pauseMs = chance.between(BETWEEN_MS.min, BETWEEN_MS.max);
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
+      if (repairs.size >= MOST_AT_ONCE) continue;
       const repair: Promise<void> = strike(chance.weighted(WEIGHTS), scene).finally(() =>
         repairs.delete(repair),
       );

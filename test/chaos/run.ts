@@ -54,8 +54,8 @@ const SETTLE_MS = 15_000;
 /** Long enough to check everything, short enough to see it expire. */
 const RETENTION_MS = 50_000;
 const POLL_MS = 1_500;
-/** Open directives above which the driver waits: the machine cannot handle more. */
-const MOST_OPEN = 80;
+/** Requests under way, or being looked at, above which the driver waits: the machine cannot handle more. */
+const MOST_OPEN = 100;
 /** The retention, and the minute in which the sweeper waits for a directive that was announced and refused. */
 const EXPIRY_MS = 90_000;
 /** Requests whose evidence is kept after they were judged. */
@@ -146,7 +146,7 @@ async function driveFor(state: State): Promise<Promise<void>[]> {
     // Poisson arrivals: the mean pause for so many directives.
     const pauseMs = (-Math.log(1 - chance.next()) * 1_000 * scene.size) / options.rate;
     await delay(Math.min(pauseMs, 5_000));
-    while (state.open.size > MOST_OPEN * 4 && Date.now() < endsAt) await delay(200);
+    while (state.open.size > MOST_OPEN && Date.now() < endsAt) await delay(200);
     if (Date.now() - saidAt > 30_000) {
       saidAt = Date.now();
       options.say(state.tally.short(state.open.size));
