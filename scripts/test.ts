@@ -25,6 +25,7 @@ const OF_THEIR_OWN = [
   'test/console/request.test.ts',
   'test/console/long-list.test.ts',
   'test/console/long-log.test.ts',
+  'test/console/notices.test.ts',
   'test/console/phone.test.ts',
   'test/console/schedules.test.ts',
   'test/console/spend.test.ts',

@@ -21,6 +21,8 @@ export interface WebhookReceiver {
   readonly received: Received[];
   /** Those about a request. */
   about(requestId: string): Received[];
+  /** Takes what `/held` was asked, and is asked from now on. */
+  answerHeld(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64
 
 export async function startReceiver(secret: string): Promise<WebhookReceiver> {
   const received: Received[] = [];
+  const held = Promise.withResolvers<void>();
   const server = createServer((request, response) => void take(request, response));
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -58,7 +61,8 @@ export async function startReceiver(secret: string): Promise<WebhookReceiver> {
     const [path, id] = [request.url ?? '', String(request.headers['webhook-id'])];
     const nth = received.filter((each) => each.id === id && each.path === path).length;
     received.push({ path, id, headers: request.headers, event });
-    ANSWERS[path]?.(response, nth);
+    if (path === '/held') await held.promise;
+    ANSWERS[path === '/held' ? '/ok' : path]?.(response, nth);
   }
 
   server.listen(0, '127.0.0.1');
@@ -67,6 +71,7 @@ export async function startReceiver(secret: string): Promise<WebhookReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     about: (requestId) => received.filter(({ event }) => event.data.request_id === requestId),
+    answerHeld: held.resolve,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

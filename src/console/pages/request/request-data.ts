@@ -11,6 +11,8 @@ import { type SignalLog, useSignals } from '../../data/use-signals.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 
 const EVERY_MS = 2_000;
+/** Of what has ended: somebody is still to be notified of it. */
+const WHILE_NOTIFYING_MS = 3_000;
 /** The timeline reads the log again: of a long one less often. */
 const PER_SIGNAL_MS = 0.05;
 const AFTER_SIGNAL_MS = 200;
@@ -27,8 +29,12 @@ export interface RequestData {
 export function useRequest(requestId: string): RequestData {
   const log = useSignals(requestId);
   const [isOpen, setOpen] = useState(true);
+  const [isNotifying, setNotifying] = useState(false);
   const everyMs = isOpen ? Math.max(EVERY_MS, log.size * PER_SIGNAL_MS) : 0;
-  const view = useRead<RequestView>(path`/v1/requests/${requestId}`, { everyMs, keepOld: false });
+  const view = useRead<RequestView>(path`/v1/requests/${requestId}`, {
+    everyMs: isOpen || !isNotifying ? everyMs : WHILE_NOTIFYING_MS,
+    keepOld: false,
+  });
   const timeline = useRead<RequestTimeline>(path`/v1/requests/${requestId}/timeline`, {
     everyMs,
     keepOld: false,
@@ -36,6 +42,7 @@ export function useRequest(requestId: string): RequestData {
   const { conversation, happened } = useFolded(log);
   const refresh = (): void => void [view.refetch(), timeline.refetch()];
   useEffect(() => setOpen(view.data?.status !== 'closed'), [view.data?.status]);
+  useEffect(() => setNotifying(view.data !== undefined && hasWaitingNotice(view.data)), [view.data]);
   const latest = useRef(refresh);
   useEffect(() => {
     latest.current = refresh;
@@ -53,6 +60,11 @@ export function useRequest(requestId: string): RequestData {
     conversation,
     retry: refresh,
   };
+}
+
+function hasWaitingNotice({ notices = [], directives }: RequestView): boolean {
+  const all = [...notices, ...directives.flatMap((each) => each.notices ?? [])];
+  return all.some(({ status }) => status === 'waiting');
 }
 
 interface Folded {

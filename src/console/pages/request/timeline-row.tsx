@@ -78,7 +78,8 @@ const STUB = 2.5;
 function Track({ row, scale, view, track, now }: TimelineRowProps): ReactNode {
   const shown = row.segments.map((segment) => placed(segment, (at) => percentOf(scale, view, at), now));
   const end = Math.max(0, ...shown.map(({ left, width }) => left + width));
-  const start = Math.min(100, ...shown.map(({ left }) => left));
+  // What ended as it was accepted has no bars.
+  const start = shown.length === 0 ? 0 : Math.min(100, ...shown.map(({ left }) => left));
   const away = start >= 100 ? 'later' : end <= 0 && shown.length > 0 ? 'earlier' : null;
   const place = labelPlace({ start, end, letters: row.label.length, track });
   const isLow = place.side === 'below' && away === null;
@@ -97,7 +98,9 @@ function Track({ row, scale, view, track, now }: TimelineRowProps): ReactNode {
           {row.label}
         </span>
       ) : (
-        <span className={`timeline-away timeline-away-${away}`}>{away}</span>
+        <span className={`timeline-away timeline-away-${away}`} aria-hidden="true">
+          {away}
+        </span>
       )}
     </div>
   );

@@ -1,0 +1,63 @@
+/** Who is notified of an end, on the page of a request in a real browser: while it waits, delivered, failed.
+ *  It must never send to anybody but the receiver of the test. */
+import { expect, test } from 'vitest';
+import type { Locator } from 'playwright-core';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
+import { startService } from '../support/running-service.ts';
+import { shared, useRedis } from '../support/shared.ts';
+import { newSecret, startReceiver } from '../support/webhook-receiver.ts';
+
+const SECRET = newSecret();
+
+describeInBrowser('notices on the page of a request', () => {
+  const redis = useRedis();
+  const receiver = shared(async () => startReceiver(SECRET));
+  const browser = shared(startBrowser);
+  const service = shared(async () => {
+    const at = (path: string) => ({ url: receiver.url + path, secrets: [SECRET], private_addresses: true });
+    const once = { max_retries: 1, retry_backoff_ms: 20 };
+    const endpoints = { taken: at('/ok'), refused: { ...at('/fails'), ...once }, later: at('/held') };
+    return startService({
+      redisUrl: redis.url,
+      config: {
+        mcpServers: {},
+        webhooks: { endpoints },
+        providers: { scripted: { type: 'scripted' } },
+        models: { scripted: 'scripted:any' },
+        agents: { clerk: { model_alias: 'scripted' } },
+      },
+    });
+  });
+
+  const facts = (place: Locator) => place.locator('.notices');
+
+  test('of a directive: how each stands, also as it changes, and the way to the delivery', async () => {
+    const client = createHttpClient({ baseUrl: service.url });
+    const call = { type: 'tool_exec', tool_name: 'nowhere.echo', request_id: 'r', id: 'a' } as const;
+    await client.submit({ ...call, on_end: ['taken', 'refused', 'later'] });
+    await expect.poll(() => receiver.about('r').length).toBe(4);
+    await using shown = await browser.open(service.url, '/requests/r?step=r%2Fa');
+    const { page } = shown;
+    const notices = facts(page.getByRole('complementary'));
+    await notices.getByText('taken delivered, 1 attempt').waitFor();
+    await notices.getByText('refused dead: webhook_failed, 2 attempts').waitFor();
+    await notices.getByText('later waiting, 1 attempt').waitFor();
+    await page.locator('.timeline-label').getByText('unknown_tool').waitFor();
+    await expectAccessible(page);
+    receiver.answerHeld();
+    await notices.getByText('later delivered, 1 attempt').waitFor();
+    await notices.getByRole('link', { name: 'refused' }).click();
+    await page.getByRole('heading', { level: 1, name: /webhook_send/ }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/console\/requests\/webhook\./);
+  });
+
+  test('of a run, in the head of its page', async () => {
+    const client = createHttpClient({ baseUrl: service.url });
+    await client.runs.start({ agent: 'clerk', query: 'hello', request_id: 'run', on_end: 'taken' });
+    await using shown = await browser.open(service.url, '/requests/run');
+    const head = facts(shown.page.locator('.request-head'));
+    await head.getByText('taken delivered, 1 attempt').waitFor();
+    expect(receiver.about('run').map(({ event }) => event.type)).toEqual(['run.ended']);
+  });
+});
