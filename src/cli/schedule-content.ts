@@ -44,7 +44,7 @@ function withoutAbsent(fields: object): object {
 
 type GivenTemplate = Pick<SubmittedSchedule, 'directives' | 'run'>;
 
-/** One of a tool, an agent, and a file. */
+/** One of a tool, an agent (or only its query, as `ask` takes it), and a file. */
 export async function templateIn({
   tool,
   agent,
@@ -52,18 +52,19 @@ export async function templateIn({
   file,
   ...given
 }: ScheduleOptions): Promise<GivenTemplate> {
-  const named = [tool, agent, file].filter((each) => each !== undefined);
+  const named = [tool, agent ?? query, file].filter((each) => each !== undefined);
   if (named.length !== 1) throw usage('What it submits is not clear.', HOW);
   if (tool !== undefined) {
     const args = given.arguments === undefined ? {} : { arguments: objectArgument(given.arguments) };
     return { directives: [{ type: 'tool_exec', tool_name: tool, ...args }] };
   }
-  if (agent !== undefined) return { run: { agent, ...(query === undefined ? {} : { query }) } };
-  return fileTemplate(file ?? '');
+  if (file === undefined)
+    return { run: { agent: agent ?? 'default', ...(query === undefined ? {} : { query }) } };
+  return fileTemplate(file);
 }
 
 const HOW =
-  'Give one of --tool <name>, --agent <name> with --query <text>, and --file <file> with {"directives": [...]} or {"run": {...}}.';
+  'Give one of --tool <name>, --query <text> (with --agent <name>, or for the agent default), and --file <file> with {"directives": [...]} or {"run": {...}}.';
 
 async function fileTemplate(file: string): Promise<GivenTemplate> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(
@@ -111,16 +112,19 @@ function timingOf(shown: ScheduleView): object {
   return Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== null));
 }
 
-/** `--arguments` alone is of the tool that it calls, `--query` alone of the run that it starts. */
+/** `--arguments` alone is of the tool that it calls, `--query` or `--agent` alone of the run that it starts. */
 async function changedTemplate(
   { template }: Pick<ScheduleView, 'template'>,
   options: ScheduleOptions,
 ): Promise<GivenTemplate> {
   const { tool, agent, file, arguments: args, query } = options;
+  const others = [tool, file, query].filter((each) => each !== undefined);
+  if (agent !== undefined && others.length === 0 && template.run !== undefined)
+    return { run: { ...template.run, agent } };
   if ([tool, agent, file].some((each) => each !== undefined)) return templateIn(options);
-  const [directive, ...others] = template.directives ?? [];
+  const [directive, ...further] = template.directives ?? [];
   if (args !== undefined) {
-    if (directive?.['type'] !== 'tool_exec' || others.length > 0)
+    if (directive?.['type'] !== 'tool_exec' || further.length > 0)
       throw usage('--arguments are those of a tool.', 'Give --tool, too, or all of it with --file.');
     return { directives: [{ ...directive, arguments: objectArgument(args) }] };
   }

@@ -83,7 +83,7 @@ function addContent(command: Command): Command {
     .option('--every <time>', 'instead of --cron, as in 30s, 15m, 6h or 1d', interval)
     .option('--tool <name>', 'the tool that it calls, as in github.list_issues')
     .option('--arguments <json>', 'of the tool; default: {}')
-    .option('--agent <name>', 'the agent that it starts a run of')
+    .option('--agent <name>', 'the agent that it starts a run of; default with --query: default')
     .option('--query <text>', 'what the run is asked')
     .option('--file <file>', '{"directives": [...]} or {"run": {...}}; - reads it from stdin');
 }

@@ -15,3 +15,15 @@ export function timeText(ms: number): string {
 export function instantText(instant: string, to: 'seconds' | 'minutes' = 'seconds'): string {
   return instant.slice(0, to === 'seconds' ? 19 : 16).replace('T', ' ');
 }
+
+/** The same instant on the clocks of a time zone; null: where it is known here only by another name, or is UTC. */
+export function zonedText(instant: string, zone: string): string | null {
+  if (zone === 'UTC') return null;
+  try {
+    const form = { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' } as const;
+    return `${new Intl.DateTimeFormat('sv-SE', form).format(new Date(instant))} in ${zone}`;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -66,15 +66,19 @@ function laterBegin({ once }: StartedRun, options: AskOptions): string | null {
 
 /** Nobody waits for an answer that comes tomorrow. */
 function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string): ExitCode {
-  const { request_id: requestId, status, once } = run;
+  const { request_id: requestId, once } = run;
+  const stands = onceInWords(once, requestId);
   if (json) terminal.out(JSON.stringify(run));
-  else if (status !== 'pending') terminal.out(`existing ${requestId}, ${status}`);
-  else if (once !== undefined && once.outcome !== 'began')
-    terminal.out(`existing ${requestId}, begins ${begins}`);
-  else terminal.out(`accepted ${requestId}, begins ${begins}`);
+  else terminal.out(isOthers(once) && stands !== null ? stands : laterWords(run, begins));
+  if (!json && once?.outcome === 'replaced') terminal.err(String(stands));
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
-  terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId}`);
+  if (!isOthers(once)) terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId}`);
   return EXIT.done;
+}
+
+function laterWords({ request_id: requestId, status, once }: StartedRun, begins: string): string {
+  if (status !== 'pending') return `existing ${requestId}, ${status}`;
+  return `${once?.outcome === 'debounced' ? once.outcome : 'accepted'} ${requestId}, begins ${begins}`;
 }
 
 function runOf(query: string, options: AskOptions): SubmittedRun {

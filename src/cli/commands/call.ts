@@ -108,12 +108,14 @@ function printLater(
 ): ExitCode {
   const { request_id: requestId, directives } = submission;
   const [{ id, status, once } = { id: '', status: 'accepted', once: undefined }] = directives;
+  const theirs = isOthers(once) ? onceInWords(once, `${requestId}/${id}`) : null;
   if (json) terminal.out(JSON.stringify(submission));
+  else if (theirs !== null) terminal.out(theirs);
   else if (status === 'existing' && once === undefined)
     terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
   else terminal.out(`${onceWord(once, status)} ${requestId}/${id}${underKey(key)}, begins ${begins}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
-  terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
+  if (theirs === null) terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
   return EXIT.done;
 }
 

@@ -139,11 +139,16 @@ function summaryRow(
   const { id, type, status, lane, attempts, started_at: from, ended_at: to, waiting } = summary;
   const durationMs = elapsedMs(from, to);
   const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
-  const waits = waiting === undefined ? '' : `, ${waitText(waiting)}`;
+  const waits = waiting === undefined ? againText(summary.next_attempt_at) : `, ${waitText(waiting)}`;
   const state = paint(ownMember(STYLES, status) ?? 'dim', status);
   const next = redrivenAs(id, all);
   const redriven = next === null ? '' : `, redriven as ${next}`;
   return [id, type, state, lane ?? '-', `${counted(attempts, 'attempt')}${duration}${waits}${redriven}`];
+}
+
+/** Of a retry; why stands in the log. */
+function againText(at: string | null): string {
+  return at === null ? '' : `, again at ${at}`;
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {

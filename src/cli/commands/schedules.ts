@@ -1,6 +1,7 @@
 /** `adjutant schedule …`: makes, changes, lists, shows, pauses, resumes, triggers and deletes schedules.
  *  It must never decide when one fires. */
 import type { Firing, ListedSchedule, ScheduleView, SubmittedSchedule } from '../../contract/schedule.ts';
+import { LARGEST_LISTING } from '../../contract/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { durationWords } from '../duration-value.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
@@ -9,7 +10,7 @@ import { changedContent, type ScheduleOptions, templateIn, timingIn } from '../s
 import { table } from '../table.ts';
 import { templateWarnings } from '../template-warnings.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
+import { instantText, zonedText } from '../time-text.ts';
 
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 
@@ -25,9 +26,7 @@ export async function createSchedule(
   const made = await invocation.client.schedules.create(schedule);
   const { terminal } = invocation;
   show(invocation, made, () => {
-    terminal.out(
-      `${made.id} fires next at ${made.next_at === null ? 'no time' : instantText(made.next_at)} UTC`,
-    );
+    terminal.out(`${made.id} fires next at ${nextText(made) ?? 'no time'}`);
     terminal.err(terminal.paintErr('dim', `what becomes of it: ${ADJUTANT} schedule show ${made.id}`));
   });
   await warn(invocation, made);
@@ -50,8 +49,9 @@ export async function updateSchedule(
   const { client, terminal } = invocation;
   const shown = await client.schedules.get(id);
   const changed = await client.schedules.replace(id, await changedContent(shown, options));
-  const next = changed.next_at === null ? changed.status : `next at ${instantText(changed.next_at)} UTC`;
-  show(invocation, changed, () => terminal.out(`${changed.id} is changed; it fires ${next}`));
+  const next = nextText(changed);
+  const fires = next === null ? `is ${changed.status}` : `fires next at ${next}`;
+  show(invocation, changed, () => terminal.out(`${changed.id} is changed; it ${fires}`));
   await warn(invocation, changed);
   return EXIT.done;
 }
@@ -115,15 +115,44 @@ function whenText({ cron, time_zone: zone, every_ms: everyMs }: ListedSchedule):
   return cron === null ? `every ${durationWords(Number(everyMs))}` : `${cron} (${zone})`;
 }
 
+/** In UTC, as everything is shown, and on the clocks that the expression means. null: it fires no more. */
+function nextText({ next_at: at, time_zone: zone }: ListedSchedule): string | null {
+  if (at === null) return null;
+  const local = zone === null ? null : zonedText(at, zone);
+  return `${instantText(at)} UTC${local === null ? '' : ` (${local})`}`;
+}
+
 export async function showSchedule(invocation: Schedules, id: string): Promise<ExitCode> {
   const shown = await invocation.client.schedules.get(id);
-  show(invocation, shown, () => printSchedule(invocation, shown));
+  if (invocation.json) invocation.terminal.out(JSON.stringify(shown));
+  else printSchedule(invocation, shown, await firedStates(invocation.client, shown));
   return EXIT.done;
 }
 
-function printSchedule({ terminal }: Schedules, shown: ScheduleView): void {
+/** A request that was triggered is a little older than its entry. */
+const MINUTE_MS = 60_000;
+
+/** Request → how it stands: of those of the history that the list of requests has. */
+async function firedStates(
+  client: Schedules['client'],
+  { id, history }: ScheduleView,
+): Promise<ReadonlyMap<string, string>> {
+  const oldest = history.at(-1)?.scheduled_at;
+  if (oldest === undefined) return new Map();
+  const since = new Date(Date.parse(oldest) - MINUTE_MS).toISOString();
+  const found = await client
+    .requests({ q: `schedule.${id}.`, since, limit: LARGEST_LISTING })
+    .catch(() => null);
+  return new Map(found?.requests.map((request) => [request.request_id, request.status]));
+}
+
+function printSchedule(
+  { terminal }: Schedules,
+  shown: ScheduleView,
+  states: ReadonlyMap<string, string>,
+): void {
   const { id, status, paused, template, overlap } = shown;
-  const next = shown.next_at === null ? 'never' : `${instantText(shown.next_at)} UTC`;
+  const next = nextText(shown) ?? 'never';
   const facts = [
     ['schedule', `${id}, ${status}`],
     ['when', oneLine(whenText(shown), 160)],
@@ -138,8 +167,9 @@ function printSchedule({ terminal }: Schedules, shown: ScheduleView): void {
   for (const line of table(facts)) terminal.out(line);
   if (shown.history.length === 0) return;
   terminal.out('');
-  const head = ['INSTANT (UTC)', 'OUTCOME', 'REQUEST', 'REASON'];
-  for (const line of table([head, ...shown.history.map(firingRow)])) terminal.out(line);
+  const head = ['INSTANT (UTC)', 'OUTCOME', 'ITS REQUEST', 'REQUEST', 'REASON'];
+  const rows = shown.history.map((firing) => firingRow(firing, states));
+  for (const line of table([head, ...rows])) terminal.out(line);
 }
 
 function waitText({ since, reason }: NonNullable<ScheduleView['waiting']>): string {
@@ -152,9 +182,13 @@ function pauseText({ at, by, note }: NonNullable<ScheduleView['paused']>): strin
     .join(', ');
 }
 
-function firingRow({ scheduled_at: at, outcome, instants, request_id: request, reason }: Firing): string[] {
+function firingRow(
+  { scheduled_at: at, outcome, instants, request_id: request, reason }: Firing,
+  states: ReadonlyMap<string, string>,
+): string[] {
   const many = instants > 1 ? ` (${instants} instants)` : '';
-  return [instantText(at), `${outcome}${many}`, request ?? '-', oneLine(reason ?? '-', 200)];
+  const state = states.get(request ?? '') ?? '-';
+  return [instantText(at), `${outcome}${many}`, state, request ?? '-', oneLine(reason ?? '-', 200)];
 }
 
 export async function pauseSchedule(
@@ -169,8 +203,9 @@ export async function pauseSchedule(
 
 export async function resumeSchedule(invocation: Schedules, id: string): Promise<ExitCode> {
   const shown = await invocation.client.schedules.resume(id);
-  const next = shown.next_at === null ? '' : `, and fires next at ${instantText(shown.next_at)} UTC`;
-  show(invocation, shown, () => invocation.terminal.out(`${shown.id} is ${shown.status}${next}`));
+  const next = nextText(shown);
+  const fires = next === null ? '' : `, and fires next at ${next}`;
+  show(invocation, shown, () => invocation.terminal.out(`${shown.id} is ${shown.status}${fires}`));
   return EXIT.done;
 }
 

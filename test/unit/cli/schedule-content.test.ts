@@ -1,7 +1,7 @@
 /** What `adjutant schedule update` sends: what is given, and the rest as it was.
  *  It must not need a service. */
 import { expect, test } from 'vitest';
-import { changedContent } from '../../../src/cli/schedule-content.ts';
+import { changedContent, templateIn } from '../../../src/cli/schedule-content.ts';
 import type { ScheduleView } from '../../../src/contract/schedule.ts';
 
 const CALL = { id: 'd1', type: 'tool_exec', tool_name: 'a.b', arguments: { x: 1 } };
@@ -68,4 +68,13 @@ test.each([
   [{ query: 'x' }, '--query is what a run is asked.'],
 ])('%o is refused', async (options, message) => {
   await expect(changedContent(shown(), options)).rejects.toThrow(message);
+});
+
+test('another agent alone keeps what the run is asked, and a query alone is for the agent default', async () => {
+  const run = { agent: 'clerk', query: 'now?' };
+  const changed = await changedContent(shown({ template: { run } }), { agent: 'cook' });
+  expect(changed.run).toEqual({ agent: 'cook', query: 'now?' });
+  expect(await templateIn({ query: 'now?' })).toEqual({ run: { agent: 'default', query: 'now?' } });
+  await expect(templateIn({ query: 'now?', tool: 'a.b' })).rejects.toThrow('not clear');
+  await expect(templateIn({})).rejects.toThrow('not clear');
 });
