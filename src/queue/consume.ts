@@ -3,7 +3,7 @@
 import { DelayedError, Worker, type Job } from 'bullmq';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import type { JobData } from './job.ts';
+import { isJobData, type JobData } from './job.ts';
 import { type ClaimingLane, createLaneClaims, type HeldJob, type LaneClaims } from './lane-claims.ts';
 import { lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
@@ -115,11 +115,20 @@ function claimsOf({ claiming }: ConsumeOptions, goesOn: () => boolean): LaneClai
   return createLaneClaims({ ...claiming, mayGoOn, reserve: () => goesOn() && claiming.reserve() });
 }
 
+/** Somebody else has added or changed it; its id may be of any length. */
+function namedFor({ id = '' }: Pick<Job, 'id'>, lane: string): string {
+  return `the job ${id.slice(0, 64)} of the lane ${lane}`;
+}
+
 function processor(
-  { handle }: ConsumeOptions,
+  { handle, lane, onError }: ConsumeOptions,
   claims: LaneClaims | null,
 ): (job: Job<JobData>, token?: string) => Promise<null> {
   return async (job, token) => {
+    if (!isJobData(job.data)) {
+      onError(new Error(`${namedFor(job, lane)} names no directive, and was dropped`));
+      return null;
+    }
     let outcome = await handle(job.data, claims?.heldJob(job.id ?? '') ?? null);
     // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
     for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {

@@ -17,6 +17,12 @@ export interface JobData {
   envelope?: Envelope;
 }
 
+/** Whether it is the data of a job of ours: tools of BullMQ add and change others. */
+export function isJobData(data: unknown): data is JobData {
+  const { request_id, id, digest } = Object(data) as Partial<Record<keyof JobData, unknown>>;
+  return [request_id, id, digest].every((word) => typeof word === 'string');
+}
+
 /** The directive that travels in a job; undefined: it does not. A job from a lane says the ids once, outside of it. */
 export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | undefined {
   return envelope && { ...envelope, directive: { ...envelope.directive, request_id, id } };

@@ -1,11 +1,13 @@
 /** Runs that no turn can process, with invalid or damaged data. Each ends once and frees its conversation.
  *  It must not rely on the core that a poisoned run has broken. */
+import { Queue } from 'bullmq';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -262,3 +264,20 @@ test.each(['no JSON', '[null]', '{}', '[{"role":"assistant","tool_calls":{}}]'])
     await expectFree('c');
   },
 );
+
+test('jobs that somebody else has added to the lane of runs are dropped, each with a line that names it', async () => {
+  const stranger = new Queue('run', {
+    connection: engines.connection,
+    prefix: lanePrefix(engines.prefix, 'run'),
+  });
+  const junk = [{}, null, 'text', { request_id: 7, id: '@run/0', digest: '' }, { request_id: 'r' }];
+  for (const [at, data] of junk.entries()) await stranger.add('junk', data, { jobId: `junk-${at}` });
+  await engines.startEngine();
+  const id = await startRun('listening');
+  await waits(id);
+  await eventually(() => stranger.getJobCountByTypes('wait', 'active', 'delayed', 'failed')).toBe(0);
+  expect(engines.errors.map(({ message }) => message).toSorted()).toEqual(
+    junk.map((_, at) => `the job junk-${at} of the lane run names no directive, and was dropped`),
+  );
+  await stranger.close();
+});
