@@ -1,6 +1,7 @@
 // What models may cost in a day: budgets by tenant, key and model, or of the whole installation.
 // Must never accept a budget that nobody could reach, nor a cheaper model that there is not.
 import * as z from 'zod';
+import { parseModelName } from '../contract/model-name.ts';
 import { type BudgetSettings, EACH, MOST_OF_A_DAY, onBreachSchema } from '../contract/budget.ts';
 import { TENANT_FORM } from '../contract/tenant.ts';
 import { modelFault } from './models.ts';
@@ -101,18 +102,40 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+type ModelSections = Parameters<typeof modelFault>[1];
+
 /** Faults of names that other sections hold. */
 export function budgetFaults({
   budgets,
   ...models
-}: { budgets: Budgets } & Parameters<typeof modelFault>[1]): { path: string[]; message: string }[] {
-  return [...budgets.rules].flatMap(([name, rule]) =>
-    (['alias', 'cheaper'] as const).flatMap((field) => {
+}: { budgets: Budgets } & ModelSections): { path: string[]; message: string }[] {
+  return [...budgets.rules].flatMap(([name, rule]) => {
+    const path = (field: string): string[] => ['budgets', 'rules', name, field];
+    const unknown = (['alias', 'cheaper'] as const).flatMap((field) => {
       const given = rule[field];
       const message = given === undefined ? null : modelFault(given, models);
-      return message === null ? [] : [{ path: ['budgets', 'rules', name, field], message }];
-    }),
-  );
+      return message === null ? [] : [{ path: path(field), message }];
+    });
+    const ofVectors =
+      rule.cheaper === undefined ? [] : [rule.alias, rule.cheaper].filter(isOfVectors(models));
+    if (ofVectors.length === 0) return unknown;
+    const message = `is not for vectors: those of another model than ${ofVectors[0]} do not belong with its own; take "ask" or "stop"`;
+    return [...unknown, { path: path('on_breach'), message }];
+  });
+}
+
+/** Their makers say so in their names; no other way tells them from models that answer. */
+const VECTORS = /embed/i;
+
+/** Whether all its models make vectors. */
+function isOfVectors({ models }: ModelSections): (given: string | undefined) => boolean {
+  return (given) => {
+    if (given === undefined) return false;
+    const named = models.get(given);
+    const chain = named === undefined ? [given] : [named].flat();
+    const names = chain.map((each) => (typeof each === 'string' ? parseModelName(each)?.model : undefined));
+    return names.length > 0 && names.every((name) => name !== undefined && VECTORS.test(name));
+  };
 }
 
 export function budgetSettings({ time_zone: timeZone, rules }: Budgets): BudgetSettings {

@@ -4,11 +4,17 @@ import { type BudgetBreach, BUDGET_CURRENCY, type ModelBudgets, type Spending } 
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { errorResult } from '../contract/result.ts';
-import { QUESTION_LIMITS } from '../contract/tool-question.ts';
+import { QUESTION_LIMITS, type QuestionAnswer } from '../contract/tool-question.ts';
 import type { ModelPrice } from '../llm/pricing.ts';
 import type { ModelProviders } from '../llm/providers.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
-import type { AskedQuestions, CheaperModels, Execution, ExecutionContext } from './definition.ts';
+import type {
+  AnsweredRound,
+  AskedQuestions,
+  CheaperModels,
+  Execution,
+  ExecutionContext,
+} from './definition.ts';
 
 export interface BudgetOptions {
   readonly providers: ModelProviders;
@@ -126,7 +132,9 @@ function heldBack(
   const declined = answersIn(context)[breach.id]?.action;
   const cheaper = cheaperOf(options, call, breach);
   const asks = breach.onBreach === 'ask' ? askFor(breach, most, context) : null;
-  const error = errorEnvelope('budget_spent', sentenceOf(breach, most, call.ref), {
+  const isFixed = breach.onBreach === 'cheaper' && !call.mayChange;
+  const why = isFixed ? `; vectors of ${breach.cheaper} would not fit those of ${call.ref.name}` : '';
+  const error = errorEnvelope('budget_spent', sentenceOf(breach, most, call.ref) + why, {
     ...detailsOf(breach, most),
     model: call.ref.name,
     ...(declined === undefined ? {} : { answer: declined }),
@@ -166,6 +174,12 @@ function allowedIn(context: ExecutionContext): ReadonlySet<string> {
   const now = answers.filter(([, { action }]) => action === 'accept').map(([id]) => id);
   const before = answered?.endpoint === ENDPOINT ? (answered.state ?? '[]') : '[]';
   return new Set([...(JSON.parse(before) as string[]), ...now]);
+}
+
+/** For calls that a tool asks for: a person is asked of each budget once, whatever the round. */
+export function answeredBudgets(answers: ReadonlyMap<string, QuestionAnswer>): AnsweredRound {
+  const given = Object.fromEntries(answers);
+  return { endpoint: ENDPOINT, state: null, afresh: false, round: 0, answers: given };
 }
 
 /** null: somebody has said no, or was asked often enough. Asked until the day is over; then there is room without it. */

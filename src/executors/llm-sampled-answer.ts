@@ -1,10 +1,11 @@
 // One answer of a model to what a tool asks: by the chain of models and the limits that hold for any call of a model.
-// Must never ask without a limit of tokens, nor go on when nobody wants the answer.
+// Must never ask without a limit of tokens, nor go on when nobody wants the answer; nor ask a person twice of one budget.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { parseModelName } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import { errorResult } from '../contract/result.ts';
+import type { QuestionAnswer } from '../contract/tool-question.ts';
 import type { LlmGenerate } from '../contract/work-directive.ts';
 import { pause } from '../lifecycle.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
@@ -16,8 +17,8 @@ import type { Reports } from '../telemetry/reports.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { placeUnder, traceparentOf } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';
-import type { Execution, ExecutionContext } from './definition.ts';
-import { isFree } from './llm-budget.ts';
+import type { AskedQuestions, CheaperModels, Execution, ExecutionContext } from './definition.ts';
+import { answeredBudgets, isFree } from './llm-budget.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
 import { modelCallFacts } from './model-call-facts.ts';
 import type { ModelPlaces } from '../llm/model-places.ts';
@@ -36,7 +37,12 @@ export interface AskedFor {
   readonly number: number;
   readonly context: ExecutionContext;
   readonly signal: AbortSignal;
+  /** What a person said of budgets that had no room: for all that the attempt asks. */
+  readonly said: BudgetAnswers;
 }
+
+/** By budget. */
+export type BudgetAnswers = Map<string, QuestionAnswer>;
 
 export interface TokenCounts {
   readonly input: number;
@@ -50,6 +56,8 @@ export interface Answered {
   /** The tokens are the most that may have been used: a provider worked on a request, and nobody has read how much it took. */
   readonly isEstimated: boolean;
   readonly cost: number;
+  /** The budget that had no room, and whose cheaper models answered. */
+  readonly budget?: { readonly name: string; readonly cheaper: string };
   readonly outcome:
     | { readonly ok: true; readonly turn: ModelTurn }
     | { readonly ok: false; readonly error: ErrorEnvelope };
@@ -78,23 +86,50 @@ export async function askModels(
 ): Promise<Answered> {
   const outcome = nobodyWaits(directive);
   let spent: Answered = { tokens: NO_TOKENS, isEstimated: false, cost: 0, outcome };
-  let pauses = 0;
-  for (let index = 0; index < models.length && !asked.signal.aborted;) {
-    const execution = await askInPlace(options, directive, { models, index, calls: pauses, ...asked });
+  let [pauses, calls] = [0, 0];
+  let chain: Chain = { models, cheaper: null };
+  for (let index = 0; index < chain.models.length && !asked.signal.aborted; calls += 1) {
+    const execution = await askInPlace(options, directive, { ...asked, chain, index, calls });
     spent = withSpent(spent, execution, most);
     const waitMs = pauseOf(execution);
-    const isLast = index === models.length - 1;
-    if (waitMs !== null && isLast && pauses < MOST_PAUSES) {
+    const isLast = index === chain.models.length - 1;
+    if (execution.cheaper !== undefined) {
+      chain = { models: execution.cheaper.models, cheaper: execution.cheaper };
+      index = 0;
+    } else if (execution.asks !== undefined && (await isSaid(asked, execution.asks))) continue;
+    else if (waitMs !== null && isLast && pauses < MOST_PAUSES) {
       pauses += 1;
       await pause(waitMs, asked.signal);
     } else if (execution.unavailable === true || execution.unreached === true) index += 1;
     else break;
   }
-  return spent;
+  const { cheaper } = chain;
+  return cheaper === null ? spent : { ...spent, budget: { name: cheaper.budget, cheaper: cheaper.alias } };
+}
+
+interface Chain {
+  readonly models: readonly string[];
+  /** What a budget goes on with; null: the models that were chosen. */
+  readonly cheaper: CheaperModels | null;
+}
+
+/** Asks a person while the tool waits. false: nobody can be asked, or nobody wants the answer any more. */
+async function isSaid(
+  { context, signal, said }: AskedFor,
+  { questions, endpoint, patienceMs }: AskedQuestions,
+): Promise<boolean> {
+  const { ask } = context;
+  if (ask === undefined) return false;
+  for (const { key, question } of questions) {
+    const answer = await ask({ question, endpoint, patienceMs }, signal).catch(() => null);
+    if (answer === null) return false;
+    said.set(key, answer);
+  }
+  return !signal.aborted;
 }
 
 interface AskedModel extends AskedFor {
-  readonly models: readonly string[];
+  readonly chain: Chain;
   readonly index: number;
   readonly calls: number;
 }
@@ -104,7 +139,7 @@ async function askInPlace(
   directive: LlmGenerate,
   asked: AskedModel,
 ): Promise<Execution> {
-  const provider = parseModelName(asked.models[asked.index] ?? '')?.provider ?? '';
+  const provider = parseModelName(asked.chain.models[asked.index] ?? '')?.provider ?? '';
   const ask = async (): Promise<Execution> => askModel(options, directive, asked);
   return (await options.places.during(provider, asked.signal, ask)) ?? noPlace(provider);
 }
@@ -121,7 +156,8 @@ async function askModel(
   asked: AskedModel,
 ): Promise<Execution> {
   const { spans, reports, llm } = options;
-  const { context, models, index, number, calls, server, signal } = asked;
+  const { context, chain, index, number, calls, server, signal, said } = asked;
+  const { models, cheaper } = chain;
   const model = models[index] ?? '';
   const parent = spans.under(context.traceparent);
   const place = parent && placeUnder(parent, 'sampling', number, index, calls);
@@ -132,7 +168,8 @@ async function askModel(
     {
       ...context,
       models,
-      candidate: { index, history: [] },
+      candidate: { index, history: [], ...(cheaper === null ? {} : { cheaper }) },
+      answered: answeredBudgets(said),
       signal,
       traceparent: place === null ? context.traceparent : traceparentOf(place),
     },

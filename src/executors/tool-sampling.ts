@@ -1,5 +1,5 @@
 // What a tool asks models while it works (sampling): answered within the budget of its server, and counted.
-// Must never ask a model that the configuration does not name for the server, nor show the server why a provider failed.
+// Must never ask a model that the configuration does not name for the server or its budget, nor show the server why a provider failed.
 import { scopedId } from '../contract/tenant.ts';
 import type { ResolvedModels } from '../contract/model-name.ts';
 import { type LlmGenerate, llmGenerateSchema, type ToolExec } from '../contract/work-directive.ts';
@@ -8,6 +8,7 @@ import type { ExecutionContext } from './definition.ts';
 import {
   type Answered,
   type AnswerOptions,
+  type BudgetAnswers,
   askModels,
   mostTokens,
   NO_TOKENS,
@@ -66,6 +67,8 @@ export interface SamplingReport {
   estimated?: number;
   /** US dollars, of models with a price. */
   cost?: number;
+  /** The last budget that had no room, and whose cheaper models answered. */
+  budget?: { name: string; cheaper: string };
 }
 
 interface Sampled {
@@ -87,12 +90,13 @@ export function toolSampling(options: SamplingOptions, call: Sampled): ToolSampl
     total_tokens: 0,
   };
   let last: Promise<unknown> = Promise.resolve();
+  const said: BudgetAnswers = new Map();
   const answer = async (
     request: SamplingRequest,
     signal: AbortSignal,
     number: number,
   ): Promise<SamplingReply> => {
-    const reply = await sampled(options, call, { request, signal, number, report }).catch(broken);
+    const reply = await sampled(options, call, { request, signal, number, report, said }).catch(broken);
     if (!reply.ok) Object.assign(report, { refused: report.refused + 1, refusal: reply.reason });
     return reply;
   };
@@ -119,12 +123,13 @@ interface Asking {
   readonly signal: AbortSignal;
   readonly number: number;
   readonly report: SamplingReport;
+  readonly said: BudgetAnswers;
 }
 
 async function sampled(
   options: SamplingOptions,
   call: Sampled,
-  { request, signal, number, report }: Asking,
+  { request, signal, number, report, said }: Asking,
 ): Promise<SamplingReply> {
   const { server, settings, context } = call;
   if (signal.aborted) return refused('the call has ended');
@@ -140,10 +145,12 @@ async function sampled(
   // A report that is made before the answer is there holds the most that it may take.
   count(report, { from: NO_TOKENS, to: most, estimated: 1 });
   const names = models.models.map(({ name }) => name);
-  const answered = await askModels(options, asked, { models: names, most, server, number, context, signal });
-  const { tokens, isEstimated, cost } = answered;
+  const given = { models: names, most, server, number, context, signal, said };
+  const answered = await askModels(options, asked, given);
+  const { tokens, isEstimated, cost, budget: breached } = answered;
   budget.settle(tokens.total);
   count(report, { from: most, to: tokens, estimated: isEstimated ? 0 : -1 });
+  if (breached !== undefined) report.budget = breached;
   if (cost > 0) report.cost = (report.cost ?? 0) + cost;
   if (!answered.outcome.ok) return refused(`the model call failed (${answered.outcome.error.type})`);
   return replyOf(answered.outcome.turn, request);

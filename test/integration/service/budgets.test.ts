@@ -98,6 +98,7 @@ beforeAll(async () => {
           'twice-a': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
           'twice-b': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
           acme: { tenant: 'acme', tokens_per_day: 1_000_000 },
+          found: { alias: 'main:found', tokens_per_day: 1, on_breach: 'cheaper', cheaper: 'small' },
         },
       },
       agents: { brief: { description: 'answers', model: 'other:small', tools: [] } },
@@ -298,6 +299,14 @@ describe('a call that fails after a part of it was answered', () => {
     await used.toBe(2 * texts.length);
     expect(provider.seen.filter(({ body }) => 'input' in (body as Asked))).toHaveLength(2);
   });
+});
+
+test('vectors of a cheaper model take the place of none, and the error says so', async () => {
+  const ids = { request_id: randomUUID(), id: 'c' };
+  const texts = 'a text of some length';
+  const { data } = await client.execute({ type: 'llm_embed', model: 'main:found', texts, ...ids });
+  expect(data).toMatchObject({ result: { ok: false, error: { type: 'budget_spent', retryable: false } } });
+  expect(JSON.stringify(data)).toContain('vectors of small would not fit those of main:found');
 });
 
 test('the budget of a key holds for its directives and for its runs, and no other tenant sees it', async () => {

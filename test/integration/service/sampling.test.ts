@@ -49,8 +49,17 @@ const service = shared(async () =>
         gone: { type: 'openai-compatible', base_url: 'http://127.0.0.1:65535/v1' },
         real: { type: 'openai-compatible', base_url: `${provider.url}/v1`, lane: { concurrency: 1 } },
       },
-      models: { summary: ['gone:any', 'real:any'] },
+      models: { summary: ['gone:any', 'real:any'], dear: 'real:dear', asked: 'real:asked' },
+      budgets: {
+        rules: {
+          dear: { alias: 'dear', tokens_per_day: 1, on_breach: 'cheaper', cheaper: 'summary' },
+          asked: { alias: 'asked', tokens_per_day: 1, on_breach: 'ask' },
+        },
+      },
       mcpServers: {
+        dear: asking({ sampling: { ...sampling, model: 'dear' } }),
+        asked: asking({ sampling: { ...sampling, model: 'asked', max_requests_per_call: 3 } }),
+        askedlegacy: asking({ sampling: { ...sampling, model: 'asked', max_requests_per_call: 3 } }, legacy),
         modern: asking({ sampling }),
         legacy: asking({ sampling }, legacy),
         few: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }),
@@ -88,13 +97,16 @@ async function end(request_id: string) {
 
 const call = async (tool: string) => end(await start(tool));
 
-async function answered(tool: string, body: { action: 'accept'; content?: object }) {
+async function answered(tool: string, body: { action: 'accept' | 'decline'; content?: object }) {
   const request_id = await start(tool);
   const inputs = async () => (await client.directive(request_id, 'c'))?.inputs ?? [];
   await expect.poll(inputs, { timeout: 30_000 }).toHaveLength(1);
   await client.answer(request_id, 'c.1', body as never);
   return end(request_id);
 }
+
+const asksOf = (model: string) =>
+  provider.seen.filter(({ body }) => (body as { model?: string }).model === model).length;
 
 const counts = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
@@ -135,6 +147,25 @@ test('2,000 requests of one call reach a model three times', async () => {
     /^3 answered; .*max_requests_per_call of mcpServers\.fewlegacy\.sampling \(3\) is used up/,
   );
   expect(metadata).toMatchObject({ sampling: { requests: 2_000, refused: 1_997 } });
+});
+
+describe('a budget that has no room for what a tool asks', () => {
+  test('lets the cheaper models answer, and the signal says so', async () => {
+    const { said, metadata } = await call('dear.sum-up');
+    expect(said).toBe('in short ');
+    const budget = { name: 'dear', cheaper: 'summary' };
+    expect(metadata).toMatchObject({ sampling: { requests: 1, refused: 0, budget, ...counts } });
+    expect(asksOf('dear')).toBe(0);
+  });
+
+  test.each(['asked', 'askedlegacy'])('of %s asks a person once for all of the call', async (server) => {
+    const { metadata } = await answered(`${server}.sum-for-ever`, { action: 'accept' });
+    expect(metadata).toMatchObject({ sampling: { requests: 4, refused: 1, total_tokens: 45 } });
+    const before = asksOf('asked');
+    const { said } = await answered(`${server}.sum-up`, { action: 'decline' });
+    expect(JSON.stringify(said)).toContain('the model call failed (budget_spent)');
+    expect(asksOf('asked')).toBe(before);
+  });
 });
 
 test('the budget of a day holds over calls, counts what was used, and lives in Redis for a while', async () => {

@@ -167,6 +167,21 @@ describe('each fault names its path', () => {
     expect(paths({ mcpServers: { 'a b': { command: 'x' } } })[0]).toContain('a b');
   });
 
+  test('a budget of vectors, or of their models, that goes on with others', () => {
+    const parsed = (rule: object) => {
+      const models = { search: ['openai:text-embedding-3-large'], small: ['openai:gpt-5-mini'] };
+      const rules = { spend: { tokens_per_day: 1, on_breach: 'cheaper', ...rule } };
+      return () => parse({ models, budgets: { rules } });
+    };
+    const path = 'budgets.rules.spend.on_breach';
+    for (const rule of [{ alias: 'search', cheaper: 'small' }, { cheaper: 'openai:text-embedding-3-small' }])
+      expect(fault(parsed(rule)).errors).toEqual([
+        { path, message: expect.stringMatching(/^is not for vectors: .* take "ask" or "stop"$/) },
+      ]);
+    expect(parsed({ alias: 'small', cheaper: 'openai:gpt-5-nano' })).not.toThrow();
+    expect(parsed({ alias: 'search', on_breach: 'ask' })).not.toThrow();
+  });
+
   test('a model for tools, beside the faults of other servers and sections', () => {
     const model = { sampling: { model: 'mine:any' } };
     const mcpServers = { a: { command: 'x', ...model }, b: { command: 'x', serial: 'yes' } };
