@@ -7,9 +7,8 @@ import { createFiringLoop, type FiringLoopParts } from '../../src/schedules/firi
 import { createScheduleStore } from '../../src/schedules/schedule-store.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
-import { createClient } from '../../src/service/client.ts';
+import { bareClient } from './bare-client.ts';
 import { testStore } from './store.ts';
 
 export const SECOND = 1_000;
@@ -73,14 +72,8 @@ function firingClient(redisUrl: string, prefix: string) {
   const connection = connectRedis(redisUrl, 'submit');
   const store = testStore(connection, { prefix });
   const { executeImmediately } = createRegistry([emitToolError]);
-  const { client } = createClient(store, connection, {
+  const { client } = bareClient(store, connection, {
     preparer: createPreparer(store.catalog, executeImmediately),
-    customTypes: new Map(),
-    argumentsBytes: 1_000_000,
-    requestBytes: DEFAULT_REQUEST_BYTES,
-    maxDirectives: 10,
-    maxQueuedIn: () => null,
-    maxOpen: null,
     isFiring: true,
   });
   const close = async (): Promise<void> => {

@@ -2,13 +2,11 @@
  *  It must never leave a wait the time for such a check. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../../../src/service/client.ts';
-import { DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
-import { createPreparer } from '../../../src/queue/prepare.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { bareClient } from '../../support/bare-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { openPipeline } from '../../support/pipeline.ts';
@@ -31,14 +29,7 @@ async function openClient(
   const listening = connectRedis(listeningUrl, 'subscriber');
   const store = testStore(connection, { prefix });
   const errors: Error[] = [];
-  const opened = createClient(store, listening, {
-    preparer: createPreparer(store.catalog, () => null),
-    customTypes: new Map(),
-    argumentsBytes: 1_000_000,
-    requestBytes: DEFAULT_REQUEST_BYTES,
-    maxDirectives: 10,
-    maxQueuedIn: () => null,
-    maxOpen: null,
+  const opened = bareClient(store, listening, {
     recheckMs: NEVER_MS,
     verifyMs,
     onError: (error) => void errors.push(error),

@@ -3,32 +3,13 @@
 import { expect, test } from 'vitest';
 import { changedContent, templateIn } from '../../../src/cli/schedule-content.ts';
 import type { ScheduleView } from '../../../src/contract/schedule.ts';
+import { listedSchedule } from '../../support/listed-schedule.ts';
 
 const CALL = { id: 'd1', type: 'tool_exec', tool_name: 'a.b', arguments: { x: 1 } };
 
 const shown = (more: Partial<ScheduleView> = {}): ScheduleView => ({
-  id: 's',
-  status: 'active',
-  cron: '30 2 * * *',
-  time_zone: 'Europe/Berlin',
-  every_ms: null,
-  jitter_ms: 5_000,
-  starts_at: null,
-  ends_at: '2027-01-01T00:00:00Z',
-  overlap: 'queue_one',
-  catch_up_ms: 60_000,
-  fires: 'directives',
-  next_at: null,
-  queued_at: null,
-  created_at: '2026-11-23T00:00:00Z',
-  edited_at: null,
-  version: 'v1',
-  fires_as: null,
-  paused: null,
-  waiting: null,
-  counts: { fired: 0, triggered: 0, skipped: 0, failed: 0, missed: 0 },
-  failures_in_a_row: 0,
-  last: null,
+  ...listedSchedule({ jitter_ms: 5_000, overlap: 'queue_one', catch_up_ms: 60_000 }),
+  ...CRON,
   template: { directives: [CALL] },
   history: [],
   ...more,

@@ -3,37 +3,13 @@
 import { expect, test } from 'vitest';
 import type { ListedSchedule } from '../../../src/contract/schedule.ts';
 import { scheduleFindings } from '../../../src/doctor/schedules.ts';
+import { listedSchedule } from '../../support/listed-schedule.ts';
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const before = (ms: number): string => new Date(NOW - ms).toISOString();
 
-function schedule(id: string, more: Partial<ListedSchedule> = {}): ListedSchedule {
-  return {
-    id,
-    status: 'active',
-    cron: '* * * * *',
-    time_zone: 'UTC',
-    every_ms: null,
-    jitter_ms: 0,
-    starts_at: null,
-    ends_at: null,
-    overlap: 'skip',
-    catch_up_ms: 1_000,
-    fires: 'directives',
-    next_at: before(-1_000),
-    queued_at: null,
-    created_at: before(0),
-    edited_at: null,
-    version: 'v',
-    fires_as: null,
-    paused: null,
-    waiting: null,
-    counts: { fired: 0, triggered: 0, skipped: 0, failed: 0, missed: 0 },
-    failures_in_a_row: 0,
-    last: null,
-    ...more,
-  };
-}
+const schedule = (id: string, more: Partial<ListedSchedule> = {}) =>
+  listedSchedule({ id, next_at: before(-1_000), ...more });
 
 const last = (outcome: 'failed' | 'missed', reason: string, instants = 1): ListedSchedule['last'] => ({
   scheduled_at: before(1_000),
