@@ -38,6 +38,8 @@ function addLlm(program: Command, withClient: WithClient): void {
     );
 }
 
+const WITH_KEY = 'with the first key of ADJUTANT_ENCRYPTION_KEYS';
+
 function addAsk(program: Command, withClient: WithClient): void {
   const verb = program
     .command('ask <query>')
@@ -48,7 +50,8 @@ function addAsk(program: Command, withClient: WithClient): void {
     .option('--alias <name>', "an alias of models; default: the agent's")
     .option('--stream', 'print the answer as it arrives; default: on a terminal')
     .option('--no-stream', 'request whole answers from the models')
-    .option('--request <id>', 'id of the request; default: a new one');
+    .option('--request <id>', 'id of the request; default: a new one')
+    .option('--encrypt', `encrypt the query ${WITH_KEY}`);
   addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(verb)), 'run')).action(
     async (query: string, given: AskOptions) =>
       withClient(async (invocation) => ask(invocation, query, given)),
@@ -60,6 +63,7 @@ function addSteering(program: Command, withClient: WithClient): void {
     .command('input <request> <text>')
     .description('send input to a run under way; the run reads it before its next model call')
     .option('--id <id>', 'the same id is the same input; default: a new one')
+    .option('--encrypt', `encrypt the text ${WITH_KEY}`)
     .action(async (request: string, text: string, given: InputOptions) =>
       withClient(async (invocation) => input(invocation, request, text, given)),
     );
@@ -69,6 +73,7 @@ function addSteering(program: Command, withClient: WithClient): void {
     .option('--reason <text>', 'kept with the decision')
     .option('--arguments <json>', 'call it with these instead')
     .option('--by <name>', 'who decides; default: the user of this process')
+    .option('--encrypt', `encrypt arguments and reason ${WITH_KEY}`)
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
       withClient(async (invocation) => decide(invocation, { requestId, callId }, 'approve', given)),
     );
@@ -77,6 +82,7 @@ function addSteering(program: Command, withClient: WithClient): void {
     .description('deny a waiting tool call; the model reads the reason')
     .option('--reason <text>', 'shown to the model')
     .option('--by <name>', 'who decides; default: the user of this process')
+    .option('--encrypt', `encrypt the reason ${WITH_KEY}`)
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
       withClient(async (invocation) => decide(invocation, { requestId, callId }, 'deny', given)),
     );

@@ -17,7 +17,7 @@ const encryptionFieldsSchema = z.strictObject({
     .default('ADJUTANT_ENCRYPTION_KEYS')
     .register(notes, {
       description:
-        'The variable with the keys, as in `k2=<key>,k1=<key>`; a key is 32 random bytes in base64 or hex. Only workers need it.',
+        'The variable with the keys, as in `k2=<key>,k1=<key>`; a key is 32 random bytes in base64 or hex. Workers need it, and engines of encrypted runs.',
     }),
   tenants: z
     .record(tenantSchema, z.array(z.string().regex(KEY_ID)).min(1).max(MOST_KEYS))
@@ -50,7 +50,7 @@ const encryptionSchema = encryptionFieldsSchema.superRefine(({ required, tenants
 
 export const encryptionSections = {
   encryption: encryptionSchema.optional().register(notes, {
-    description: 'Workers read what clients encrypt. See [encryption](encryption.md).',
+    description: 'Workers and engines read what clients encrypt. See [encryption](encryption.md).',
     fallback: 'what is encrypted ends with `decryption_key_missing`',
   }),
 };

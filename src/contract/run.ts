@@ -8,6 +8,8 @@ import {
   runLimitOverridesSchema,
   toolPatternSchema,
 } from './agent-definition.ts';
+import { encodedIn, encryptedSchema, orEncrypted, orEncryptedObject } from './encrypted.ts';
+import { SECRET_OVERRIDES } from './encrypted-run.ts';
 import { flowFields } from './flow.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, laterFields } from './later.ts';
@@ -16,6 +18,7 @@ import {
   hasOneOnce,
   hasOwnBegin,
   ONCE_EXCLUDED,
+  ONCE_IN_CLEAR,
   ONE_ONCE_RULE,
   ONCE_KINDS,
   onceAnswerSchema,
@@ -71,6 +74,25 @@ const RUN_RULES_JSON = {
   },
 };
 
+const isGiven = (value: unknown): boolean => value !== undefined;
+
+/** What is encrypted has the ids that it was made for, and nothing beside it that is as secret. */
+function faultsBesideSecrets({
+  request_id,
+  overrides,
+  ...once
+}: OnceFields & { request_id?: string | undefined; overrides: object }): { path: string; message: string }[] {
+  const named = onceFieldOf(once);
+  const clear = SECRET_OVERRIDES.filter((name) => Object.hasOwn(overrides, name));
+  return [
+    ...(named === undefined ? [] : [{ path: named, message: ONCE_IN_CLEAR }]),
+    ...(request_id === undefined && named === undefined
+      ? [{ path: 'request_id', message: 'is required: what is encrypted is bound to it' }]
+      : []),
+    ...clear.map((name) => ({ path: `overrides.${name}`, message: 'must be encrypted too' })),
+  ];
+}
+
 export const startRunBodySchema = z
   .strictObject({
     request_id: identifierSchema.optional(),
@@ -78,6 +100,8 @@ export const startRunBodySchema = z
     query: z.string().min(1).max(1_000_000).optional(),
     /** The same as in an llm directive's context. */
     messages: z.array(messageSchema).min(1).optional(),
+    /** Instead of both, and of the `system_prompt` and `tool_context` of `overrides`: all of them, encrypted. */
+    encrypted: encryptedSchema.optional(),
     /** Runs of one conversation follow each other and share its history. */
     conversation_id: identifierSchema.optional(),
     overrides: runOverridesSchema.prefault({}),
@@ -89,9 +113,14 @@ export const startRunBodySchema = z
     ...onceFields,
     ...endFields,
   })
-  .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
+  .refine((body) => [body.query, body.messages, body.encrypted].filter(isGiven).length === 1, {
     path: ['query'],
     message: 'either query or messages is required, not both',
+  })
+  .superRefine(({ encrypted, ...body }, context) => {
+    if (encrypted === undefined) return;
+    for (const { path, message } of faultsBesideSecrets(body))
+      context.addIssue({ code: 'custom', path: path.split('.'), message });
   })
   .refine(hasOneBegin, LATER_RULE)
   .refine(hasOneOnce, ONE_ONCE_RULE)
@@ -130,12 +159,18 @@ export const startedRunSchema = z.object({
 });
 
 /** Steering: the run reads it before its next model call. */
-export const runInputBodySchema = z.strictObject({
-  /** The same id is the same input. */
-  input_id: identifierSchema.optional(),
-  content: z.string().max(1_000_000),
-  source: z.string().min(1).max(128).optional(),
-});
+export const runInputBodySchema = z
+  .strictObject({
+    /** The same id is the same input. */
+    input_id: identifierSchema.optional(),
+    /** Or that text, encrypted for its id. */
+    content: orEncrypted(z.string().max(1_000_000)),
+    source: z.string().min(1).max(128).optional(),
+  })
+  .refine(({ content, input_id }) => encodedIn(content) === null || input_id !== undefined, {
+    path: ['input_id'],
+    message: 'is required: what is encrypted is bound to it',
+  });
 
 export const acceptedInputSchema = z.object({
   request_id: identifierSchema,
@@ -147,8 +182,8 @@ export const acceptedInputSchema = z.object({
 export const approvalDecisionBodySchema = z.strictObject({
   decision: z.enum(['approve', 'deny']),
   reason: z.string().max(4_096).optional(),
-  /** Approves the call with these arguments instead. */
-  arguments: jsonObjectSchema.optional(),
+  /** Approves the call with these arguments instead. Encrypted: `{arguments, reason}`. */
+  arguments: orEncryptedObject(jsonObjectSchema).optional(),
   /** Who decides, as the caller says. Default: the name of the caller's key, if one is asked for. */
   by: answeredBySchema.optional(),
 });

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'c69f14416f01ef6c6d99f0dfdad87e64158336f0c30e65f22b9223ceab4e67db';
+export const CONTRACT_SHA256 = '8fc811aaa1e6512b59f2b0b53afca0b48bd883c7964eb3c91d68e6a7c954eebc';

@@ -13,16 +13,15 @@ export function encryptionFindings({ encryption, agents }: Pick<Config, 'encrypt
   const { keys, variable, required } = encryption;
   const read =
     keys === null
-      ? `${variable} is not set: an API or an engine needs none, a worker does not start`
+      ? `${variable} is not set: an API needs none, an engine opens no encrypted run, a worker does not start`
       : `${keys.keys.size} ${keys.keys.size === 1 ? 'key' : 'keys'} in ${variable}`;
   const of = requiredOf(required);
   const says = of === null ? read : `${read}; what ${of} submits in clear is refused`;
-  const isIdle = required === 'everyone' && Object.keys(agents).length > 0;
-  return [isIdle ? advice(SUBJECT, `${says}, so no agent can be run`, NO_RUNS) : fine(SUBJECT, says)];
+  const isIdle = required === 'everyone' && keys === null && Object.keys(agents).length > 0;
+  return [isIdle ? advice(SUBJECT, `${says}, so this engine runs no agent`, NO_RUNS) : fine(SUBJECT, says)];
 }
 
-const NO_RUNS =
-  'Runs cannot be encrypted: name in `encryption.required` the tenants that must encrypt, or remove the agents.';
+const NO_RUNS = 'Give every engine the keys, as the workers; an API alone needs none.';
 
 function requiredOf(required: NonNullable<Config['encryption']>['required']): string | null {
   if (required === 'everyone') return 'anybody';

@@ -1,5 +1,6 @@
 // The signals and views of encrypted directives, as who has the key reads them.
 // Must never change a signal that is not encrypted, nor fail on one whose key is not here: that stays as it is.
+import type { OpenApproval } from '../contract/approval-listing.ts';
 import type { Directive } from '../contract/directive.ts';
 import {
   callOf,
@@ -11,12 +12,16 @@ import {
   type PayloadPlace,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
+import { encodedMessages } from '../contract/encrypted-run.ts';
 import { isObject } from '../contract/json-object.ts';
 import { isOffloaded } from '../contract/offloaded.ts';
 import type { DirectiveView } from '../contract/request-view.ts';
+import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
+import { encodedOf, openApproval, openRunSignal, openRunView } from './encrypted-run.ts';
 import { openError, openerFor, openResult } from './encrypted-result.ts';
+import { OWN_RUN } from './own-directives.ts';
 import { decryptValue } from './payload-value.ts';
 import { isEnd, requireSealed, type End } from './sealed-signal.ts';
 
@@ -32,8 +37,40 @@ export async function decryptSignal<S extends Signal>(
   signal: S,
   asked = askedBy(signal),
 ): Promise<S> {
+  if (encodedOf(signal) !== null) return decryptRunSignal(codec, signal, asked?.request ?? signal.subject);
   if (asked === null) return signal;
   return whereKeyIsHere(async () => openedSignal(codec, signal, asked), signal);
+}
+
+/** What a run has said, or was sent. Throws `PayloadUnreadable` where something was changed. */
+export async function decryptRunSignal<S extends Signal>(
+  codec: PayloadCodec,
+  signal: S,
+  request: string,
+): Promise<S> {
+  return whereKeyIsHere(async () => openRunSignal(codec, signal, request), signal);
+}
+
+/** `isOwn`: it is known to be encrypted, and an answer in clear is refused. */
+export async function decryptRun(codec: PayloadCodec, run: RunView, isOwn: boolean): Promise<RunView> {
+  const isSealed = encodedMessages(run.messages) !== null;
+  if (isOwn && run.status === 'completed' && !isSealed) throw runInClear(run.run_id);
+  return isSealed ? whereKeyIsHere(async () => openRunView(codec, run), run) : run;
+}
+
+/** The same signal. Errors may be the service's own, in clear. Throws `PayloadUnreadable`. */
+export function requireSealedRun<S extends Signal>(signal: S, request: string): S {
+  if (signal.type === 'ai.request.completed' && encodedOf(signal) === null) throw runInClear(request);
+  return signal;
+}
+
+function runInClear(request: string): PayloadUnreadable {
+  return new PayloadUnreadable('in_clear', '', { request, id: OWN_RUN, field: 'result' });
+}
+
+/** The question as it is where its key is not here. */
+export async function decryptApproval(codec: PayloadCodec, asked: OpenApproval): Promise<OpenApproval> {
+  return whereKeyIsHere(async () => openApproval(codec, asked), asked);
 }
 
 /** Of a directive that is known to be encrypted: what is in clear, or in a key that is not here, is refused. */

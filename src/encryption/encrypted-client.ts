@@ -3,13 +3,32 @@
 import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../contract/encrypted.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { isObject } from '../contract/json-object.ts';
+import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
+import type { SubmittedRun } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
-import { type Asked, askedBy, decryptSealed, decryptSignal, decryptView } from './decrypted-signal.ts';
-import { type EncryptedDirective, encryptDirectives, type Submitted } from './encrypted-directive.ts';
+import {
+  type Asked,
+  askedBy,
+  decryptApproval,
+  decryptRun,
+  decryptRunSignal,
+  decryptSealed,
+  decryptSignal,
+  decryptView,
+  requireSealedRun,
+} from './decrypted-signal.ts';
+import {
+  type EncryptedDirective,
+  encryptDirectives,
+  INSTEAD,
+  keyedIds,
+  type Submitted,
+} from './encrypted-directive.ts';
 import { openerFor, RESULT_FIELD } from './encrypted-result.ts';
-import { createOwnDirectives, NO_OWN, type OwnDirectives } from './own-directives.ts';
+import { encodedOf, encryptDecision, encryptInput, encryptRun } from './encrypted-run.ts';
+import { createOwnDirectives, NO_OWN, OWN_RUN, type OwnDirectives } from './own-directives.ts';
 
 /** Reads what is encrypted, and sends what it is given. `own`: those that it knows to be encrypted. */
 export function decryptingClient(
@@ -22,6 +41,9 @@ export function decryptingClient(
     return own.has(asked) ? decryptSealed(codec, signal, asked) : decryptSignal(codec, signal, asked);
   };
   const readOf = async (requestId: string, signal: Signal): Promise<Signal> => {
+    const isOwn = own.has({ request: requestId, id: OWN_RUN });
+    const sealed = isOwn ? requireSealedRun(signal, requestId) : signal;
+    if (encodedOf(sealed) !== null) return decryptRunSignal(codec, sealed, requestId);
     const asked = askedBy(signal);
     return read(signal, asked && { ...asked, request: requestId });
   };
@@ -39,6 +61,17 @@ export function decryptingClient(
       const page = await client.page(requestId, options);
       const signals = await Promise.all(page.signals.map(async (signal) => readOf(requestId, signal)));
       return { ...page, signals };
+    },
+    request: async (requestId) => {
+      const view = await client.request(requestId);
+      if (view?.run === undefined) return view;
+      const isOwn = own.has({ request: requestId, id: OWN_RUN });
+      return { ...view, run: await decryptRun(codec, { ...view.run, run_id: requestId }, isOwn) };
+    },
+    approvals: async (query) => {
+      const page = await client.approvals(query);
+      const approvals = await Promise.all(page.approvals.map(async (asked) => decryptApproval(codec, asked)));
+      return { ...page, approvals };
     },
     directive: async (requestId, directiveId) => {
       const view = await client.directive(requestId, directiveId);
@@ -58,7 +91,7 @@ export function decryptingClient(
   };
 }
 
-/** Also encrypts. What cannot be encrypted is refused here, before it is sent: runs, schedules, other directive types. */
+/** Also encrypts. What cannot be encrypted is refused here, before it is sent: schedules, other directive types. */
 export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): DirectiveClient {
   const own = createOwnDirectives();
   const encrypted = async (directives: Submitted, key: string | undefined) => {
@@ -81,8 +114,15 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
     },
     runs: {
       ...client.runs,
-      start: async () => refused('A run', 'its engine reads the messages'),
-      input: async () => refused('The input of a run', 'its engine reads it'),
+      start: async (run, options) => {
+        const made = await encryptStart(codec, run, options?.idempotencyKey);
+        own.add([{ request_id: made.request_id ?? '', id: OWN_RUN }]);
+        return client.runs.start(made, options);
+      },
+      input: async (requestId, body) =>
+        client.runs.input(requestId, await encryptInput(codec, requestId, body)),
+      decide: async (requestId, callId, body) =>
+        client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
     },
     schedules: {
       ...client.schedules,
@@ -90,6 +130,23 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
       replace: async () => refused('A schedule', NO_IDS),
     },
   };
+}
+
+/** With its id, for which it is encrypted. */
+async function encryptStart(
+  codec: PayloadCodec,
+  run: SubmittedRun,
+  idempotencyKey: string | undefined,
+): Promise<SubmittedRun> {
+  if (run.encrypted !== undefined) return run;
+  const once = onceFieldOf(run as OnceFields);
+  if (once !== undefined) {
+    const errors = [{ path: once, message: `${ONCE_IN_CLEAR}; ${INSTEAD}` }];
+    throw new DirectiveRefused(problem('invalid_body', { errors }));
+  }
+  const keyed = idempotencyKey === undefined ? undefined : await keyedIds(`run ${idempotencyKey}`);
+  const request_id = run.request_id ?? keyed?.request ?? crypto.randomUUID();
+  return (await encryptRun(codec, { ...run, request_id })) as SubmittedRun;
 }
 
 const NO_IDS = 'its directives have no ids before they are submitted';

@@ -33,7 +33,12 @@ export async function encryptDirectives(
   );
 }
 
-async function encryptOne(codec: PayloadCodec, directive: EncryptedDirective): Promise<EncryptedDirective> {
+/** `keyId`: default: the codec chooses. */
+export async function encryptOne<D extends EncryptedDirective>(
+  codec: PayloadCodec,
+  directive: D,
+  keyId?: string,
+): Promise<D> {
   const { id, request_id: request } = directive;
   const members = directive as unknown as Readonly<Record<string, unknown>>;
   const fields = encryptableFields(directive.type);
@@ -44,7 +49,10 @@ async function encryptOne(codec: PayloadCodec, directive: EncryptedDirective): P
   const encrypted = await Promise.all(
     present.map(
       async (field) =>
-        [field, await encryptField(codec, members[field] ?? {}, { request, id, field, call })] as const,
+        [
+          field,
+          await encryptField(codec, members[field] ?? {}, { request, id, field, call }, keyId),
+        ] as const,
     ),
   );
   return { ...directive, ...(Object.fromEntries(encrypted) as object) };
@@ -60,14 +68,14 @@ function refusals(directive: SubmittedDirective, prefix: string): FieldError[] {
   return once === undefined ? [] : [{ path: `${prefix}${once}`, message: `${ONCE_IN_CLEAR}; ${INSTEAD}` }];
 }
 
-const INSTEAD = 'use a client without a codec, or leave the field out';
+export const INSTEAD = 'use a client without a codec, or leave the field out';
 
 function newId(): string {
   return crypto.randomUUID();
 }
 
 /** As the service derives them, also in a browser. */
-async function keyedIds(idempotencyKey: string): Promise<KeyedIds> {
+export async function keyedIds(idempotencyKey: string): Promise<KeyedIds> {
   const bytes = new Uint8Array(
     await crypto.subtle.digest('SHA-256', new TextEncoder().encode(idempotencyKey)),
   );

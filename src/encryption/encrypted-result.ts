@@ -91,7 +91,7 @@ export async function sealResult(seal: Seal, result: Result, beside: Members): P
   return { ok: true, payload: { ...form, ...openMembers(seal.type, payload) }, effects: [] };
 }
 
-async function sealError(
+export async function sealError(
   seal: Seal,
   { type, message, details, retryable }: ErrorEnvelope,
 ): Promise<ErrorEnvelope> {

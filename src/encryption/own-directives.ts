@@ -1,13 +1,15 @@
-// Which directives a client has encrypted, so that it takes no answer to them that is not.
+// Which directives and runs a client has encrypted, so that it takes no answer to them that is not.
 // Must never grow without bound: the oldest are forgotten.
-import type { EncryptedDirective } from './encrypted-directive.ts';
 
 const MOST_KNOWN = 10_000;
 
 export interface OwnDirectives {
-  add(made: readonly EncryptedDirective[]): void;
+  add(made: readonly { readonly request_id: string; readonly id: string }[]): void;
   has(place: { readonly request: string; readonly id: string }): boolean;
 }
+
+/** In place of the id of a directive: the run of the request. */
+export const OWN_RUN = '@run';
 
 /** Of a client that encrypts nothing. */
 export const NO_OWN: OwnDirectives = { add() {}, has: () => false };

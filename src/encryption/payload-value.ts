@@ -13,15 +13,20 @@ export interface EncryptedForm {
   readonly [ENCRYPTED]: EncodedPayload;
 }
 
+export interface SubmittedForm {
+  readonly [ENCRYPTED]: EncodedPayload & { readonly digest: string };
+}
+
 /** What a submission holds: with the digest by which a repeat is known, though each time has another nonce. */
 export async function encryptField(
   codec: PayloadCodec,
   value: unknown,
   place: PayloadPlace,
-): Promise<EncryptedForm> {
+  keyId?: string,
+): Promise<SubmittedForm> {
   // The order of an object's members says nothing, so that it does not make another digest.
   const bytes = new TextEncoder().encode(canonicalJson(JSON.parse(JSON.stringify(value))));
-  const { codec: name, key_id, data } = await codec.encode(bytes, place);
+  const { codec: name, key_id, data } = await codec.encode(bytes, place, keyId);
   return { [ENCRYPTED]: { codec: name, key_id, data, digest: await codec.digest(bytes, place, key_id) } };
 }
 

@@ -1,5 +1,8 @@
 // The first turn of a run: its agent, its tools, its place in the conversation; or why it cannot begin.
 // Must never begin a run while an earlier run of its conversation is under way.
+import { PayloadUnreadable } from '../contract/encrypted.ts';
+import { encodedMessages } from '../contract/encrypted-run.ts';
+import { isObject } from '../contract/json-object.ts';
 import { ownId, scopedAs } from '../contract/tenant.ts';
 import { expiredError } from '../contract/cancellation.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
@@ -11,6 +14,7 @@ import { BEHIND_LOOK_MS } from '../queue/sweep-decision.ts';
 import { type BrokenRunParts, freed, guarded, refusalOf, type RunFailure } from './broken-run.ts';
 import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
+import { openHistory } from './run-vault.ts';
 import type { JsonObject, RunSpec, Transition } from './transition.ts';
 
 export interface BeginningParts extends BrokenRunParts {
@@ -88,8 +92,10 @@ async function inTurn(
     policy !== 'reject',
   );
   if (entry.kind === 'active') {
-    if (!isHistory(entry.messages)) return withoutHistory(parts, run, conversationId);
-    return begun(parts, run, agent, { ...spec, messages: [...entry.messages, ...spec.messages] });
+    const history = await openedHistory(run, conversationId, entry.messages);
+    if (history === 'locked') return refused(parts, run, lockedHistory(conversationId));
+    if (!isHistory(history)) return withoutHistory(parts, run, conversationId);
+    return begun(parts, run, agent, { ...spec, messages: [...history, ...spec.messages] });
   }
   if (await isGone(parts, entry.active)) {
     await parts.conversations.leave(scopedAs(requestId, conversationId), entry.active, null);
@@ -104,9 +110,32 @@ async function inTurn(
   return { kind: 'waiting', until: Math.min(until, run.begin?.by ?? Infinity) };
 }
 
+type History = readonly JsonObject[] | null;
+
+/** `locked`: an encrypted run has written it, and this one does not have its key. It stays as it is. */
+async function openedHistory(
+  { seal }: StoredRun,
+  conversationId: string,
+  messages: History,
+): Promise<History | 'locked'> {
+  const encoded = Array.isArray(messages) && messages.every(isObject) ? encodedMessages(messages) : null;
+  if (encoded === null) return messages;
+  if (seal === null) return 'locked';
+  try {
+    return await openHistory(seal, conversationId, encoded);
+  } catch (error) {
+    if (error instanceof PayloadUnreadable) return 'locked';
+    throw error;
+  }
+}
+
+function lockedHistory(conversationId: string): RunFailure {
+  const message = `the messages of the conversation "${conversationId}" are encrypted: only a run that is encrypted, with a key that its engine has, can go on with it`;
+  return { reason: 'decryption_key_missing', message };
+}
+
 /** Checks only what a run needs in order to begin. */
 function isHistory(messages: readonly JsonObject[] | null): messages is readonly JsonObject[] {
-  const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
   const isMessage = (value: JsonObject): boolean =>
     isObject(value) &&
     [value['tool_calls'] ?? []].every((calls) => Array.isArray(calls) && calls.every(isObject));

@@ -22,7 +22,7 @@ export function guarded<T>(
   try {
     return work();
   } catch (error) {
-    parts.logger.error({ ...requestField(run.requestId), error }, 'a turn failed unexpectedly; its run ends');
+    parts.logger.error(loggedOf(run, error), 'a turn failed unexpectedly; its run ends');
     return ended(endOf(parts, run, { reason: 'internal_error', message: messageOf(error) }));
   }
 }
@@ -34,7 +34,7 @@ export function endOf(parts: BrokenRunParts, run: StoredRun, failure: RunFailure
   try {
     return parts.core.fail(spec, document, failure, now);
   } catch (error) {
-    parts.logger.error({ ...requestField(run.requestId), error }, 'a run could not be failed by the core');
+    parts.logger.error(loggedOf(run, error), 'a run could not be failed by the core');
     return freed(spec, refusalOf(parts, run, spec, failure));
   }
 }
@@ -42,16 +42,22 @@ export function endOf(parts: BrokenRunParts, run: StoredRun, failure: RunFailure
 /** The run's own data may be what breaks it; its identity cannot. */
 export function refusalOf(
   { core, logger }: BrokenRunParts,
-  { requestId, now }: Pick<StoredRun, 'requestId' | 'now'>,
+  run: Pick<StoredRun, 'requestId' | 'now' | 'seal'>,
   spec: RunSpec,
   failure: RunFailure,
 ): Transition {
   try {
-    return core.refuse(spec, failure, now);
+    return core.refuse(spec, failure, run.now);
   } catch (error) {
-    logger.error({ ...requestField(requestId), error }, 'a run could not be refused by the core');
-    return core.refuse({ ...spec, messages: [], overrides: {} }, failure, now);
+    logger.error(loggedOf(run, error), 'a run could not be refused by the core');
+    return core.refuse({ ...spec, messages: [], overrides: {} }, failure, run.now);
   }
+}
+
+/** The error of an encrypted run may hold what it says. */
+function loggedOf({ requestId, seal }: Pick<StoredRun, 'requestId' | 'seal'>, error: unknown): JsonObject {
+  const named = error instanceof Error ? error.name : 'unknown';
+  return { ...requestField(requestId), error: seal === null ? error : named };
 }
 
 /**
@@ -61,7 +67,7 @@ export function refusalOf(
 export function endOfUnreadable(parts: BrokenRunParts, run: StoredRun, fault: string): Transition {
   const { requestId, status, endedAt } = run;
   parts.logger.error({ ...requestField(requestId), fault }, 'a run cannot be read; it ends');
-  const failure = { reason: 'internal_error', message: `the run cannot be read: ${fault}` };
+  const failure = run.lock ?? { reason: 'internal_error', message: `the run cannot be read: ${fault}` };
   const end = endOf(parts, run, failure);
   return endedAt === null ? end : { ...end, document: { ...end.document, status }, signals: [] };
 }

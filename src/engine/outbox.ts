@@ -3,9 +3,11 @@
 import { ownId, scopedAs } from '../contract/tenant.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { Canceller } from '../queue/cancel.ts';
+import { encryptRun } from '../encryption/encrypted-run.ts';
 import type { Acknowledgement } from './fold.ts';
 import type { Spans } from '../telemetry/spans.ts';
 import { turnContext } from './run-place.ts';
+import { sealHistory, sealSignal } from './run-seal.ts';
 import type { RunStarter } from './run-start.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunNotifier } from './run-notifier.ts';
@@ -27,8 +29,25 @@ type Entry<K extends OutboxEntry['kind']> = Extract<OutboxEntry, { kind: K }>;
 export async function performOutbox(parts: OutboxParts, run: StoredRun): Promise<Acknowledgement[]> {
   const done: Acknowledgement[] = [];
   for (const entry of run.document?.outbox ?? [])
-    done.push({ id: entry.id, failure: await perform(parts, run, entry) });
+    done.push({ id: entry.id, failure: await perform(parts, run, await sealedEntry(run, entry)) });
   return done;
+}
+
+/** Nothing of an encrypted run leaves it in clear. What a child is asked is encrypted as it is started. */
+async function sealedEntry({ seal, document }: StoredRun, entry: OutboxEntry): Promise<OutboxEntry> {
+  if (seal === null || document === null) return entry;
+  switch (entry.kind) {
+    case 'signal_run':
+      return { ...entry, signal: await sealSignal(seal, entry.signal, document, entry.request_id) };
+    case 'cancel_request':
+      return { ...entry, reason: 'asked for by an encrypted run' };
+    case 'end_conversation':
+      return { ...entry, messages: entry.messages && (await sealHistory(seal, entry)) };
+    case 'start_child':
+    case 'cancel_directives':
+    case 'withdraw_directives':
+      return entry;
+  }
 }
 
 /** null, or why it can never be done. */
@@ -67,13 +86,10 @@ async function startChild(
   { child_request_id, agent, input, tag, depth, overrides }: Entry<'start_child'>,
 ): Promise<string | null> {
   const query = typeof input === 'string' ? input : JSON.stringify(input ?? null);
+  const asked = { request_id: child_request_id, agent, query, overrides, metadata: {}, ...run.spec.flow };
   const child = {
+    ...(run.seal === null ? asked : await encryptRun(run.seal.codec, asked, run.seal.keyId)),
     request_id: scopedAs(run.requestId, child_request_id),
-    agent,
-    query,
-    overrides,
-    metadata: {},
-    ...run.spec.flow,
   };
   const parent = { request_id: ownId(run.requestId), tag, depth };
   // Of the turn that asked for it, which is written; another engine may have written it.

@@ -9,6 +9,7 @@ import { refusedAt } from '../contract/field-sentence.ts';
 import { readInput } from '../contract/read-input.ts';
 import type { StartOptions } from '../contract/directive-client.ts';
 import { onceOf } from '../contract/once.ts';
+import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
@@ -34,6 +35,7 @@ import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import { createDecide } from './run-decisions.ts';
+import { requireSealing } from './run-sealing.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
 import { CANCEL, type RunNotifier } from './run-notifier.ts';
@@ -81,16 +83,19 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
 
   async function input(requestId: string, body: unknown): Promise<AcceptedInput> {
     const { input_id = newIdentifier(), content, source } = read(runInputBodySchema, body);
-    if (content.trim() === '')
+    const encoded = encodedIn(content);
+    if (encoded === null && content.trim() === '')
       throw refusedAt('invalid_body', [{ path: 'content', message: 'must not be empty' }]);
+    await requireSealing(runs, requestId, { path: 'content', isEncrypted: encoded !== null });
     const input_source = source === undefined ? {} : { input_source: source };
-    const data = { request_id: ownId(requestId), input_id, content, ...input_source };
-    const signal = { type: 'ai.request.input', data };
+    const shown = encoded === null ? content : encryptedNote(encoded.key_id);
+    const data = { request_id: ownId(requestId), input_id, content: shown, ...input_source };
+    const form = encoded === null ? {} : { [ENCRYPTED]: encoded };
     const notification = {
       name: `input:${input_id}`,
-      digest: contentDigest(data),
+      digest: contentDigest(encoded === null ? data : { ...data, digest: encoded.digest }),
       limit: MOST_INPUTS,
-      signal,
+      signal: { type: 'ai.request.input', data: { ...data, ...form } },
     };
     const requestBytes = requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
     await parts.requireMemory(requestId);

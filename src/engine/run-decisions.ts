@@ -1,5 +1,6 @@
 // Decisions about calls and budgets that wait: records the first one, and says whose it was.
 // Must never replace a decision, nor accept one about something that does not wait.
+import { encodedIn, type EncodedPayload } from '../contract/encrypted.ts';
 import { isObject } from '../contract/json-object.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import type { ApprovalDecisionBody, RecordedDecision } from '../contract/run.ts';
@@ -7,6 +8,7 @@ import { ownId } from '../contract/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import type { RunClientParts } from './run-client.ts';
+import { requireSealing } from './run-sealing.ts';
 import { NO_SIGNALS } from './run-store.ts';
 
 export type DecisionParts = Pick<RunClientParts, 'runs' | 'store' | 'notifier' | 'view' | 'log'>;
@@ -26,13 +28,16 @@ export function createDecide(parts: DecisionParts): DecideCall {
     { decision, by, ...rest }: ApprovalDecisionBody,
   ): Promise<RecordedDecision> {
     await requireWaiting(requestId, callId);
+    const encoded = encodedIn(rest.arguments);
+    if (rest.arguments !== undefined)
+      await requireSealing(runs, requestId, { path: 'arguments', isEncrypted: encoded !== null });
     const data = { call_id: callId, decision, ...rest };
     const signal = {
       type: 'ai.tool.approval_decided',
       data: { ...data, ...(by === undefined ? {} : { by }) },
     };
     // The same decision of two people is one.
-    const notification = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
+    const notification = { name: decisionName(callId), digest: digestOf(data, encoded), limit: null, signal };
     const { kind } = await notifier.notify(requestId, notification, { cause: callId });
     if (kind === 'ended')
       throw refusal('request_closed', `the run of request "${ownId(requestId)}" has ended`);
@@ -63,6 +68,11 @@ export function createDecide(parts: DecisionParts): DecideCall {
   }
 
   return (requestId, callId, body) => whileAvailable(() => decide(requestId, callId, body));
+}
+
+/** What is encrypted again has another nonce. */
+function digestOf(data: object, encoded: EncodedPayload | null): string {
+  return contentDigest(encoded === null ? data : { ...data, arguments: { digest: encoded.digest } });
 }
 
 interface Decided {

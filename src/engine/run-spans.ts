@@ -9,6 +9,7 @@ import type { SpanParent } from '../telemetry/span-place.ts';
 import { isOver, type Folded } from './fold.ts';
 import { runPlace, turnPlace } from './run-place.ts';
 import type { StoredRun } from './run-store.ts';
+import { shownReason } from './shown-run.ts';
 import type { EmittedSignal } from './transition.ts';
 
 /** A turn that was written. */
@@ -37,11 +38,17 @@ export function turnSpan(parent: SpanParent, { run, folded, startedAt, endedAt }
       [ATTRIBUTE.directivesSent]: folded.directives.length,
     },
     events: [
-      ...signals.flatMap((signal) => eventOf(signal, startedAt)),
+      ...signals.flatMap((signal) => eventOf(shownOf(run, signal), startedAt)),
       ...folded.signals.flatMap(({ signal }) => eventOf(signal, endedAt)),
     ],
     error: null,
   };
+}
+
+/** Of an encrypted run, whose signals were opened for the turn. */
+function shownOf({ seal }: StoredRun, signal: Signal): Signal | EmittedSignal {
+  if (seal === null || signal.type !== 'agent.parent.exit') return signal;
+  return { type: signal.type, data: { reason: shownReason(signal.data.reason, seal.keyId) } };
 }
 
 /** What a reader of the trace wants to see of a signal; the spans of directives show the others. */

@@ -11,7 +11,9 @@ import { isTooFar, laterOf } from '../contract/later.ts';
 import { type Once, onceOf } from '../contract/once.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
+import { encodedIn, encryptedNote } from '../contract/encrypted.ts';
 import { contentDigest } from '../journal/content-digest.ts';
+import { SEALED_RUN } from '../journal/format.ts';
 import type { StartVerdict } from '../journal/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../queue/notice.ts';
@@ -183,7 +185,15 @@ function conflict(requestId: string): Problem {
 }
 
 function digestOf(run: NamedRun, parent: RunSpec['parent'], requestId = ownId(run.request_id)): string {
-  return contentDigest({ ...run, request_id: requestId, parent });
+  return contentDigest(withoutNonce({ ...run, request_id: requestId, parent }));
+}
+
+/** As of directives: a repeat is encrypted with another nonce. */
+function withoutNonce<R extends { encrypted?: unknown }>({ encrypted, ...run }: R): object {
+  const encoded = encodedIn(encrypted);
+  if (encoded === null) return run;
+  const { codec, key_id, digest } = encoded;
+  return { ...run, encrypted: { codec, key_id, digest } };
 }
 
 /** The digest is that of one submission. What is debounced begins after its quiet. */
@@ -202,21 +212,38 @@ function underKey(coming: ComingRun, once: Once, name: string | undefined) {
 function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'started_at'> {
   const { agent, overrides, metadata, conversation_id = null } = run;
   const request_id = ownId(run.request_id);
-  const messages: readonly JsonObject[] = run.messages ?? [{ role: 'user', content: run.query ?? '' }];
   const flow = flowFieldsOf(run);
-  const query = run.query ?? lastQuestion(messages);
+  const { encrypted } = run;
+  const asked = encrypted === undefined ? askedOf(run) : sealedAs(encrypted);
   return {
     request_id,
     run_id: request_id,
     agent,
-    query,
-    messages,
+    ...asked,
     overrides,
     metadata,
     conversation_id,
     parent,
     ...(flow === null ? {} : { flow }),
   };
+}
+
+/** What its readers see until an engine with the key takes its first turn. */
+function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted' | 'format'> {
+  const query = encryptedNote(encodedIn(encrypted)?.key_id ?? '');
+  return { query, messages: [], encrypted, format: SEALED_RUN };
+}
+
+/** What the run is asked, from how it was given. */
+export function askedOf(given: {
+  readonly query?: string | undefined;
+  readonly messages?: readonly object[] | undefined;
+}): Pick<RunSpec, 'query' | 'messages'> {
+  const { query } = given;
+  const messages = (given.messages as readonly JsonObject[] | undefined) ?? [
+    { role: 'user', content: query ?? '' },
+  ];
+  return { query: query ?? lastQuestion(messages), messages };
 }
 
 /** The text of the last message of a user; '' when there is none. */

@@ -7,7 +7,10 @@ import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
 import type { CommitVerdict, RunCommit, RunJournal, RunReading } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
-import { readOwn, readTexts } from './stored-text.ts';
+import type { RunFailure } from './broken-run.ts';
+import type { RunSeal } from './run-seal.ts';
+import { asStored, type OpenRun } from './run-vault.ts';
+import { readOwn, type ReadTexts, readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 /** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -32,6 +35,10 @@ export interface StoredRun {
   document: RunDocument | null;
   /** Why the run cannot be read (null: it can): then `document` is null, `signals` empty, `spec` the readable rest. */
   fault: string | null;
+  /** With what it is encrypted, where it was opened; null: it is in clear, or was not opened. */
+  seal: RunSeal | null;
+  /** Why an encrypted run cannot be opened here; null: it can. Then `fault` says so as well. */
+  lock: RunFailure | null;
   /** An engine of a later version has written it, and this one cannot take its turns: then `document` is null. */
   later: boolean;
   /** The unread signals, in the order of the log. */
@@ -56,21 +63,28 @@ export const TURN_SIZE: PieceSize = { limit: 200, bytes: 4_194_304 };
 /** For callers that only view the run. */
 export const NO_SIGNALS: PieceSize = { limit: 0, bytes: 0 };
 
-/** `whole`: completes the answers that a turn reads. Default: as they are in the log, for callers that only view a run. */
-export function createRunStore(runs: RunJournal, whole: WholeResult = async (signal) => signal) {
+export interface RunStoreOptions {
+  /** Completes the answers that a turn reads. Default: as they are in the log, for callers that only view a run. */
+  whole?: WholeResult;
+  /** Opens what is encrypted. Default: it stays as it is stored, for callers that only view a run. */
+  open?: OpenRun;
+}
+
+export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) {
+  const reading = { whole: options.whole ?? asInLog, open: options.open ?? asStored };
   const held = new Map<string, Held>();
 
   /** null when there is no such run. */
   async function read(requestId: string, size: PieceSize = TURN_SIZE): Promise<StoredRun | null> {
     const known = held.get(requestId);
-    const reading = await runs.read(requestId, { held: known?.version ?? null, ...size });
-    if (!reading) {
+    const found = await runs.read(requestId, { held: known?.version ?? null, ...size });
+    if (!found) {
       held.delete(requestId);
       return null;
     }
-    const { version } = reading;
+    const { version } = found;
     const texts = known?.version === version ? { spec: known.spec, document: known.document } : {};
-    return storedRun(requestId, { ...reading, ...texts }, whole);
+    return storedRun(requestId, { ...found, ...texts }, reading);
   }
 
   /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
@@ -90,17 +104,19 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       hasSetup: true,
       document,
       fault: null,
+      seal: null,
+      lock: null,
       later: false,
       signals: [signal],
       unreadBytes,
     };
   }
 
-  /** Keeps what was written in memory until the run ends. */
+  /** Keeps what was written in memory until the run ends; of an encrypted run nothing. */
   async function commit(run: StoredRun, turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
     const verdict = await runs.commit(turn, together);
     const { requestId, traceparent, agent, spec } = run;
-    if (verdict.kind === 'committed' && !turn.final)
+    if (verdict.kind === 'committed' && !turn.final && run.seal === null)
       hold(requestId, {
         version: verdict.version,
         status: turn.status,
@@ -124,10 +140,24 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
   return { read, withNews, commit };
 }
 
-async function storedRun(requestId: string, reading: RunReading, whole: WholeResult): Promise<StoredRun> {
+const asInLog: WholeResult = async (signal) => signal;
+
+async function storedRun(
+  requestId: string,
+  reading: RunReading,
+  { whole, open }: Required<RunStoreOptions>,
+): Promise<StoredRun> {
   const { version, agent, spec: specText, document: text, inboxBytes: unreadBytes } = reading;
   const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
-  const { spec, document, signals, fault, later, hasSetup } = readTexts(texts);
+  const stored = readTexts(texts);
+  const isReadable = stored.fault === null && !stored.later;
+  const opened = isReadable
+    ? await open(requestId, stored)
+    : ({ kind: 'opened', read: stored, seal: null } as const);
+  const lock = opened.kind === 'locked' ? opened.failure : null;
+  const seal = opened.kind === 'opened' ? opened.seal : null;
+  const { spec, document, signals, fault, later, hasSetup } =
+    opened.kind === 'opened' ? opened.read : unopened(stored, opened.failure);
   const { status, now, createdAt, endedAt, traceparent } = reading;
   return {
     requestId,
@@ -145,8 +175,14 @@ async function storedRun(requestId: string, reading: RunReading, whole: WholeRes
     hasSetup,
     document,
     fault,
+    seal,
+    lock,
     later,
-    signals: await Promise.all(signals.map(whole)),
+    signals: seal === null ? await Promise.all(signals.map(whole)) : signals,
     unreadBytes,
   };
+}
+
+function unopened(stored: ReadTexts, { message }: RunFailure): ReadTexts {
+  return { ...stored, document: null, signals: [], fault: message };
 }

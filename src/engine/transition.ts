@@ -30,6 +30,12 @@ export interface RunSpec {
   flow?: FlowFields | undefined;
   /** Who is notified of its end; [] = whom the rules name; absent: nobody. */
   on_end?: OnEnd | undefined;
+  /** As its sender encrypted it; absent: it came in clear, or its first turn is over. */
+  encrypted?: unknown;
+  /** What an engine has encrypted of it after its first turn; absent: nothing. */
+  sealed?: unknown;
+  /** As in `format.ts`; absent: 1. */
+  format?: number;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }
@@ -53,6 +59,10 @@ export interface RunDocument {
   inputs: number;
   /** Strategy, gate, budget, timers, children, counters. */
   inner: JsonObject;
+  /** What an engine has encrypted of it; `inner` and `outbox` then hold what everybody may see. Never in a turn. */
+  sealed?: unknown;
+  /** As in `format.ts`. Never in a turn. */
+  format?: number;
 }
 
 /** `id` is unique in the run and the same at every repeat, so that the receiver recognises a repeat. */

@@ -27,15 +27,19 @@ export function textsOf(parts: BrokenRunParts, run: StoredRun, turn: Turn): Turn
   return guarded(
     parts,
     run,
-    () => written(run, turn.folded),
+    () => plainTexts(run, turn.folded),
     (end) => {
       turn.folded = begun(end, run.spec.run_id);
-      return written(run, turn.folded);
+      return plainTexts(run, turn.folded);
     },
   );
 }
 
-function written({ requestId, traceparent, now }: StoredRun, { document, signals }: Folded): TurnTexts {
+/** Throws for a turn that is not JSON. */
+export function plainTexts(
+  { requestId, traceparent, now }: StoredRun,
+  { document, signals }: Folded,
+): TurnTexts {
   const origin = { requestId, traceparent, now };
   return {
     document: JSON.stringify({ format: APART_FROM_SETUP, ...document, setup: undefined }),

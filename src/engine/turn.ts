@@ -32,7 +32,8 @@ import { turnContext } from './run-place.ts';
 import { isLastTurn, runSpan, turnSpan } from './run-spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
-import { commitOf, textsOf, type Turn } from './turn-record.ts';
+import { commitOf, type Turn } from './turn-record.ts';
+import { writtenTurn } from './written-turn.ts';
 import { turnNote, type TurnNoteParts } from './turn-note.ts';
 import { measureTurn } from './turn-measures.ts';
 
@@ -70,7 +71,7 @@ export async function takeTurns(
     const readAt = performance.now();
     const run = next ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
-    if (run.later) return leaveToOthers(parts, requestId);
+    if (run.later || isLockedEnd(run)) return leaveToOthers(parts, requestId);
     const startedAt = parts.spans.now();
     const turn = await workOut(parts, run);
     if (turn === null) return;
@@ -81,6 +82,11 @@ export async function takeTurns(
     else if (verdict.kind === 'unknown') return;
     else if (verdict.kind === 'committed' && !verdict.more && !hasMoreToDo(run, turn)) return;
   }
+}
+
+/** It has ended, and what is left to do of it is encrypted with a key that is not here: another end would take its place. */
+function isLockedEnd({ lock, endedAt }: StoredRun): boolean {
+  return lock !== null && endedAt !== null;
 }
 
 /** By a job that every engine may take. At whole multiples, so that however often it is woken there is one. */
@@ -161,10 +167,10 @@ async function write(
 async function commit(
   parts: TurnParts,
   run: StoredRun,
-  turn: Turn,
+  computed: Turn,
   startedAt: number,
 ): Promise<CommitVerdict> {
-  const texts = textsOf(parts, run, turn);
+  const { turn, texts } = await writtenTurn(parts, run, computed);
   const { folded } = turn;
   const context = turnContext(parts.spans, run, run.version + 1);
   const directives = scoped(run, folded.directives as Directive[]);

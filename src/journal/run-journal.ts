@@ -12,6 +12,7 @@ import { acceptanceArguments, announced, keysTogether } from './acceptance-words
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
+import { createRunFacts } from './run-facts.ts';
 import { createRunOnce } from './run-once.ts';
 import { type NewRun, startWords } from './run-start-words.ts';
 import type { PieceSize } from './signal-log.ts';
@@ -216,28 +217,14 @@ export function createRunJournal(options: RunJournalOptions) {
     return runHead(requestId, await connection.hmget(state, ...HEAD_FIELDS));
   }
 
-  /** The signal that something of this name was posted with; null: nothing was. */
-  async function sentSequence(requestId: string, name: string): Promise<number | null> {
-    const [state] = keys.request(requestId);
-    const posted = await connection.hget(state, `@run|post|${name}`);
-    return posted === null ? null : Number(posted.slice(0, posted.indexOf(' ')));
-  }
-
-  /** The trace a run belongs to; null when there is no such run. */
-  async function traceparent(requestId: string): Promise<string | null> {
-    const [state] = keys.request(requestId);
-    return connection.hget(state, '@run|trace');
-  }
-
   return {
     start,
     ...createRunOnce({ run, keys, mostBytes }),
+    ...createRunFacts(connection, keys),
     read,
     commit,
     send,
     head,
-    sentSequence,
-    traceparent,
   };
 }
 

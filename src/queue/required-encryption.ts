@@ -1,7 +1,7 @@
 // The refusal of what is submitted in clear where the operator requires encryption.
 // Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
 import type { RunClient } from '../contract/directive-client.ts';
-import { encryptableFields, encryptedFields } from '../contract/encrypted.ts';
+import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted.ts';
 import { boundedErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveRefused, FieldError } from '../contract/problem.ts';
@@ -26,7 +26,7 @@ export function requireEncrypted(
   if (errors.length > 0) throw refused(errors);
 }
 
-/** Runs and their input cannot be encrypted: what their agents ask of tools and models would be in clear. */
+/** What its agent asks of tools and models is as encrypted as the run. */
 export function runsWithoutClear(
   runs: RunClient,
   tenant: string,
@@ -35,12 +35,20 @@ export function runsWithoutClear(
   if (!mustEncrypt(tenant)) return runs;
   return {
     ...runs,
-    start: async () => unencryptable('a run'),
-    input: async () => unencryptable('the input of a run'),
+    start: async (run, options) =>
+      isObject(run) && encodedIn(run.encrypted) !== null ? runs.start(run, options) : throwClear('encrypted'),
+    input: async (requestId, input) =>
+      isObject(input) && encodedIn(input.content) !== null
+        ? runs.input(requestId, input)
+        : throwClear('content'),
   };
 }
 
-/** Nor can what a schedule submits. One that was made before fires all the same, and what it submits is refused. */
+function throwClear(path: string): never {
+  throw refused([inClear(path)]);
+}
+
+/** What a schedule submits cannot be encrypted. One that was made before fires all the same, and what it submits is refused. */
 export function schedulesWithoutClear(
   schedules: ScheduleClient,
   tenant: string,

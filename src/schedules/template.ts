@@ -45,10 +45,12 @@ function checkDirectives(directives: Directives, parsing: ParseOptions): void {
 
 function checkRun(run: NonNullable<Template['run']>): void {
   if (run['request_id'] !== undefined) throw refused('run.request_id', NO_REQUEST);
+  if (run['encrypted'] !== undefined) throw refused('run.encrypted', NO_ENCRYPTION);
   const read = startRunBodySchema.safeParse(run);
   if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error, 'run'));
 }
 
+const NO_ENCRYPTION = 'must be absent: what is encrypted is bound to its id, and each firing has another one';
 const NO_REQUEST = 'must be absent: each firing is a request of its own';
 
 function refused(path: string, message: string) {

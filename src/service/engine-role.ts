@@ -2,6 +2,8 @@
 // Must never take a turn itself.
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { createRunStore } from '../engine/run-store.ts';
+import { createRunVault } from '../engine/run-vault.ts';
+import { NO_KEYS, type PayloadKeys } from '../encryption/payload-keys.ts';
 import type { EngineCore } from '../engine/transition.ts';
 import { createToldEnds, type ToldEnds } from '../engine/told-ends.ts';
 import type { TurnParts } from '../engine/turn.ts';
@@ -19,6 +21,8 @@ export interface EngineRoleOptions {
   prefix: string;
   core: EngineCore;
   preparer: Preparer;
+  /** They open what clients encrypt. Default: it is not opened. */
+  payloadKeys?: PayloadKeys;
   /** As in `StoreOptions`. */
   requestBytes: number;
   /** Turns at once in this process. */
@@ -62,7 +66,7 @@ export function createEngineRole(
 function turnOf(
   store: Store,
   { hearsOn }: ToldEnds,
-  { core, preparer, requestBytes, logger }: EngineRoleOptions,
+  { core, preparer, requestBytes, logger, payloadKeys = NO_KEYS }: EngineRoleOptions,
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, later, payloads } = records;
@@ -74,7 +78,10 @@ function turnOf(
   return {
     core,
     logger,
-    store: createRunStore(runs, wholeResults(payloads)),
+    store: createRunStore(runs, {
+      whole: wholeResults(payloads),
+      open: createRunVault(payloadKeys, payloads),
+    }),
     beginning: { core, logger, agents, toolsOf, conversations, runs, interrupt },
     outbox: {
       starter,

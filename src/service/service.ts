@@ -28,6 +28,7 @@ import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { clientOptions, type ClientSettings } from './client-options.ts';
+import { payloadKeysOf } from './payload-keys.ts';
 import { createEngineRole, type EngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { firingLoopOf } from './firing.ts';
@@ -211,6 +212,7 @@ function engineOn(
     prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
     preparer: preparerOn(store, registry, config),
+    payloadKeys: payloadKeysOf(config),
     requestBytes: config.limits.request_bytes,
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,

@@ -2,7 +2,7 @@
 // Must never make an attempt itself.
 import type { Config } from '../config/config.ts';
 import { requireEncryptionKeys } from '../config/encryption.ts';
-import { aesCodec } from '../encryption/aes-codec.ts';
+import type { PayloadKeys } from '../encryption/payload-keys.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { Startable } from '../lifecycle.ts';
@@ -11,7 +11,6 @@ import type { Logger } from '../telemetry/logger.ts';
 import { createCancelListener } from '../worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../worker/circuit-breaker.ts';
 import type { AttemptLimits } from '../worker/claimed.ts';
-import { NO_KEYS, type WorkerKeys } from '../worker/encrypted-attempt.ts';
 import type { Heartbeat } from '../worker/heartbeat.ts';
 import { countingAttempts, createLaneRates } from '../worker/lane-rates.ts';
 import { createReachLog } from '../worker/reach-log.ts';
@@ -19,6 +18,7 @@ import { createRunningAttempts } from '../worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../worker/threaded-heartbeat.ts';
 import { createWorker, type ServedLane, type Worker } from '../worker/worker.ts';
 import type { Execution } from './execution.ts';
+import { payloadKeysOf } from './payload-keys.ts';
 import type { Store } from './store.ts';
 
 export interface WorkerSettings {
@@ -104,11 +104,9 @@ function workerSettings(settings: WorkerSettings) {
 }
 
 /** Throws `ConfigError` when they are asked for and missing. */
-function workerKeys({ encryption }: Config): WorkerKeys {
-  requireEncryptionKeys({ encryption });
-  if (encryption === null) return NO_KEYS;
-  const { keys, ofTenant } = encryption;
-  return { ...NO_KEYS, codec: keys && aesCodec(keys), ofTenant };
+function workerKeys(config: Config): PayloadKeys {
+  requireEncryptionKeys(config);
+  return payloadKeysOf(config);
 }
 
 function attemptSettings(settings: WorkerSettings) {

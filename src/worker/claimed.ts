@@ -1,5 +1,6 @@
 // What an attempt works with: the parts of its worker, and the claimed directive on its way.
 // Must never decide anything.
+import type { PayloadKeys } from '../encryption/payload-keys.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
@@ -20,7 +21,6 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
 import { reportEnded } from './attempt-measures.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import type { WorkerKeys } from './encrypted-attempt.ts';
 import type { HeldPass } from './gate-pass.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
@@ -54,7 +54,7 @@ export interface AttemptParts extends DurableWriting {
   gated: Pick<GatedLanes, 'enter' | 'enqueue' | 'hold' | 'extend' | 'leave'>;
   breaker: CircuitBreaker;
   limits: AttemptLimits;
-  encryption: WorkerKeys;
+  encryption: PayloadKeys;
   logger: Logger;
   spans: Spans;
   reports: Reports;

@@ -7,7 +7,6 @@ import {
   encryptedFields,
   encryptedNote,
   mixtureOf,
-  type PayloadCodec,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
 import { directiveSchema, type Directive } from '../contract/directive.ts';
@@ -17,22 +16,11 @@ import { findJsonHazard } from '../contract/json-guard.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { sealFor, type Seal, sealResult } from '../encryption/encrypted-result.ts';
+import { isKeyOf, type PayloadKeys } from '../encryption/payload-keys.ts';
 import { decryptValue } from '../encryption/payload-value.ts';
 import type { Execution } from '../executors/definition.ts';
 import type { Said } from './pending-reports.ts';
 import { boundError } from './result-bound.ts';
-
-/** The keys of this worker. */
-export interface WorkerKeys {
-  /** null: it has none. */
-  readonly codec: PayloadCodec | null;
-  /** Where they come from, for who has to set them. */
-  readonly setting: string;
-  /** The ids of the keys that open what a tenant submits; null: each key serves every tenant. */
-  readonly ofTenant: ReadonlyMap<string, ReadonlySet<string>> | null;
-}
-
-export const NO_KEYS: WorkerKeys = { codec: null, setting: 'encryption.keys_env', ofTenant: null };
 
 export type Opened =
   | { kind: 'opened'; directive: Directive; seal: Seal }
@@ -50,7 +38,7 @@ export function isEncrypted(directive: Directive): boolean {
 
 /** Of an encrypted directive, under the id that its sender knows. */
 export async function openDirective(
-  keys: WorkerKeys,
+  keys: PayloadKeys,
   directive: Directive,
   { tenant, id: sealedAs }: SealedPlace,
 ): Promise<Opened> {
@@ -58,8 +46,7 @@ export async function openDirective(
   const fields = encryptedFields(directive);
   const keyId = fields[0]?.encoded.key_id ?? '';
   if (codec === null) return unreadable(keyMissing(keyId, setting));
-  if (keys.ofTenant !== null && !keys.ofTenant.get(tenant)?.has(keyId))
-    return unreadable(keyOfOthers(keyId, tenant));
+  if (!isKeyOf(keys, tenant, keyId)) return unreadable(keyOfOthers(keyId, tenant));
   if (mixtureOf(directive).length > 0) return unreadable(notReadable(keyId));
   const { request_id: request, id, type } = directive;
   const names = fields.map(({ field }) => field);

@@ -523,11 +523,7 @@ const ENCRYPTION_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, field, call]'),
   ],
   'encrypted-tenant': [
-    patch(
-      'src/worker/encrypted-attempt.ts',
-      'if (keys.ofTenant !== null && ',
-      'if (false && keys.ofTenant !== null && ',
-    ),
+    patch('src/worker/encrypted-attempt.ts', 'if (!isKeyOf(keys, tenant, keyId))', 'if (false)'),
   ],
   'encrypted-mixture': [
     patch('src/worker/encrypted-attempt.ts', 'if (mixtureOf(directive).length > 0)', 'if (false)'),

@@ -23,7 +23,7 @@ import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
 import type { Execute } from './executors.ts';
-import { openPipeline, stillHeart, type TestWorkerOptions } from './pipeline.ts';
+import { openPipeline, stillHeart, type TestWorkerOptions, TEST_KEYS } from './pipeline.ts';
 import { scriptedAgent, scriptedCore, scriptedTools } from './scripted-strategy.ts';
 import { testStore } from './store.ts';
 
@@ -74,6 +74,7 @@ export function makeEngine(
     prefix,
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
+    payloadKeys: TEST_KEYS,
     requestBytes,
     concurrency: 10,
     drainMs: 10_000,

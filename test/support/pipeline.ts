@@ -24,7 +24,8 @@ import { attemptDirective } from '../../src/worker/attempt.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
-import { NO_KEYS } from '../../src/worker/encrypted-attempt.ts';
+import { createAesCodec } from '../../src/encryption/aes-codec.ts';
+import { NO_KEYS, type PayloadKeys } from '../../src/encryption/payload-keys.ts';
 import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
@@ -58,6 +59,12 @@ export interface TestWorkerOptions {
 
 /** No heartbeat: leases expire under living attempts. */
 export const stillHeart: Heartbeat = { watch: () => () => {}, close: () => {} };
+
+/** Of every worker and engine of a test. */
+export const TEST_KEYS: PayloadKeys = {
+  ...NO_KEYS,
+  codec: createAesCodec(`k1=${Buffer.alloc(32, 1).toString('base64')}`),
+};
 
 export interface PipelineOptions extends TestStoreOptions {
   /** Of its client. */
@@ -107,7 +114,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       gated: queue.gated,
       spans,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: outageMs, onChange: () => {} }),
-      encryption: NO_KEYS,
+      encryption: TEST_KEYS,
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },
         leaseMs,

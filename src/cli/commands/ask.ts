@@ -9,6 +9,7 @@ import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { type EndOptions, endFieldsOf } from '../end-options.ts';
+import { encryptingWhere } from '../encrypting.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
 import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
@@ -32,11 +33,13 @@ export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndO
   /** Default: live on a terminal, whole elsewhere. False also requests whole answers from the model. */
   readonly stream?: boolean;
   readonly request?: string;
+  readonly encrypt?: boolean;
 }
 
 type Ending = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.failed' }>;
 
-export async function ask(invocation: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
+export async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
+  const invocation = encryptingWhere(given, options);
   const { client, terminal } = invocation;
   using cancellation = cancelOnInterrupt(invocation);
   const run = await client.runs.start(runOf(await promptOf(query), options));

@@ -8,9 +8,9 @@ import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts'
 import { type EndOptions, endFieldsOf } from '../end-options.ts';
 import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
 import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
-import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { encryptingWhere } from '../encrypting.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
@@ -42,7 +42,7 @@ export async function call(
   argumentText: string | undefined,
   options: CallOptions,
 ): Promise<ExitCode> {
-  const invocation = options.encrypt === true ? { ...given, client: encryptingOf(given) } : given;
+  const invocation = encryptingWhere(given, options);
   const directive = directiveOf(
     tool,
     argumentText === undefined ? {} : objectArgument(argumentText),
@@ -90,14 +90,6 @@ async function answerTo(
 }
 
 const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
-
-function encryptingOf({ encrypting }: Invocation): DirectiveClient {
-  if (encrypting !== null) return encrypting;
-  throw usage(
-    '--encrypt needs a key.',
-    'Set ADJUTANT_ENCRYPTION_KEYS to <id>=<key>, with a key as `openssl rand -base64 32` prints it.',
-  );
-}
 
 /** Nobody waits for an answer that comes tomorrow. */
 function printLater(

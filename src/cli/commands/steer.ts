@@ -4,6 +4,7 @@ import { closeNames } from '../../bounds/close-names.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApprovalDecisionBody } from '../../contract/run.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { type EncryptOption, encryptingWhere } from '../encrypting.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { objectArgument } from '../object-argument.ts';
@@ -11,11 +12,11 @@ import { promptOf } from '../prompt.ts';
 import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 
-export interface InputOptions {
+export interface InputOptions extends EncryptOption {
   readonly id?: string;
 }
 
-export interface DecisionOptions {
+export interface DecisionOptions extends EncryptOption {
   readonly reason?: string;
   /** JSON that replaces the arguments of the model. */
   readonly arguments?: string;
@@ -24,11 +25,13 @@ export interface DecisionOptions {
 }
 
 export async function input(
-  { client, terminal, json }: Invocation,
+  given: Invocation,
   requestId: string,
   content: string,
-  { id }: InputOptions,
+  options: InputOptions,
 ): Promise<ExitCode> {
+  const { client, terminal, json } = encryptingWhere(given, options);
+  const { id } = options;
   const named = id === undefined ? {} : { input_id: id };
   const accepted = await client.runs.input(requestId, { content: await promptOf(content), ...named });
   const waits = accepted.queued === 1 ? 'it is the next' : `${accepted.queued} wait, this one included`;
@@ -37,11 +40,12 @@ export async function input(
 }
 
 export async function decide(
-  { client, terminal, json }: Invocation,
+  given: Invocation,
   { requestId, callId }: { readonly requestId: string; readonly callId: string },
   decision: ApprovalDecisionBody['decision'],
   options: DecisionOptions,
 ): Promise<ExitCode> {
+  const { client, terminal, json } = encryptingWhere(given, options);
   const body: ApprovalDecisionBody = {
     decision,
     ...(options.reason === undefined ? {} : { reason: options.reason }),

@@ -12,15 +12,18 @@ import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
-const KEYS = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
+const KEYS = `k1=${Buffer.alloc(32, 1).toString('base64')},k2=${Buffer.alloc(32, 2).toString('base64')}`;
 const codec = createAesCodec(KEYS);
 
 const scene = shared(async () => {
   const adminKey = randomBytes(32).toString('hex');
   const service = await startService({
     redisUrl: redis.url,
-    roles: { api: true, worker: true },
-    config: { encryption: { required: ['strict'] } },
+    roles: { api: true, engine: true, worker: true },
+    config: {
+      encryption: { required: ['strict'], tenants: { strict: ['k1'], free: ['k2'] } },
+      agents: { helper: { model: 'nowhere:m' } },
+    },
     environment: { ADJUTANT_ADMIN_KEY: adminKey, ADJUTANT_ENCRYPTION_KEYS: KEYS },
   });
   const { url: baseUrl, prefix } = service;
@@ -80,6 +83,22 @@ test.each<[string, SubmittedDirective]>([
   ['a key of its own', { ...(CALL as object), dedupe: { key: 'k', window_ms: 1_000 } } as SubmittedDirective],
 ])('%s in clear are refused', async (_, directive) => {
   await expect(scene.strict.plain.submit(directive)).rejects.toMatchObject(refusal());
+});
+
+test('an encrypted run is accepted, and opened with a key of its tenant only', async () => {
+  const { strict, free } = scene;
+  const ended = async ({ encrypting }: typeof strict) => {
+    const { request_id } = await encrypting.runs.start({ agent: 'helper', query: 'q' });
+    for await (const signal of encrypting.signals(request_id))
+      if (signal.type === 'ai.request.failed') return signal.data;
+    return null;
+  };
+  expect(await ended(strict)).toMatchObject({
+    error: { type: 'unknown_model', details: { model: 'nowhere:m' } },
+  });
+  expect(await ended(free)).toMatchObject({
+    error: { type: 'decryption_key_missing', details: { key_id: 'k1' } },
+  });
 });
 
 test('runs, their input and schedules are refused', async () => {

@@ -4,12 +4,18 @@
  *  SIGKILL. What Redis sees is what it sees of a process for each command, but node and the engine are loaded once for all of them. */
 import { describe, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
+import type { PayloadCodec } from '../../../src/contract/encrypted.ts';
+import { encodedMessages, historyPlace } from '../../../src/contract/encrypted-run.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { DEFAULT_TENANT, scopedId } from '../../../src/contract/tenant.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import { decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
+import { encryptRun } from '../../../src/encryption/encrypted-run.ts';
+import { decryptValue } from '../../../src/encryption/payload-value.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { TEST_KEYS } from '../../support/pipeline.ts';
 import { spawnNode } from '../../support/process.ts';
 import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-strategy.ts';
@@ -66,14 +72,22 @@ async function serveTools(engines: EngineTest, tenant: string): Promise<string[]
     // So that both calls of one turn always end in the same order.
     const first = async () => (await engines.journal.directive(scopedId(tenant, request_id), 's0.a'))?.status;
     if (tool_name === 'later') await eventually(first).toBe('succeeded');
-    return { result: okResult(tool_name) };
+    return { result: okResult(`secret of ${tool_name}`) };
   });
   return calls;
 }
 
-async function start({ client }: EngineTest, tenant: string): Promise<void> {
+const codec = TEST_KEYS.codec as PayloadCodec;
+
+/** Whose the run is, and whether it is encrypted. */
+interface Case {
+  readonly tenant?: string;
+  readonly isEncrypted?: boolean;
+}
+
+async function start({ client }: EngineTest, { tenant, isEncrypted }: Case): Promise<void> {
   const run = { request_id: RUN, agent: 'scripted', query: QUERY, conversation_id: 'talk' };
-  await client.start(run, {}, tenant);
+  await client.start(isEncrypted === true ? await encryptRun(codec, run) : run, {}, tenant);
 }
 
 /** The run and its child have ended, and nothing is left to do for them. */
@@ -87,10 +101,14 @@ async function over(engines: EngineTest, tenant: string): Promise<true> {
 async function storyOf(engines: EngineTest, tenant: string): Promise<Story> {
   const [active, waiting, history] = engines.keys.conversation(scopedId(tenant, 'talk'));
   expect(await engines.connection.exists(active, waiting)).toBe(0);
+  const log = async (id: string) =>
+    Promise.all((await engines.log(scopedId(tenant, id))).map((signal) => decryptSignal(codec, signal)));
+  const messages = JSON.parse((await engines.connection.get(history)) ?? '[]') as object[];
+  const encoded = encodedMessages(messages);
   return {
-    run: told(await engines.log(scopedId(tenant, RUN))),
-    child: told(await engines.log(scopedId(tenant, CHILD))),
-    conversation: JSON.parse((await engines.connection.get(history)) ?? 'null'),
+    run: told(await log(RUN)),
+    child: told(await log(CHILD)),
+    conversation: encoded === null ? messages : await decryptValue(codec, encoded, historyPlace('talk')),
   };
 }
 
@@ -98,7 +116,7 @@ async function undisturbed(): Promise<Story> {
   await using engines = await openEngineTest(redis.url);
   await serveTools(engines, DEFAULT_TENANT);
   await engines.startEngine();
-  await start(engines, DEFAULT_TENANT);
+  await start(engines, {});
   await over(engines, DEFAULT_TENANT);
   return await storyOf(engines, DEFAULT_TENANT);
 }
@@ -106,7 +124,7 @@ async function undisturbed(): Promise<Story> {
 /** The stories of runs whose engines died so; null: the run had fewer commands. */
 async function disturbed(
   deaths: readonly Omit<Doom, 'prefix'>[],
-  tenant = DEFAULT_TENANT,
+  { tenant = DEFAULT_TENANT, isEncrypted = false }: Case = {},
 ): Promise<(Story | null)[]> {
   await using all = new AsyncDisposableStack();
   const scenes: EngineTest[] = [];
@@ -115,7 +133,7 @@ async function disturbed(
   const calls = await Promise.all(scenes.map(async (engines) => serveTools(engines, tenant)));
   const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
   await child.waitForLine(/^ready$/);
-  await Promise.all(scenes.map(async (engines) => start(engines, tenant)));
+  await Promise.all(scenes.map(async (engines) => start(engines, { tenant, isEncrypted })));
   const stopped = ({ prefix }: Doom) => child.waitForLine(new RegExp(`^stopped ${prefix}$`));
   const survived = await Promise.all(
     scenes.map((engines, index) =>
@@ -126,6 +144,9 @@ async function disturbed(
   const stories = scenes.map(async (engines, index) => (survived[index] ? null : takeOver(engines, tenant)));
   const told = await Promise.all(stories);
   for (const made of calls) expect(made.length).toBe(new Set(made).size);
+  if (isEncrypted)
+    for (const { connection, prefix } of scenes)
+      for (const secret of SECRETS) expect(await foundIn(connection, prefix, secret)).toEqual([]);
   return told;
 }
 
@@ -153,7 +174,50 @@ describe('an engine that is killed', () => {
 
   test('leaves the run of another tenant with the ids that all know it by, and its child and conversation', async () => {
     const deaths = [3, 9, 15].map((at) => ({ at, moment: 'before' as const }));
-    const [calm, ...stories] = [await undisturbed(), ...(await disturbed(deaths, 'acme'))];
+    const [calm, ...stories] = [await undisturbed(), ...(await disturbed(deaths, { tenant: 'acme' }))];
     expect(stories).toEqual(deaths.map(() => calm));
   });
+
+  test(
+    'leaves an encrypted run that ends as one in clear, and no word of it in Redis',
+    { timeout: 60_000 },
+    async () => {
+      const deaths = [2, 5, 8, 11, 14, 17, 20].map((at) => ({ at, moment: 'before' as const }));
+      const [calm, ...stories] = [await undisturbed(), ...(await disturbed(deaths, { isEncrypted: true }))];
+      for (const story of stories) if (story !== null) expect(story).toEqual(calm);
+      expect(stories[0]).not.toBeNull();
+    },
+  );
 });
+
+/** What only the key reads: of the query, of a tool's answer, of what the strategy says. */
+const SECRETS = ['timer_ms', 'secret of', 'done', 'heard'];
+
+/** The keys of a prefix that hold the text. */
+async function foundIn(
+  connection: EngineTest['connection'],
+  prefix: string,
+  text: string,
+): Promise<string[]> {
+  const keys = await connection.keys(`*${prefix}*`);
+  expect(keys.length).toBeGreaterThan(5);
+  const held = await Promise.all(keys.map(async (key) => [key, await contentOf(connection, key)] as const));
+  return held.filter(([, content]) => content.includes(text)).map(([key, content]) => `${key}: ${content}`);
+}
+
+async function contentOf(connection: EngineTest['connection'], key: string): Promise<string> {
+  switch (await connection.type(key)) {
+    case 'hash':
+      return JSON.stringify(await connection.hgetall(key));
+    case 'list':
+      return JSON.stringify(await connection.lrange(key, 0, -1));
+    case 'stream':
+      return JSON.stringify(await connection.xrange(key, '-', '+'));
+    case 'zset':
+      return JSON.stringify(await connection.zrange(key, '0', '-1'));
+    case 'set':
+      return JSON.stringify(await connection.smembers(key));
+    default:
+      return (await connection.get(key)) ?? '';
+  }
+}

@@ -99,14 +99,22 @@ test('a budget below a cent a day is advice, with what was probably meant', () =
 test.each<[object, boolean, RegExp | null]>([
   [{}, false, null],
   [{ encryption: {} }, false, /^1 key in ADJUTANT_ENCRYPTION_KEYS$/],
-  [{ encryption: { keys_env: 'OTHER' } }, false, /^OTHER is not set: an API or an engine needs none/],
+  [
+    { encryption: { keys_env: 'OTHER' } },
+    false,
+    /^OTHER is not set: an API needs none, an engine opens no encrypted run/,
+  ],
   [
     { encryption: { required: ['acme', 'globex'] } },
     false,
     /; what acme, globex submits in clear is refused$/,
   ],
   [{ encryption: { required: true } }, false, /; what anybody submits in clear is refused$/],
-  [{ encryption: { required: true }, agents: { a: {} } }, true, /no agent can be run$/],
+  [
+    { encryption: { required: true, keys_env: 'OTHER' }, agents: { a: {} } },
+    true,
+    /so this engine runs no agent$/,
+  ],
 ])('of the encryption of %j it says who must encrypt, and no key', (raw, hasAdvice, says) => {
   const key = 'ab'.repeat(32);
   const environment = { ADJUTANT_ENCRYPTION_KEYS: `k1=${key}` };

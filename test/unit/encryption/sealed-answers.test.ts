@@ -1,5 +1,6 @@
 /** What who has no key can make of ciphertext: nothing. Neither a worker opens what is not as it was sent, nor a client believes what no worker sealed.
  *  It must not need Redis: the service is the attacker here, and says what it likes. */
+import { NO_KEYS, type PayloadKeys } from '../../../src/encryption/payload-keys.ts';
 import { describe, expect, test } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { type Directive, directiveSchema, type SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -8,17 +9,12 @@ import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { encryptingClient } from '../../../src/encryption/encrypted-client.ts';
 import { encryptDirectives } from '../../../src/encryption/encrypted-directive.ts';
 import { openerFor, openResult, sealFor, sealResult } from '../../../src/encryption/encrypted-result.ts';
-import {
-  NO_KEYS,
-  openDirective,
-  sealExecution,
-  type WorkerKeys,
-} from '../../../src/worker/encrypted-attempt.ts';
+import { openDirective, sealExecution } from '../../../src/worker/encrypted-attempt.ts';
 
 const K1 = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
 const K2 = `k2=${Buffer.alloc(32, 2).toString('base64')}`;
 const codec = createAesCodec(`${K1},${K2}`);
-const keys: WorkerKeys = { ...NO_KEYS, codec };
+const keys: PayloadKeys = { ...NO_KEYS, codec };
 const place = { tenant: 'default', id: 'd' };
 const pay = {
   type: 'tool_exec',

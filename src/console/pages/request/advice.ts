@@ -60,8 +60,8 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
     'Submit it again; look who removes files or objects there.',
   ],
   decryption_key_missing: [
-    'It is encrypted with a key that its worker does not have; nothing was called.',
-    'Add the key to the variable of `encryption.keys_env` on every worker, then redrive it.',
+    'It is encrypted with a key that its worker or engine does not have; nothing was called.',
+    'Add the key to the variable of `encryption.keys_env` on every worker and engine, then submit it again.',
   ],
   decryption_failed: [
     'What is encrypted was changed, or made for another directive or with another key of this name; nothing was called.',

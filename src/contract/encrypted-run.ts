@@ -1,0 +1,67 @@
+// What of a run may be encrypted: what it is started with, what is sent to it, what it says; and where each of that belongs.
+// Must never give two values of one run the same place.
+import * as z from 'zod';
+import { ANSWERED, type EncodedPayload, encodedIn, type PayloadPlace } from './encrypted.ts';
+import { jsonObjectSchema } from './identifiers.ts';
+import { messageSchema } from './message.ts';
+
+/** What `encrypted` of a start holds, once it is decrypted: what its sender would have written in clear. */
+export const runSecretsSchema = z
+  .strictObject({
+    query: z.string().min(1).max(1_000_000).optional(),
+    messages: z.array(messageSchema).min(1).optional(),
+    overrides: z
+      .strictObject({ system_prompt: z.string().optional(), tool_context: jsonObjectSchema.optional() })
+      .prefault({}),
+  })
+  .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
+
+export type RunSecrets = z.output<typeof runSecretsSchema>;
+
+/** The overrides of a run that are as secret as its messages. */
+export const SECRET_OVERRIDES = ['system_prompt', 'tool_context'] as const;
+
+/** In place of an id of a directive; none of those begins with it. */
+const RUN = '@run';
+
+/** Which run it is: what is encrypted for one agent or conversation starts no other. */
+export interface SecretRun {
+  readonly request_id: string;
+  readonly agent: string;
+  readonly conversation_id?: string | null | undefined;
+}
+
+export function startPlace({ request_id: request, agent, conversation_id = null }: SecretRun): PayloadPlace {
+  return { request, id: RUN, field: 'start', call: ['run', agent, conversation_id] };
+}
+
+/** What the run keeps between its turns. */
+export function runPlaceOf(request: string, field: string): PayloadPlace {
+  return { request, id: RUN, field, call: ANSWERED };
+}
+
+/** The arguments of a call that waits for approval. */
+export function askPlace(request: string, callId: string): PayloadPlace {
+  return { request, id: `@approval/${callId}`, field: 'arguments', call: ANSWERED };
+}
+
+/** The data of a signal. Those that a person sends are bound to their own id. */
+export function signalPlace(request: string, type: string, data: object): PayloadPlace {
+  const { input_id, call_id } = data as Readonly<Record<string, unknown>>;
+  if (type === INPUT) return { request, id: `@input/${String(input_id)}`, field: 'data', call: [type] };
+  if (type === DECISION) return { request, id: `@decision/${String(call_id)}`, field: 'data', call: [type] };
+  return { request, id: RUN, field: 'data', call: [type] };
+}
+
+export const INPUT = 'ai.request.input';
+export const DECISION = 'ai.tool.approval_decided';
+
+/** The messages that a conversation keeps between its runs. */
+export function historyPlace(conversation: string): PayloadPlace {
+  return { request: conversation, id: '@conversation', field: 'messages', call: ANSWERED };
+}
+
+/** What stands in place of all messages; null: they are in clear. */
+export function encodedMessages(messages: readonly object[]): EncodedPayload | null {
+  return messages.length === 1 ? encodedIn(messages[0]) : null;
+}

@@ -1,0 +1,27 @@
+// Single facts of a run, for who needs no more of it.
+// Must never read its document.
+import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from './keys.ts';
+
+export function createRunFacts(connection: RedisConnection, keys: KeySpace) {
+  /** The signal that something of this name was posted with; null: nothing was. */
+  async function sentSequence(requestId: string, name: string): Promise<number | null> {
+    const [state] = keys.request(requestId);
+    const posted = await connection.hget(state, `@run|post|${name}`);
+    return posted === null ? null : Number(posted.slice(0, posted.indexOf(' ')));
+  }
+
+  /** The trace a run belongs to; null when there is no such run. */
+  async function traceparent(requestId: string): Promise<string | null> {
+    const [state] = keys.request(requestId);
+    return connection.hget(state, '@run|trace');
+  }
+
+  /** What it was started with, JSON; null when there is no such run. */
+  async function spec(requestId: string): Promise<string | null> {
+    const [, bodies] = keys.request(requestId);
+    return connection.hget(bodies, '@spec');
+  }
+
+  return { sentSequence, traceparent, spec };
+}
