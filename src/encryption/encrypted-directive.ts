@@ -4,7 +4,8 @@ import { callOf, type PayloadCodec, encryptableFields, isSecret } from '../contr
 import type { SubmittedDirective } from '../contract/directive.ts';
 import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
 import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
-import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import type { FieldError } from '../contract/problem.ts';
 import { encryptField } from './payload-value.ts';
 
 export type Submitted = SubmittedDirective | readonly SubmittedDirective[];
@@ -21,7 +22,7 @@ export async function encryptDirectives(
   const errors = given.flatMap((directive, index) =>
     refusals(directive, given.length === 1 ? '' : `directives[${index}].`),
   );
-  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+  if (errors.length > 0) throw refusedAt('invalid_body', errors);
   const keyed = idempotencyKey === undefined ? undefined : await keyedIds(idempotencyKey);
   const named = given.find(({ request_id }) => request_id !== undefined)?.request_id;
   const request = named ?? keyed?.request ?? newId();

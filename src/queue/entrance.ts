@@ -131,7 +131,8 @@ export function createEntrance(options: EntranceOptions) {
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.
-    if ((entry.wereThere?.(verdict).length ?? 0) > 0) await announce(options, entry).catch(() => {});
+    const mayBeStray = (ahead || jobs.length > 0) && (entry.wereThere?.(verdict).length ?? 0) > 0;
+    if (mayBeStray) await announce(options, entry).catch(() => {});
     return verdict;
   }
 

@@ -15,7 +15,7 @@ import { priorityBodySchema } from '../contract/flow.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { readInput } from '../contract/read-input.ts';
 import type { DirectiveClient, RunClient, StartOptions } from '../contract/directive-client.ts';
-import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
 import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run.ts';
 import type { ScheduleClient } from '../contract/schedule.ts';
@@ -137,8 +137,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
     redrive: async (which) => {
       const read = redriveBodySchema.safeParse(which);
-      if (!read.success)
-        throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
+      if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
       return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
     schedules: schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),

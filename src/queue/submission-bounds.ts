@@ -5,7 +5,7 @@ import { refusedAt } from '../contract/field-sentence.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import { isTooFar, type LaterFields } from '../contract/later.ts';
-import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
+import type { FieldError } from '../contract/problem.ts';
 import type { Begins, LeaveTenant } from '../journal/tenant-room.ts';
 import type { Capacity } from './capacity.ts';
 import { onEndErrors, onEndOf } from './notice.ts';
@@ -66,7 +66,7 @@ function requireNear(directives: readonly Directive[]): void {
     const path = `${placeOf(directives, position)}run_at`;
     return [{ path, message: 'must be within 365 days from now' }];
   });
-  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+  if (errors.length > 0) throw refusedAt('invalid_body', errors);
 }
 
 /** Whom callers name to be notified. */
@@ -90,7 +90,7 @@ function requireBounded(
     const place = placeOf(directives, position);
     return oversized(directive, limit).map((error) => ({ ...error, path: `${place}${error.path}` }));
   });
-  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+  if (errors.length > 0) throw refusedAt('invalid_body', errors);
 }
 
 /** What stands before the name of a field. */

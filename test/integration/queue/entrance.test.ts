@@ -115,6 +115,19 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     expect(confirmed).toEqual([{ jobs: 3 }]);
   });
 
+  test('is not announced where it only joins another one, which has its job', async () => {
+    const singleton = { key: 'k', when_open: 'join' as const };
+    const underKey = (): ToolExec => {
+      const { request_id: _request, id: _id, ...call } = toolCall({ singleton });
+      return call as ToolExec;
+    };
+    const { request_id, directives } = await submit(underKey());
+    const joined = await submit(underKey());
+    expect(joined).toMatchObject({ request_id, directives: [{ once: { outcome: 'joined' } }] });
+    expect(await announced()).toEqual([`${request_id}/${directives[0]?.id}`]);
+    expect(await waiting()).toHaveLength(1);
+  });
+
   test('has a job as BullMQ keeps it, with its body, or with a word that who takes it gets it', async () => {
     const [call] = batch(1, { arguments: { text: 'ü"\\ \u2028' } }) as [ToolExec];
     const { directives } = await submit(call);
