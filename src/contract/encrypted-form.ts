@@ -15,3 +15,19 @@ export function encryptedKeyId(value: unknown): string | null {
 export function encryptedNote(keyId: string): string {
   return `encrypted with the key "${keyId}"`;
 }
+
+/**
+ * The same of a value that is nothing else than that, so that who decides about it overlooks nothing: a model may write something like
+ * it itself. A tool gets a value of this form in no case, except for the id alone.
+ */
+export function encryptedAlone(value: unknown): string | null {
+  const keyId = encryptedKeyId(value);
+  if (keyId === null || Object.keys(Object(value)).length !== 1 || !NAME.test(keyId)) return null;
+  const { key_id: _id, codec, data, ...rest } = Object(Object(value)[ENCRYPTED]) as Record<string, unknown>;
+  if (Object.keys(rest).length > 0) return null;
+  if (codec === undefined && data === undefined) return keyId;
+  const isForm = typeof codec === 'string' && /^[A-Za-z0-9._-]{1,32}$/.test(codec);
+  return isForm && typeof data === 'string' && /^[A-Za-z0-9_-]+$/.test(data) ? keyId : null;
+}
+
+const NAME = /^[A-Za-z0-9._-]{1,64}$/;

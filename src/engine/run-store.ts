@@ -140,7 +140,7 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
   return { read, withNews, commit };
 }
 
-const asInLog: WholeResult = async (signal) => signal;
+const asInLog: WholeResult = async (_requestId, signal) => signal;
 
 async function storedRun(
   requestId: string,
@@ -178,7 +178,8 @@ async function storedRun(
     seal,
     lock,
     later,
-    signals: seal === null ? await Promise.all(signals.map(whole)) : signals,
+    signals:
+      seal === null ? await Promise.all(signals.map(async (signal) => whole(requestId, signal))) : signals,
     unreadBytes,
   };
 }

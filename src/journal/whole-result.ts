@@ -7,8 +7,11 @@ import type { PayloadStore } from './payload-store.ts';
 
 type Answer = Extract<Signal, { type: 'ai.llm.response' | 'ai.embed.result' }>;
 
-/** Completes a signal that holds a preview of such an answer; every other signal is returned as it is. */
-export type WholeResult = <S extends Signal>(signal: S) => Promise<S>;
+/**
+ * Completes a signal that holds a preview of such an answer; every other signal is returned as it is. `requestId`: scoped, so that it is
+ * the answer of this tenant: the signal names its request as its tenant knows it.
+ */
+export type WholeResult = <S extends Signal>(requestId: string, signal: S) => Promise<S>;
 
 /** Bytes of the payload of which the signal holds a preview only; null: it holds all of it. */
 export function truncatedBytes({ data }: Signal): number | null {
@@ -18,10 +21,10 @@ export function truncatedBytes({ data }: Signal): number | null {
 }
 
 export function wholeResults(payloads: Pick<PayloadStore, 'get'>): WholeResult {
-  return async <S extends Signal>(signal: S): Promise<S> => {
+  return async <S extends Signal>(requestId: string, signal: S): Promise<S> => {
     const bytes = truncatedBytes(signal);
     if (bytes === null || !isAnswer(signal)) return signal;
-    const json = await payloads.get(signal.subject, signal.data.call_id);
+    const json = await payloads.get(requestId, signal.data.call_id);
     return { ...signal, data: { ...signal.data, result: resultOf(signal, json, bytes) } };
   };
 }

@@ -121,7 +121,7 @@ export function createRequestReader(
       ]);
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
-      const result = ended && (await whole(ended));
+      const result = ended && (await whole(requestId, ended));
       const read = { requestId, directives: [record], now, run: null };
       const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates, notices }, read)) };
       const envelope = await wholeOrPart(payloads.objects, decodeEnvelope(json));

@@ -64,15 +64,15 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
     const watches = directives.map(({ id }) => watchInbox(parts, requestId, id));
     try {
       const submission = await submitter.submit(directives, { ...options, replyChannel: inbox });
+      // Under a key another request may stand for it.
+      const standing = ({ request_id }: Submission): string => scopedAs(requestId, request_id);
       const limits = { timeoutMs: waitMs, ...(options.signal ? { signal: options.signal } : {}) };
       const ends = submission.directives.map(async (entry, position) => {
         const ended =
           entry.status === 'accepted'
             ? signalOf(await watches[position]?.ended({ ...limits, fresh: true }))
-            : await result(scopedAs(requestId, submission.request_id), entry.id, limits).catch(
-                unlessAborted(options.signal),
-              );
-        return ended ? { ...entry, result: await whole(ended) } : entry;
+            : await result(standing(submission), entry.id, limits).catch(unlessAborted(options.signal));
+        return ended ? { ...entry, result: await whole(standing(submission), ended) } : entry;
       });
       return { ...submission, directives: await Promise.all(ends) };
     } finally {
@@ -100,11 +100,11 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
   ): Promise<TerminalSignal | null> {
     return whileAvailable(async () => {
       const already = await recordedEnd(journal, requestId, directiveId);
-      if (already || options.timeoutMs === 0) return already && whole(already);
+      if (already || options.timeoutMs === 0) return already && whole(requestId, already);
       const watch = await watchLog(parts, requestId, directiveId);
       try {
         const ended = terminalOrThrow(await watch.ended(options), requestId, directiveId);
-        return ended && (await whole(ended));
+        return ended && (await whole(requestId, ended));
       } finally {
         watch.stop();
       }

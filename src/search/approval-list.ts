@@ -1,5 +1,6 @@
 // Lists what people are asked: requests that wait come from the index, what they ask from the journal as it is now.
 // Must never show what is decided already: the index may be behind, so each request is looked at.
+import { ENCRYPTED, encryptedAlone } from '../contract/encrypted-form.ts';
 import {
   type ApprovalListing,
   type ApprovalQuery,
@@ -119,7 +120,6 @@ export function createApprovalList({
 type Question = Omit<OpenApproval, 'agent'>;
 
 function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): OpenApproval {
-  const text = ask.arguments;
   return {
     kind: ask.kind,
     request_id: ownId(requestId),
@@ -127,14 +127,24 @@ function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): Open
     input_id: null,
     tool: ask.tool,
     agent: run?.agent ?? null,
-    arguments: text === null ? null : text.slice(0, LONGEST_ARGUMENTS).toWellFormed(),
-    arguments_cut: (text?.length ?? 0) > LONGEST_ARGUMENTS,
+    ...shownArguments(ask.arguments),
     message: ask.message === null ? null : plain(ask.message, LONGEST_MESSAGE),
     said: plain(run?.said.slice(-LONGEST_SAID) ?? '', LONGEST_SAID).trim(),
     since: new Date(ask.since).toISOString(),
     deadline_at: new Date(ask.deadlineAt).toISOString(),
   };
 }
+
+/** Of what is encrypted and too long, with which key: a part of it nobody can read. */
+function shownArguments(text: string | null): Pick<OpenApproval, 'arguments' | 'arguments_cut'> {
+  if (text === null || text.length <= LONGEST_ARGUMENTS) return { arguments: text, arguments_cut: false };
+  const keyId = text.startsWith(ENCRYPTED_START) ? encryptedAlone(JSON.parse(text)) : null;
+  const shown =
+    keyId === null ? text.slice(0, LONGEST_ARGUMENTS) : JSON.stringify({ [ENCRYPTED]: { key_id: keyId } });
+  return { arguments: shown.toWellFormed(), arguments_cut: true };
+}
+
+const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
 interface Asker {
   tool: string;

@@ -537,6 +537,46 @@ const ENCRYPTION_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of encrypted runs. */
+const ENCRYPTED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'encrypted-run-tenant': [
+    patch('src/encryption/payload-keys.ts', 'if (isKeyOf(keys, tenant, payload.key_id))', 'if (true)'),
+  ],
+  'encrypted-run-agent': [
+    patch('src/contract/encrypted-run.ts', "call: ['run', agent, conversation_id]", "call: ['run']"),
+  ],
+  'encrypted-run-log': [
+    patch('src/engine/run-seal.ts', "if (level === 'info') return [];", 'return [entry];'),
+  ],
+  'encrypted-run-tool': [
+    patch('src/engine/shown-run.ts', "return isOwn ? name : 'unknown';", 'return name;'),
+  ],
+  'encrypted-run-reason': [
+    patch(
+      'src/engine/shown-run.ts',
+      "typeof reason === 'string' && REASONS.has(reason)",
+      "typeof reason === 'string'",
+    ),
+  ],
+  'encrypted-run-answer': [
+    patch(
+      'src/engine/run-vault.ts',
+      'return await openEnd(codec, signal, { request, whole });',
+      'return signal;',
+    ),
+  ],
+  'encrypted-run-document': [
+    patch(
+      'src/engine/run-vault.ts',
+      'encoded === null && TERMINAL_RUN_STATUSES.has(document.status)',
+      'encoded === null',
+    ),
+  ],
+  'encrypted-run-decision': [
+    patch('src/engine/run-vault.ts', 'if (type === DECISION && edited !== undefined)', 'if (false)'),
+  ],
+};
+
 /** Of large payloads outside Redis. */
 const PAYLOAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'payload-refused': [
@@ -602,6 +642,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [SCHEDULE_MUTATIONS, 'test/integration/schedules/crashes.test.ts'],
   [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
+  [ENCRYPTED_RUN_MUTATIONS, 'test/unit/encryption/sealed-runs.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
   [ENTRANCE_MUTATIONS, 'test/integration/queue/entrance.test.ts'],

@@ -64,9 +64,16 @@ function download(text: string, fileName: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+interface JsonProps {
+  readonly value: unknown;
+  readonly label: string;
+  /** With which key all of it is encrypted; null: it is shown. */
+  readonly keyIdOf?: (value: unknown) => string | null;
+}
+
 /** A value as JSON with indentation; of one that is encrypted, with which key. */
-export function Json({ value, label }: { value: unknown; label: string }) {
-  const keyId = encryptedKeyId(value);
+export function Json({ value, label, keyIdOf = encryptedKeyId }: JsonProps) {
+  const keyId = keyIdOf(value);
   return (
     <Code label={label} fileName="value.json">
       {keyId === null ? (JSON.stringify(value, null, 2) ?? 'undefined') : encryptedNote(keyId)}

@@ -8,6 +8,7 @@ import {
   inOrder,
   noEditReason,
   readArguments,
+  shownArguments,
 } from '../../../src/console/pages/approvals/inbox.ts';
 import { sinceOf, stripOf } from '../../../src/console/pages/dead-letters/hours.ts';
 import { filterOf, groupText, lettersPath } from '../../../src/console/pages/dead-letters/letters-query.ts';
@@ -53,6 +54,22 @@ describe('the inbox', () => {
     expect(noEditReason(item({ arguments_cut: true }))).toMatch('too long');
     expect(noEditReason(item({ arguments: '{"token":"[REDACTED]"}' }))).toMatch('secrets');
     expect(noEditReason(item({ kind: 'budget' }))).not.toBeNull();
+    const form = { codec: 'A256GCM', key_id: 'k1', data: 'abc' };
+    for (const encrypted of [form, { key_id: 'k1' }]) {
+      const closed = item({ arguments: JSON.stringify({ $encrypted: encrypted }) });
+      expect([shownArguments(closed), noEditReason(closed)]).toEqual([
+        'encrypted with the key "k1"',
+        expect.stringContaining('--encrypt'),
+      ]);
+    }
+    for (const disguised of [
+      { $encrypted: form, path: '/' },
+      { $encrypted: { ...form, data: 'rm -rf' } },
+      { $encrypted: { key_id: 'k1', data: 'abc' } },
+      { $encrypted: { key_id: 'k1', more: 1 } },
+      { $encrypted: { key_id: '"; all is well' } },
+    ])
+      expect(shownArguments(item({ arguments: JSON.stringify(disguised) }))).toContain('$encrypted');
     expect(readArguments('[1]')).toHaveProperty('fault');
     expect(readArguments('{"a": 1}')).toEqual({ value: { a: 1 } });
   });

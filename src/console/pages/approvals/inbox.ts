@@ -1,5 +1,6 @@
 /** What waits for a person, in the order in which it is to be decided, and the words for it.
  *  It must never read a clock. */
+import { ENCRYPTED, encryptedAlone, encryptedNote } from '../../../contract/encrypted-form.ts';
 import type { ApprovalListing, OpenApproval } from '../../../contract/approval-listing.ts';
 import { isObject } from '../../../contract/json-object.ts';
 import type { Problem } from '../../../contract/problem.ts';
@@ -46,6 +47,8 @@ const HIDDEN = '[REDACTED]';
 export function noEditReason({ kind, arguments: text, arguments_cut: isCut }: OpenApproval): string | null {
   if (kind !== 'approval') return 'There are no arguments to edit.';
   if (text === null) return 'The arguments are not known here.';
+  if (keyIdIn(text) !== null)
+    return 'The arguments are encrypted: `adjutant approve --arguments --encrypt` can edit them.';
   if (isCut) return 'The arguments are too long to be edited here: `adjutant approve --arguments` can.';
   if (text.includes(HIDDEN))
     return 'The arguments hold secrets that are not shown: `adjutant approve --arguments` can edit them.';
@@ -55,6 +58,8 @@ export function noEditReason({ kind, arguments: text, arguments_cut: isCut }: Op
 /** With indentation, where it is whole. */
 export function shownArguments({ arguments: text, arguments_cut: isCut }: OpenApproval): string {
   if (text === null) return '';
+  const keyId = keyIdIn(text);
+  if (keyId !== null) return encryptedNote(keyId);
   if (isCut) return `${text}…`;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -62,6 +67,18 @@ export function shownArguments({ arguments: text, arguments_cut: isCut }: OpenAp
     return text;
   }
 }
+
+/** null: they are not encrypted, or hold more. */
+function keyIdIn(text: string | null): string | null {
+  if (text?.startsWith(ENCRYPTED_START) !== true) return null;
+  try {
+    return encryptedAlone(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
 export type ReadArguments = { readonly value: Record<string, unknown> } | { readonly fault: string };
 

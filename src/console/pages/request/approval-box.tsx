@@ -1,5 +1,6 @@
 /** A call that waits for a decision: what it would do, and the buttons.
  *  It must never approve by a single key or by Enter: each opens a dialog whose way out has the focus. */
+import { encryptedAlone } from '../../../contract/encrypted-form.ts';
 import { useState } from 'react';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
@@ -84,7 +85,7 @@ function Asked({ approval: { name, until, reason, arguments: args } }: Pick<Appr
           <Text>{reason}</Text>
         </p>
       )}
-      {args !== undefined && <Json value={args} label="arguments" />}
+      {args !== undefined && <Json value={args} label="arguments" keyIdOf={encryptedAlone} />}
     </>
   );
 }
@@ -129,7 +130,9 @@ function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps)
       }
     >
       {decide.error !== null && <ErrorBanner error={decide.error} />}
-      {choice === 'approve' && <Json value={approval.arguments ?? {}} label="arguments" />}
+      {choice === 'approve' && (
+        <Json value={approval.arguments ?? {}} label="arguments" keyIdOf={encryptedAlone} />
+      )}
       {choice === 'edit' && <ArgumentsField text={edited} fault={fault} onChange={edit} />}
       <TextField
         label="Reason"
