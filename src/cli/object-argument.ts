@@ -3,15 +3,16 @@
 import { isObject } from '../contract/json-object.ts';
 import { usage } from './failure.ts';
 
-/** Throws `CliFailure`. */
-export function objectArgument(text: string): Record<string, unknown> {
-  const how = `Quote it for the shell, as in: '{"a": 1}'`;
+const QUOTED = `Quote it for the shell, as in: '{"a": 1}'`;
+
+/** `what` was given, in the plural, and `how` it is given as an object. Throws `CliFailure`. */
+export function objectArgument(text: string, what = 'The arguments', how = QUOTED): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw usage(`The arguments are not JSON: ${(error as Error).message}`, how);
+    throw usage(`${what} are not JSON: ${(error as Error).message}`, how);
   }
   if (isObject(value)) return value;
-  throw usage('The arguments are not a JSON object.', how);
+  throw usage(`${what} are not a JSON object.`, how);
 }

@@ -75,7 +75,7 @@ async function fileTemplate(file: string): Promise<GivenTemplate> {
       );
     },
   );
-  const value = objectArgument(content);
+  const value = objectArgument(content, `The contents of ${file}`, HOW);
   if ('directives' in value || 'run' in value) return value;
   return { directives: [value] };
 }

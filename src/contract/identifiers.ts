@@ -16,7 +16,7 @@ export const toolNameSchema = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,256}$/u, '1 to 256 characters, no control characters');
 
 /** An instant as it appears on the wire: UTC, RFC 3339. */
-export const instantSchema = z.iso.datetime();
+export const instantSchema = z.iso.datetime('must be an instant of UTC, as in 2027-03-28T01:00:00Z');
 
 /** A JSON object whose members the contract does not check. */
 export const jsonObjectSchema = z.record(z.string(), z.unknown());

@@ -11,7 +11,9 @@ export const laterFields = {
   /** Before it may begin. */
   delay_ms: z.int().min(0).max(LONGEST_DELAY_MS).optional(),
   /** It may begin from then on; an instant that has passed is now. */
-  run_at: z.iso.datetime({ offset: true }).optional(),
+  run_at: z.iso
+    .datetime({ offset: true, error: 'must be an instant, as in 2027-03-28T01:00:00Z' })
+    .optional(),
   /** From when it may begin until it has begun; else it ends `expired`. Absent = only its deadline counts. */
   start_by_ms: z.int().min(1).max(LONGEST_DELAY_MS).optional(),
 };

@@ -47,6 +47,7 @@ test.each([
   [{}, 'Nothing is to change.'],
   [{ cron: '* * * * *', every: 1_000 }, 'When it fires is not clear.'],
   [{ query: 'x' }, '--query is what a run is asked.'],
+  [{ file: '/dev/null' }, 'The contents of /dev/null are not JSON'],
 ])('%o is refused', async (options, message) => {
   await expect(changedContent(shown(), options)).rejects.toThrow(message);
 });

@@ -82,6 +82,11 @@ describe('what is wrong is named by its path', () => {
     expect(errors).toHaveLength(100);
     expect(errors.at(-1)).toEqual({ path: '', message: 'and 901 more errors' });
   });
+
+  test('an instant that is none is told what one looks like', () => {
+    const message = 'must be an instant, as in 2027-03-28T01:00:00Z';
+    expect(errorsOf({ ...call, run_at: 'tomorrow' })).toEqual([{ path: 'run_at', message }]);
+  });
 });
 
 function errorsOf(raw: unknown) {
