@@ -37,7 +37,8 @@ export interface FirstRecord {
 /** Throws the refusal. */
 export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: Making): FirstRecord {
   const parsed = readSafely(createScheduleBodySchema, body);
-  if (TRIGGER_NAME.test(parsed.id)) throw refusedAt('invalid_body', [{ path: 'id', message: NO_TRIGGER }]);
+  const fault = faultOfId(parsed.id);
+  if (fault !== null) throw refusedAt('invalid_body', [{ path: 'id', message: fault }]);
   const { digest, template, specAt } = checkedContent(parsed, { parsing, closedMs: closedMs(tenant) });
   const spec = specAt(now);
   const nextAt = nextInstant(timingOf({ spec }), now);
@@ -78,6 +79,13 @@ export function checkedContent(
 /** The ids of what it fires would be those of what somebody triggers of another one. */
 const TRIGGER_NAME = /\.trigger(?:\.|$)/;
 const NO_TRIGGER = 'must not have ".trigger" as a part';
+const NO_PATH =
+  'must not be "." or "..": neither can be part of a URL, so that nobody could change or delete it';
+
+function faultOfId(id: string): string | null {
+  if (id === '.' || id === '..') return NO_PATH;
+  return TRIGGER_NAME.test(id) ? NO_TRIGGER : null;
+}
 
 /** Throws the refusal. */
 function checkTiming({ cron, time_zone: zone = 'UTC' }: ParsedSchedule): void {

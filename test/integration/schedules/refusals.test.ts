@@ -196,8 +196,11 @@ describe.concurrent('the ids of firings', () => {
     }
   });
 
-  test('are of one schedule alone', async () => {
-    const { client } = await scene.of('acme');
-    await expect(client.schedules.create(rarely('x.trigger'))).rejects.toMatchObject(refusal('id'));
-  });
+  test.each(['x.trigger', '.', '..'])(
+    'are of one schedule alone, which a URL can name: not %j',
+    async (id) => {
+      const { client } = await scene.of('acme');
+      await expect(client.schedules.create(rarely(id))).rejects.toMatchObject(refusal('id'));
+    },
+  );
 });
