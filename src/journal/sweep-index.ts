@@ -39,6 +39,8 @@ export interface CrowdRule {
   mostSeen: number;
   /** The most of one lane, waiting for the same reason, that the sweeper is given. */
   mostGiven: number;
+  /** So many of them it has been given just before. Default: none. */
+  alreadyGiven?: number;
   /** The next look at the others, by how long they have waited, milliseconds. */
   shortestLookMs: number;
   longestLookMs: number;
@@ -77,8 +79,9 @@ function isOfService({ requestId, id }: DirectiveRef): boolean {
   return id.startsWith('@notice/') || ownId(requestId).startsWith(WEBHOOK_REQUEST_PREFIX);
 }
 
-function crowdWords({ mostSeen, mostGiven, shortestLookMs, longestLookMs }: CrowdRule): number[] {
-  return [mostSeen, mostGiven, shortestLookMs, longestLookMs];
+function crowdWords(rule: CrowdRule): number[] {
+  const { mostSeen, mostGiven, shortestLookMs, longestLookMs, alreadyGiven = 0 } = rule;
+  return [mostSeen, mostGiven, shortestLookMs, longestLookMs, alreadyGiven];
 }
 
 export interface SweepIndexOptions {

@@ -22,6 +22,7 @@ import type { LaneWaits } from './lane-waits.ts';
 import type { Lanes } from './lanes.ts';
 import type { CallNotice } from './notice.ts';
 import { mayHaveRun } from './possible-execution.ts';
+import { createRepeatedNotes } from './repeated-notes.ts';
 import { reportEndedByOthers } from './settle-span.ts';
 import { successorId } from './successor-id.ts';
 import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
@@ -55,12 +56,13 @@ export interface DirectiveSweepParts {
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
   const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId));
 
   /** `begins`: it was not due before, so that nobody could have taken it. */
   async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
-    if (record) parts.changed?.(entry.requestId);
+    if (record) noteAgain(entry.requestId, record, { kind: decision.kind, now });
     if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
     if (record && record.terminal !== null) await dropUnbegun(parts, entry, record, now);
     if (record && record.terminal !== null) await removeJob(entry, record);

@@ -41,6 +41,8 @@ const CROWD: CrowdRule = {
   shortestLookMs: SHORTEST_LOOK_MS,
   longestLookMs: LONGEST_LOOK_MS,
 };
+/** Of what is due beyond that: one of each crowd, since some of it have been looked at. */
+const REST_OF_CROWD: CrowdRule = { ...CROWD, alreadyGiven: MOST_SAID - 1 };
 /** How long a stop waits for the current look, milliseconds: an unfinished step is repeated by another sweeper. */
 const LONGEST_STOP_MS = 1_000;
 /** How often the dead letters of forgotten requests are deleted, milliseconds. */
@@ -56,8 +58,8 @@ export function createSweeper(options: SweeperOptions) {
   let deadLetterLookAt = 0;
 
   /** Takes the due entries that no other sweeper has taken, and handles them; returns whether more may be due. */
-  async function sweep(): Promise<boolean> {
-    const { now, entries, more } = await index.take(BATCH, CROWD);
+  async function sweep(crowd = CROWD): Promise<boolean> {
+    const { now, entries, more } = await index.take(BATCH, crowd);
     await Promise.all(
       entries.map((entry) => lookAt(entry, now).catch((error: unknown) => putOff(entry, now, error))),
     );
@@ -78,7 +80,7 @@ export function createSweeper(options: SweeperOptions) {
   }
 
   async function sweepAll(): Promise<void> {
-    while ((await sweep()) && !loop.stopping.aborted);
+    for (let crowd = CROWD; (await sweep(crowd)) && !loop.stopping.aborted;) crowd = REST_OF_CROWD;
     if (performance.now() < deadLetterLookAt) return;
     deadLetterLookAt = performance.now() + DEAD_LETTER_LOOK_MS;
     await dead.expire((tenant) => limitsOf(tenant).closedMs ?? options.retentionMs);

@@ -9,10 +9,11 @@
 -- ARGV[1] the most that are given   ARGV[2] hold_ms: how long nobody else looks at what is taken here
 -- ARGV[3] prefix of the installation's keys, where all keys are in one slot ('' = what is due is given, and nothing else is looked at)
 -- then, where there is a prefix: ARGV[4] the most that are looked at   ARGV[5] the most of one lane that wait for the same reason and are given
---   ARGV[6], ARGV[7] shortest and longest time to the next look of the others
+--   ARGV[6], ARGV[7] shortest and longest time to the next look of the others   ARGV[8] how many of ARGV[5] were given just before
 -- Returns { now, 1 = more may be due, { member, its score from now on, its mark }... }; all but the members are numbers as text.
 local PREFIX, GIVEN = ARGV[3], tonumber(ARGV[1])
 local CROWD, SHORTEST_MS, LONGEST_MS = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local ALREADY = tonumber(ARGV[8])
 local SEEN = (PREFIX == '') and GIVEN or tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -64,7 +65,7 @@ local function put_off(member)
   if not crowd or deadline_at <= now then
     return
   end
-  local place = (crowds[crowd] or 0) + 1
+  local place = (crowds[crowd] or ALREADY) + 1
   crowds[crowd] = place
   if place > CROWD then
     local pause_ms = math.max(now - since, SHORTEST_MS * place / CROWD)

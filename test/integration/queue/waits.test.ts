@@ -176,6 +176,13 @@ test('of a long lane a few directives are told at once and the others later, and
   expect(waitsIn(await open.log(requestId)).length).toBeGreaterThan(told.length);
 });
 
+test('of a long lane of which some were looked at just now, one is looked at', async () => {
+  await using open = await openPipeline(redis.url);
+  await submitted(open, calls(100));
+  const rule = { mostSeen: 250, mostGiven: 20, shortestLookMs: 5_000, longestLookMs: 60_000 };
+  expect((await open.index.take(200, { ...rule, alreadyGiven: 19 })).entries).toHaveLength(1);
+});
+
 test('a run that no engine takes a turn of says so once, and not where an engine is there', async () => {
   await using open = await openEngineTest(redis.url);
   const { request_id: requestId } = await open.client.start({ agent: 'scripted', query: 'go' });
