@@ -1,5 +1,5 @@
 /** A test suite of a user with node:test: a tool, an agent, a worker that dies, and a delay that nobody waits for.
- *  Run it: node --conditions=adjutant-source --test examples/testing/forecast.node-test.ts */
+ *  Run it: npx node --conditions=adjutant-source --test examples/testing/forecast.node-test.ts */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertEndedOnce, assertFailed, assertSucceeded, startTestKit, type TestKit } from 'adjutant/testing';

@@ -1,5 +1,5 @@
 /** A test suite of a user with vitest: the matchers, and a Redis that goes away.
- *  Run it: vitest run --dir examples/testing */
+ *  Run it: npx vitest run examples/testing */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { matchers, startTestKit, type TestKit, type TestMatchers } from 'adjutant/testing';
 

@@ -2,6 +2,7 @@
  *  It must never hide a bug of our own behind a friendly sentence: a bug keeps its stack. */
 import { ADJUTANT } from './command-name.ts';
 import { fieldLine } from '../contract/field-sentence.ts';
+import { PayloadUnreadable } from '../contract/encrypted.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -57,15 +58,20 @@ export function explain(error: unknown): Explanation | null {
   if (error instanceof ServiceUnavailable)
     return { what: error.message, how: remedyOf(error), exitCode: EXIT.unreachable };
   if (error instanceof DirectiveRefused) return explainRefusal(error.problem);
+  if (error instanceof PayloadUnreadable)
+    return { what: error.message, how: OTHER_KEY, exitCode: EXIT.failed };
   return null;
 }
+
+const OTHER_KEY =
+  'Set ADJUTANT_ENCRYPTION_KEYS to the key that it was encrypted with. Without the variable everything is shown, and what is encrypted as such.';
 
 /** Only an error without any answer means that no service listens there. */
 function remedyOf(error: ServiceUnavailable): string {
   if (error.retryAfterMs === null) return START_IT;
   return error.message.includes(NOT_STORED)
     ? `Submit it again, with the same ids, when the store works: the log of the service and \`${ADJUTANT} doctor\` say what is wrong.`
-    : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`. What was being submitted may have been accepted: repeat it with the same ids.`;
+    : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`. If something was being submitted, it may have been accepted: \`${ADJUTANT} requests list\` shows it, and with the same ids it is the same.`;
 }
 
 /** As `archive/payload-objects.ts` refuses a submission, before anything of it is accepted. */

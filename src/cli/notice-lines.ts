@@ -26,7 +26,13 @@ export function noticeRows({ directives, notices = [] }: RequestView, paint: Pai
 
 export function noticeCells(notice: Notice, paint: Paint): string[] {
   const [style, status] = stateOf(notice);
-  return [receiverOf(notice), paint(style, status), progressOf(notice), deliveryOf(notice)];
+  return [
+    receiverOf(notice),
+    paint(style, status),
+    progressOf(notice),
+    deliveryOf(notice),
+    ...reasonOf(notice),
+  ];
 }
 
 export function noticeNodes(notices: readonly Notice[] = []): TraceNode[] {
@@ -34,7 +40,7 @@ export function noticeNodes(notices: readonly Notice[] = []): TraceNode[] {
     ...NOWHERE,
     label: `notice ${receiverOf(notice)}`,
     state: stateOf(notice),
-    notes: [progressOf(notice), deliveryOf(notice)],
+    notes: [progressOf(notice), deliveryOf(notice), ...reasonOf(notice)],
   }));
 }
 
@@ -50,6 +56,10 @@ function stateOf({ status, error }: Notice): readonly [Style, string] {
 function progressOf({ attempts, status, next_attempt_at: next }: Notice): string {
   const again = status === 'waiting' && next !== null ? `, again at ${oneLine(next, 40)}` : '';
   return `${counted(attempts, 'attempt')}${again}`;
+}
+
+function reasonOf({ reason }: Notice): string[] {
+  return reason === undefined ? [] : [oneLine(reason, LONGEST_ID)];
 }
 
 /** As `get` takes it. */

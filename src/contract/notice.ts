@@ -18,6 +18,8 @@ export const noticeSchema = z.object({
   ended_at: instantSchema.nullable(),
   /** The type of the error that it ended with; null: it has not, or in none. */
   error: z.string().nullable(),
+  /** Why it is not delivered: its newest failure, or what it waits for. Absent: it was not tried in vain. */
+  reason: z.string().max(512).optional(),
   /** The request of the delivery, and its directive there; after a redrive the newest. */
   request_id: identifierSchema,
   id: identifierSchema.nullable(),

@@ -215,8 +215,19 @@ function sentenceOf(
   const { budget, unit, resetsAt } = breach;
   if (unit === 'price')
     return `the budget "${budget}" holds money, and ${ref.name} has no price in the configuration`;
-  const until = resetsAt === null ? '' : `; it begins anew at ${new Date(resetsAt).toISOString()}`;
+  const until = isTooSmall(breach, most)
+    ? '; it is too small for this call on any day: lower its max_tokens, or raise the limit'
+    : resetsAt === null
+      ? ''
+      : `; it begins anew at ${new Date(resetsAt).toISOString()}`;
   return `the budget "${budget}" of the day has no room for the call: ${amountsOf(breach, most)}${until}`;
+}
+
+function isTooSmall(
+  { unit, limit }: BudgetBreach,
+  { tokens, money }: { tokens: number; money: number | null },
+): boolean {
+  return limit !== null && (unit === 'money' ? (money ?? 0) : tokens) > limit;
 }
 
 function amountsOf(

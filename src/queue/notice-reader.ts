@@ -8,6 +8,7 @@ import type { DirectiveRecord } from '../journal/records.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { instantOrNull } from './instant.ts';
 import { deliveriesOf, noticeRef } from './notice.ts';
+import { failureText, type NamedFailure, waitReasons } from './notice-reason.ts';
 import { RUN_ENTRY } from './run-wake.ts';
 import { stemOf } from './successor-id.ts';
 
@@ -40,13 +41,24 @@ export function createNoticeReader({ journal, index }: NoticeReaderParts): ReadN
       return (await index.has(noticeRef(requestId, subject))) ? [unsentNotice(ownId(deliveries))] : [];
     const newest = new Map(found.directives.map((record) => [stemOf(record.id), record]));
     const shown = [...newest].slice(0, MOST_RECEIVERS);
-    return Promise.all(shown.map(async ([endpoint, record]) => noticeOf(deliveries, endpoint, record)));
+    const why = shown.some(([, record]) => waitsAgain(record))
+      ? await waitReasons(journal.log, deliveries, found.record.sequence)
+      : new Map<string, string>();
+    return Promise.all(shown.map(async ([endpoint, record]) => noticeOf(deliveries, endpoint, record, why)));
   }
 
-  async function noticeOf(requestId: string, endpoint: string, record: DirectiveRecord): Promise<Notice> {
-    const { id, fence, released, nextAttemptAt, endedAt } = record;
-    const error = record.status === 'failed' ? await errorOf(requestId, record) : null;
-    const attempts = fence - released;
+  async function noticeOf(
+    requestId: string,
+    endpoint: string,
+    record: DirectiveRecord,
+    why: ReadonlyMap<string, string>,
+  ): Promise<Notice> {
+    const { id, nextAttemptAt, endedAt } = record;
+    const failure = record.status === 'failed' ? await failureOf(requestId, record) : null;
+    const error = failure === null ? null : errorOf(failure);
+    const attempts = attemptsOf(record);
+    const again = waitsAgain(record) ? why.get(id) : undefined;
+    const reason = failure === null ? again : failureText(failure);
     return {
       endpoint,
       status: statusOf(record, attempts, error),
@@ -54,17 +66,16 @@ export function createNoticeReader({ journal, index }: NoticeReaderParts): ReadN
       next_attempt_at: instantOrNull(nextAttemptAt),
       ended_at: instantOrNull(endedAt),
       error,
+      ...(reason === undefined ? {} : { reason }),
       request_id: ownId(requestId),
       id,
       url: requestPath(ownId(requestId)),
     };
   }
 
-  async function errorOf(requestId: string, { terminal }: DirectiveRecord): Promise<string> {
+  async function failureOf(requestId: string, { terminal }: DirectiveRecord): Promise<NamedFailure> {
     const signal = terminal === null ? null : await journal.log.at(requestId, terminal);
-    const type = (signal?.data as { result?: { error?: { type?: unknown } } } | undefined)?.result?.error
-      ?.type;
-    return typeof type === 'string' ? type : 'internal_error';
+    return (signal?.data as { result?: { error?: NamedFailure } } | undefined)?.result?.error ?? {};
   }
 
   return async (requestId, directives, run = false) => {
@@ -74,6 +85,19 @@ export function createNoticeReader({ journal, index }: NoticeReaderParts): ReadN
     const read = subjects.map(async (subject) => [subject, await of(requestId, subject)] as const);
     return new Map((await Promise.all(read)).filter(([, notices]) => notices.length > 0));
   };
+}
+
+function attemptsOf({ fence, released }: DirectiveRecord): number {
+  return fence - released;
+}
+
+/** It was tried, and is to be tried again. */
+function waitsAgain(record: DirectiveRecord): boolean {
+  return record.endedAt === null && attemptsOf(record) > 0;
+}
+
+function errorOf({ type }: NamedFailure): string {
+  return typeof type === 'string' ? type : 'internal_error';
 }
 
 function statusOf({ status }: DirectiveRecord, attempts: number, error: string | null): string {

@@ -260,8 +260,14 @@ describe('what has ended says who is notified', () => {
     ]);
     expect((await client.trace('run')).run?.notices).toMatchObject([{ endpoint: 'named' }]);
     await eventually(() => brief('down')).toEqual([['down', 'waiting', 1, null]]);
-    expect((await noticesOf('down'))?.[0]?.next_attempt_at).not.toBeNull();
+    const [down] = (await noticesOf('down')) ?? [];
+    expect(down).toMatchObject({
+      next_attempt_at: expect.any(String) as string,
+      reason: expect.stringMatching(/^webhook_failed: .*status 500/) as string,
+    });
     await eventually(() => brief('redirect')).toEqual([['redirect', 'dead', 1, 'webhook_failed']]);
+    expect((await noticesOf('redirect'))?.[0]?.reason).toMatch(/^webhook_failed: /);
+    expect((await noticesOf('seen'))?.[0]).not.toHaveProperty('reason');
     await client.submit(call('ruled-too', { tool_name: 'ruled.echo', delay_ms: 3_600_000 }));
     expect(await noticesOf('ruled-too')).toBeUndefined();
     await client.cancel('ruled-too', 'd');

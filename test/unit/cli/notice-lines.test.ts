@@ -24,14 +24,26 @@ test('of a request: the end of its run first, then those of its directives', () 
       },
       { id: 'b' },
       { id: 'c', notices: [unsentNotice('webhook.cd')] },
-      { id: 'd', notices: [notice({ next_attempt_at: '2026-11-23T05:00:00.000Z', attempts: 2 })] },
+      {
+        id: 'd',
+        notices: [
+          notice({ next_attempt_at: '2026-11-23T05:00:00.000Z', attempts: 2, reason: 'network: no\n' }),
+        ],
+      },
     ],
   } as unknown as RequestView;
   expect(noticeRows(view, plain)).toEqual([
     ['run', 'mine', 'delivered', '1 attempt', 'webhook.ab mine'],
     ['a', 'mine', 'dead: timeout', '13 attempts', 'webhook.ab mine.redrive-1'],
     ['c', 'not accepted yet', 'waiting', '0 attempts', 'webhook.cd'],
-    ['d', 'mine', 'waiting', '2 attempts, again at 2026-11-23T05:00:00.000Z', 'webhook.ab mine'],
+    [
+      'd',
+      'mine',
+      'waiting',
+      '2 attempts, again at 2026-11-23T05:00:00.000Z',
+      'webhook.ab mine',
+      'network: no',
+    ],
   ]);
 });
 

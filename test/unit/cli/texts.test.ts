@@ -15,6 +15,7 @@ import { listen } from '../../../src/cli/commands/listen.ts';
 import { createKey } from '../../../src/cli/commands/keys.ts';
 import type { AccessClient, SubmittedKey } from '../../../src/contract/access.ts';
 import { explain } from '../../../src/cli/explanation.ts';
+import { PayloadUnreadable } from '../../../src/contract/encrypted.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import { printFailure } from '../../../src/cli/failure-lines.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
@@ -351,7 +352,18 @@ describe('an error', () => {
 
   test('where Redis is away, what was accepted is not known, and the same ids are safe', () => {
     const away = explain(new ServiceUnavailable('Redis is unreachable', { retryAfterMs: 1_000 }));
-    expect(away?.how).toMatch(/doctor.*may have been accepted: repeat it with the same ids/);
+    expect(away?.how).toMatch(
+      /doctor.*may have been accepted.*requests list.*with the same ids it is the same/,
+    );
+  });
+
+  test('a payload in another key than the one that is here names the variable, and is no bug of ours', () => {
+    const place = { request: 'r', id: 'a', field: 'result' } as const;
+    const explained = explain(new PayloadUnreadable('damaged', 'k1', place));
+    expect(explained).toMatchObject({
+      exitCode: 1,
+      how: expect.stringContaining('ADJUTANT_ENCRYPTION_KEYS'),
+    });
   });
 
   test('of a store of large payloads that is away says nothing of what may have been accepted', () => {

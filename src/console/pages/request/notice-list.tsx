@@ -29,7 +29,7 @@ function stateOf({ status }: Notice): string {
   return Object.hasOwn(STATES, status) ? (STATES[status] ?? status) : status;
 }
 
-function wordsOf({ status, attempts, error }: Notice): string {
-  const why = error === null ? '' : `: ${error}`;
+function wordsOf({ status, attempts, error, reason }: Notice): string {
+  const why = reason === undefined && error === null ? '' : `: ${reason ?? error}`;
   return safeText(`${status}${why}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`);
 }
