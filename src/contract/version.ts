@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '8fc811aaa1e6512b59f2b0b53afca0b48bd883c7964eb3c91d68e6a7c954eebc';
+export const CONTRACT_SHA256 = '285fdba0e0bcb5f889543c7a243cd8484cc230e3c9b01c6a7e64818708590198';
