@@ -73,7 +73,11 @@ export function shownState(
     ),
     question: state.question,
     timers: state.timers.map(({ id, due_at }) => ({ id, due_at })),
-    children: state.children,
+    children: state.children.map(({ agent, ...child }) => ({
+      ...child,
+      // Until it runs, it is a name that a tool has thought of.
+      agent: child.status === 'running' ? agent : 'unknown',
+    })),
     usage,
     cost,
     counters,

@@ -11,6 +11,7 @@ import { createAesCodec, createHttpClient } from '../../src/client/http-client.t
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import { encryptRun } from '../../src/encryption/encrypted-run.ts';
+import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
@@ -174,8 +175,10 @@ test('others see how it went, and no word of it', async () => {
 
 test('the next run of the conversation knows what was said, and one in clear cannot go on with it', async () => {
   const next = { agent: 'helper', query: `${CANARY} next`, request_id: 'next', conversation_id: 'talk' };
-  await client.runs.start(next);
-  await until('ai.request.completed', 'next');
+  const newer = createHttpClient({ baseUrl, codec: createAesCodec(`${K2},${K1}`) });
+  await newer.runs.start(next);
+  await until('ai.request.completed', 'next', newer);
+  await newer.close();
   const { messages } = model.given(PLAN).at(-1) ?? { messages: [] };
   expect(JSON.stringify(messages.at(-1))).toContain(`${CANARY} next`);
   expect(messages.length).toBeGreaterThan(8);
@@ -183,6 +186,14 @@ test('the next run of the conversation knows what was said, and one in clear can
   expect((await until('ai.request.failed', 'clear', plain)).data).toMatchObject({
     error: { type: 'decryption_key_missing', message: expect.stringContaining('"talk"') as string },
   });
+});
+
+test('the command line encrypts what it asks, and prints the answer', async () => {
+  const asked = ['ask', `${CANARY} cli`, '--agent', 'helper', '--request', 'cli', '--encrypt'];
+  const refused = await runCommand(asked, baseUrl);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('needs a key') as string });
+  const { stdout } = await runCommand(asked, baseUrl, { ADJUTANT_ENCRYPTION_KEYS: K1 });
+  expect(stdout).toBe(`did ${CANARY} cli\n`);
 });
 
 test('what a strategy throws is read with the key only', async () => {
@@ -226,7 +237,7 @@ test('what was encrypted for one run starts no other, and nothing beside it is i
 });
 
 test('nothing that was encrypted is in Redis, the archive, the log, the traces or a listing', async () => {
-  const all = ['run', 'next', 'broken', 'unknown', 'copied', 'clear'];
+  const all = ['run', 'next', 'cli', 'broken', 'unknown', 'copied', 'clear'];
   await eventually(() => archived(folder).length).toBeGreaterThanOrEqual(all.length);
   const listings = [await plain.requests(), await plain.deadLetters(), await plain.trace('run')];
   for (const request of all) listings.push((await plain.request(request)) as never);

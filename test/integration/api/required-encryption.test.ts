@@ -153,6 +153,10 @@ test('a program of its own may require it, too', async () => {
   try {
     await expect(direct.submit(CALL)).rejects.toMatchObject(refusal());
     expect((await encrypting.submit(CALL)).directives).toMatchObject([{ status: 'accepted' }]);
+    const run = { agent: 'helper', query: 'q', request_id: 'direct' };
+    await expect(direct.runs.start(run)).rejects.toMatchObject(refusal());
+    expect(await encrypting.runs.start(run)).toMatchObject({ request_id: 'direct' });
+    await expect(encrypting.runs.input('direct', { content: 'x' })).rejects.not.toMatchObject(refusal());
   } finally {
     await direct.close();
     await encrypting.close();

@@ -61,6 +61,7 @@ const full = {
     open: { c3: { type: 'emit_tool_error', name: CANARY } },
     inputs: [{ id: 'i', content: CANARY }],
     answer: { result: CANARY, inputs: [] },
+    children: [{ tag: 't', request_id: 'r.c1', agent: CANARY, status: 'starting' }],
     timers: [{ id: 't', due_at: 9, message: CANARY }],
     result: { text: CANARY },
     details: { gap: CANARY },
