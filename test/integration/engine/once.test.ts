@@ -160,6 +160,8 @@ describe('dedupe', () => {
     expect(first).toMatchObject({ status: 'pending', once: { outcome: 'began' } });
     const second = await start(dedupe(), ENDS);
     expect(second).toEqual({ ...first, once: { ...first.once, outcome: 'deduplicated' } });
+    // Nobody looks for what has not begun.
+    expect(await engines.index.size()).toBe(1);
     await engines.connection.hincrby(guardOf(first), 'until', -30_001);
     const third = await start(dedupe());
     expect(third.once?.outcome).toBe('began');
