@@ -127,7 +127,8 @@ export function createEntrance(options: EntranceOptions) {
       return verdict;
     }
     // From here on it is durable: what fails now the sweeper does later.
-    if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options, entry, 0).catch(() => {});
+    const isOwn = (entry.changes?.(verdict) ?? entry.requestId) === entry.requestId;
+    if (now() - begunAt > SLOW_ACCEPT_MS && isOwn) await announce(options, entry, 0).catch(() => {});
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.

@@ -21,8 +21,12 @@ export async function timePassesUntil<T>(engines: EngineTest, over: Promise<T>):
   return result;
 }
 
+/** What a sweeper has in hand (an odd eighth) stays, and so does what it has noted of an entry (a fraction). */
 async function letTimePass({ connection, keys }: EngineTest): Promise<void> {
-  const members = await connection.zrange(keys.sweep, '0', '-1');
-  if (members.length > 0)
-    await connection.zadd(keys.sweep, 'XX', ...members.flatMap((member) => [1, member]));
+  const entries = await connection.zrange(keys.sweep, '0', '-1', 'WITHSCORES');
+  const due = entries.flatMap((member, at) => {
+    const score = Number(entries[at + 1]);
+    return at % 2 === 1 || Math.floor(score * 8) % 2 === 1 ? [] : [1 + (score % 1), member];
+  });
+  if (due.length > 0) await connection.zadd(keys.sweep, 'XX', ...due);
 }
