@@ -160,6 +160,7 @@ function printSchedule(
     ...(paused === null ? [] : [['paused', oneLine(pauseText(paused), 300)]]),
     ...(shown.waiting ? [['waits', oneLine(waitText(shown.waiting), 400)]] : []),
     ['overlap', overlap],
+    ...boundFacts(shown),
     ...(shown.edited_at === null ? [] : [['changed', `${instantText(shown.edited_at)} UTC`]]),
     ['submits', oneLine(JSON.stringify(template), 200)],
     ...(shown.fires_as === null ? [] : [['fires as', oneLine(shown.fires_as, 80)]]),
@@ -170,6 +171,21 @@ function printSchedule(
   const head = ['INSTANT (UTC)', 'OUTCOME', 'ITS REQUEST', 'REQUEST', 'REASON'];
   const rows = shown.history.map((firing) => firingRow(firing, states));
   for (const line of table([head, ...rows])) terminal.out(line);
+}
+
+/** Only what was given, beside how late an instant is still fired. */
+function boundFacts({
+  jitter_ms: jitter,
+  catch_up_ms: catchUp,
+  starts_at,
+  ends_at,
+}: ScheduleView): string[][] {
+  return [
+    ...(jitter === 0 ? [] : [['jitter', `up to ${durationWords(jitter)}`]]),
+    ['catch up', durationWords(catchUp)],
+    ...(starts_at === null ? [] : [['starts', `${instantText(starts_at)} UTC`]]),
+    ...(ends_at === null ? [] : [['ends', `${instantText(ends_at)} UTC`]]),
+  ];
 }
 
 function waitText({ since, reason }: NonNullable<ScheduleView['waiting']>): string {

@@ -21,6 +21,10 @@ const SHOWN = {
   every_ms: null,
   next_at: '2026-11-24T06:00:00.000Z',
   overlap: 'skip',
+  jitter_ms: 5_000,
+  catch_up_ms: 3_600_000,
+  starts_at: null,
+  ends_at: '2027-01-01T00:00:00.000Z',
   edited_at: null,
   paused: null,
   waiting: null,
@@ -50,6 +54,7 @@ test('each firing says how its request stands, where the list of requests has it
   });
   expect(asked).toEqual([{ q: 'schedule.nightly.', since: '2026-11-20T05:59:00.000Z', limit: 200 }]);
   expect(text).toContain('2026-11-24 06:00:00 UTC (2026-11-24 07:00:00 in Europe/Berlin)');
+  expect(text).toMatch(/jitter +up to 5s\ncatch up +1h\nends +2027-01-01 00:00:00 UTC\n/);
   expect(text).toMatch(/11-21 06:00:00 +fired +failed +schedule\.nightly\.a/);
   expect(text).toMatch(/11-23 06:00:00 +fired +- +schedule\.nightly\.c/);
 });
