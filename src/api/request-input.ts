@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { identifierSchema } from '../contract/identifiers.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../contract/keyed-ids.ts';
 import { DEFAULT_TRACED, MOST_TRACED } from '../contract/request-trace.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import { ownMember } from '../contract/own-member.ts';
@@ -89,7 +90,7 @@ export const traceHeaders = z.looseObject({ traceparent });
 export const submissionHeaders = z.looseObject({
   'idempotency-key': z
     .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
+    .regex(IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM)
     .optional()
     .describe('Names the submission: the same key is the same submission. Default: none.'),
   traceparent,

@@ -30,6 +30,7 @@ import { createHttpSchedules } from './http-schedules.ts';
 import { newIdentifier, newShortId } from './identifier.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
+import { submissionHeaders } from './submission-headers.ts';
 
 export * from '../contract/client-names.ts';
 export { createAccessClient } from './access-client.ts';
@@ -169,10 +170,7 @@ async function submit(
   waitMs?: number,
 ): Promise<Submission> {
   const body = Array.isArray(directives) ? { directives } : directives;
-  const headers = {
-    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-  };
+  const headers = submissionHeaders({ idempotencyKey, traceparent });
   const query = waitMs === undefined ? '' : `?wait_ms=${waitMs}`;
   return exchanger.json<Submission>({
     method: 'POST',

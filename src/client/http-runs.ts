@@ -4,17 +4,15 @@ import { approvalPath, requestPath } from '../contract/api-path.ts';
 import type { RunClient } from '../contract/directive-client.ts';
 import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';
 import type { Exchanger } from './exchange.ts';
+import { submissionHeaders } from './submission-headers.ts';
 
 export function createHttpRuns(exchanger: Exchanger): RunClient {
   return {
-    start: async (run, { traceparent, idempotencyKey } = {}) =>
+    start: async (run, options = {}) =>
       exchanger.json<StartedRun>({
         method: 'POST',
         path: '/v1/requests',
-        headers: {
-          ...(traceparent === undefined ? {} : { traceparent }),
-          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-        },
+        headers: submissionHeaders(options),
         body: run,
       }),
     input: async (requestId, input) =>

@@ -1,6 +1,10 @@
 // The ids of what is submitted under an idempotency key: alike in the service, and in a client that needs them before.
 // Must never be random, nor differ from one version to the next.
 
+/** As it travels in a header. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+export const IDEMPOTENCY_KEY_FORM = 'must be 1 to 255 visible ASCII characters';
+
 const KEY_ID_LENGTH = 32;
 
 export interface KeyedIds {

@@ -49,7 +49,7 @@ test.each(clients)('%s sends the body, the headers and the path below its base',
 test.each(clients)('over %s a header that cannot be sent is refused', async (_, clientOf) => {
   const client = clientOf('http://127.0.0.1:1');
   const directive = { type: 'emit_tool_error', tool_name: 't', error: 'e' } as const;
-  await expect(client.submit(directive, { idempotencyKey: 'a\r\nb: c' })).rejects.toBeInstanceOf(TypeError);
+  await expect(client.submit(directive, { traceparent: 'a\r\nb: c' })).rejects.toBeInstanceOf(TypeError);
 });
 
 test.each(clients)('over %s an answer that is cut off is incomplete', async (_, clientOf) => {
