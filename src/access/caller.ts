@@ -18,7 +18,7 @@ import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 import { guardSchedules } from './schedule-rights.ts';
-import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse } from './use.ts';
+import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse, forbiddenWait } from './use.ts';
 
 const callers = new AsyncLocalStorage<Principal>();
 
@@ -160,7 +160,7 @@ function guardSubmissions(
 ): Submissions {
   return {
     submit: async (directives, options) => {
-      const caller = requireUse(directives, maxDirectives);
+      const caller = requireUse(directives, maxDirectives, (options?.waitMs ?? 0) > 0);
       if (caller !== null) await spend(caller, directivesOf(directives).length);
       const submission = await client.submit(directives, options);
       // Not waited for: there are many, and each is in the log of its request.
@@ -169,7 +169,7 @@ function guardSubmissions(
     },
     // No route calls it, so nothing is noted.
     execute: async (directive, options) => {
-      const caller = requireUse(directive, 1);
+      const caller = requireUse(directive, 1, true);
       if (caller !== null) await spend(caller, 1);
       return client.execute(directive, options);
     },
@@ -258,7 +258,7 @@ function signedBy<B extends { by?: string | undefined }>(caller: Principal | nul
 }
 
 /** Before the submission is parsed: what has another form is refused by its schema afterwards. */
-function requireUse(directives: unknown, maxDirectives: number): Principal | null {
+function requireUse(directives: unknown, maxDirectives: number, waits: boolean): Principal | null {
   const caller = requireCaller('submit');
   if (caller === null) return null;
   const list = directivesOf(directives);
@@ -270,6 +270,8 @@ function requireUse(directives: unknown, maxDirectives: number): Principal | nul
     if (isRestricted(caller)) refuse(forbiddenUse(caller, directive));
     const sentence = forbiddenOnce(caller, directive);
     if (sentence !== null) throw forbidden(sentence, { scope: 'cancel' });
+    const unread = waits ? forbiddenWait(caller, directive) : null;
+    if (unread !== null) throw forbidden(unread, { scope: 'read' });
   }
   return caller;
 }

@@ -2,6 +2,7 @@
 // Must never guess: what has no name here is not allowed to a restricted key.
 import { serverReadOf } from '../contract/server-read.ts';
 import { DIRECTIVE_TYPES } from '../contract/directive.ts';
+import { onceFieldOf } from '../contract/once.ts';
 import { allows, callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 
 /** Members of any submitted value; their types are checked after this. */
@@ -34,6 +35,16 @@ export function forbiddenUnderKey(principal: Principal, { singleton, debounce }:
     return `${missing}, which singleton with "replace" needs: it cancels what is open.`;
   if (debounce === undefined || !isRestricted(principal)) return null;
   return `${missing}, which debounce needs of a limited key: its content takes the place of another's.`;
+}
+
+/** Whose end a wait may show that the principal may not read, in a sentence; null: that of its own submission only. */
+export function forbiddenWait(principal: Principal, directive: Unchecked): string | null {
+  if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(directive['type'])) return null;
+  const kind = onceFieldOf(directive);
+  if (kind === undefined || hasScope(principal, 'read')) return null;
+  const { when_open: whenOpen } = Object(directive['singleton']) as Unchecked;
+  if (kind === 'singleton' && whenOpen !== 'join') return null;
+  return `The ${callerText(principal)} has not the scope read, which a wait for the end needs with ${kind}: it may be that of another submission.`;
 }
 
 export function forbiddenRun(principal: Principal, run: Unchecked): string | null {

@@ -84,6 +84,27 @@ test.each([
   await as('low', () => starter.runs.start(run), { ...lowly, scopes: new Set(['submit', 'cancel']) });
 });
 
+test.each([
+  [{ dedupe: { key: 'k', window_ms: 1 } }, true],
+  [{ debounce: { key: 'k', quiet_ms: 1 } }, true],
+  [{ singleton: { key: 'k', when_open: 'join' } }, true],
+  [{ singleton: { key: 'k' } }, false],
+  [{}, false],
+])('whether a wait with %j needs the scope read: %s', async (once, needsRead) => {
+  const submit = async (): Promise<unknown> => ({ request_id: 'r', directives: [] });
+  const guarded = { submit, execute: submit, runs: {} } as unknown as DirectiveClient;
+  const client = guardClient(guarded, quiet);
+  const call = { type: 'tool_exec', tool_name: 'a.x', ...once } as never;
+  const submitOnly = { scopes: new Set(['submit']) };
+  await as('low', () => client.submit(call), submitOnly);
+  for (const wait of [() => client.submit(call, { waitMs: 1 }), () => client.execute(call)]) {
+    const waited = as('low', wait, submitOnly);
+    const refusal = { problem: { code: 'forbidden', scope: 'read' } };
+    await (needsRead ? expect(waited).rejects.toMatchObject(refusal) : waited);
+    await as('low', wait, { scopes: new Set(['submit', 'read']) });
+  }
+});
+
 test('a decision carries the name of its key, or what its caller says', async () => {
   const { bodies, client } = recording();
   await as('ops', () => client.runs.decide('r', 'c', { decision: 'approve' }));
