@@ -14,6 +14,7 @@ import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import { encodedIn, encryptedNote } from '../contract/encrypted.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { SEALED_RUN } from '../journal/format.ts';
+import { SEALED_DIGEST } from '../journal/run-facts.ts';
 import type { StartVerdict } from '../journal/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../queue/notice.ts';
@@ -185,7 +186,8 @@ function conflict(requestId: string): Problem {
 }
 
 function digestOf(run: NamedRun, parent: RunSpec['parent'], requestId = ownId(run.request_id)): string {
-  return contentDigest(withoutNonce({ ...run, request_id: requestId, parent }));
+  const digest = contentDigest(withoutNonce({ ...run, request_id: requestId, parent }));
+  return run.encrypted === undefined ? digest : `${SEALED_DIGEST}${digest}`;
 }
 
 /** As of directives: a repeat is encrypted with another nonce. */

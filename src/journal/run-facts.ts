@@ -17,11 +17,15 @@ export function createRunFacts(connection: RedisConnection, keys: KeySpace) {
     return connection.hget(state, '@run|trace');
   }
 
-  /** What it was started with, JSON; null when there is no such run. */
-  async function spec(requestId: string): Promise<string | null> {
-    const [, bodies] = keys.request(requestId);
-    return connection.hget(bodies, '@spec');
+  /** Whether it was started encrypted; null when there is no such run. */
+  async function isSealed(requestId: string): Promise<boolean | null> {
+    const [state] = keys.request(requestId);
+    const digest = await connection.hget(state, '@run|digest');
+    return digest === null ? null : digest.startsWith(SEALED_DIGEST);
   }
 
-  return { sentSequence, traceparent, spec };
+  return { sentSequence, traceparent, isSealed };
 }
+
+/** How the digest of a run begins that was started encrypted: so that nothing else of it need be read. */
+export const SEALED_DIGEST = 'sealed.';

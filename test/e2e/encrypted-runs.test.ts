@@ -174,7 +174,8 @@ test('others see how it went, and no word of it', async () => {
 });
 
 test('the next run of the conversation knows what was said, and one in clear cannot go on with it', async () => {
-  const next = { agent: 'helper', query: `${CANARY} next`, request_id: 'next', conversation_id: 'talk' };
+  const talk = { agent: 'helper', conversation_id: 'talk', overrides: { busy: 'queue' } } as const;
+  const next = { ...talk, query: `${CANARY} next`, request_id: 'next' };
   const newer = createHttpClient({ baseUrl, codec: createAesCodec(`${K2},${K1}`) });
   await newer.runs.start(next);
   await until('ai.request.completed', 'next', newer);
@@ -182,7 +183,7 @@ test('the next run of the conversation knows what was said, and one in clear can
   const { messages } = model.given(PLAN).at(-1) ?? { messages: [] };
   expect(JSON.stringify(messages.at(-1))).toContain(`${CANARY} next`);
   expect(messages.length).toBeGreaterThan(8);
-  await plain.runs.start({ agent: 'helper', query: 'hello', request_id: 'clear', conversation_id: 'talk' });
+  await plain.runs.start({ ...talk, query: 'hello', request_id: 'clear' });
   expect((await until('ai.request.failed', 'clear', plain)).data).toMatchObject({
     error: { type: 'decryption_key_missing', message: expect.stringContaining('"talk"') as string },
   });
