@@ -1,4 +1,4 @@
-/** Runs under a key, while the process of the engines dies alone, or Redis alone, at each of their steps.
+/** Runs under a key, while the process of the engines dies alone, or Redis alone, at their steps.
  *  It must kill for real, and help nobody: time passes, and that is all. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
@@ -18,7 +18,7 @@ const UNDER_KEY = 'once.';
 const HOUR_MS = 3_600_000;
 /** For the slowest of all. */
 const WAIT = { timeout: 60_000, interval: 20 };
-/** About as many as there are until all is over; beyond that nobody dies. */
+/** Commands until all is over, about; beyond that nobody dies. */
 const COMMANDS_OF_ENGINE = 24;
 const COMMANDS_OF_ALL = 36;
 /** More of them keep two cores so busy that BullMQ takes living workers for dead. */
@@ -90,16 +90,18 @@ async function loggedTypes(engines: EngineTest, { request_id: id }: StartedRun):
   return log.map(({ type }) => type);
 }
 
-function stepsOf(count: number): Step[][] {
-  const steps = Array.from({ length: count }, (_, n): Step => ({
-    at: n + 1,
-    moment: n % 2 ? 'before' : 'after',
-  }));
-  return Array.from({ length: count / AT_ONCE }, (_, n) => steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE));
+/** Spread over all commands, in waves. */
+function stepsOf(commands: number, waves: number): Step[][] {
+  const count = AT_ONCE * waves;
+  const steps = Array.from({ length: count }, (_, n): Step => {
+    const at = 1 + Math.floor((n * commands) / count);
+    return { at, moment: n % 2 ? 'before' : 'after' };
+  });
+  return Array.from({ length: waves }, (_, n) => steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE));
 }
 
-test.each(stepsOf(COMMANDS_OF_ENGINE))(
-  'the process of the engines is killed, at each of its commands: one at a time, the last content, once',
+test.each(stepsOf(COMMANDS_OF_ENGINE, 1))(
+  'the process of the engines is killed at its commands: one at a time, the last content, once',
   async (...steps) => {
     await using all = new AsyncDisposableStack();
     const scenes: EngineTest[] = [];
@@ -130,8 +132,8 @@ test.each(stepsOf(COMMANDS_OF_ENGINE))(
   },
 );
 
-test.each(stepsOf(COMMANDS_OF_ALL))(
-  'Redis is killed, at each command about a run under a key: one at a time, the last content, once',
+test.each(stepsOf(COMMANDS_OF_ALL, 2))(
+  'Redis is killed at the commands about runs under a key: one at a time, the last content, once',
   async (...steps) => {
     await using all = new AsyncDisposableStack();
     const scenes = await Promise.all(
