@@ -6,17 +6,21 @@ import { jsonObjectSchema } from './identifiers.ts';
 import { messageSchema } from './message.ts';
 
 /** What `encrypted` of a start holds, once it is decrypted: what its sender would have written in clear. */
-export const runSecretsSchema = z
-  .strictObject({
-    query: z.string().min(1).max(1_000_000).optional(),
-    messages: z.array(messageSchema).min(1).optional(),
-    overrides: z
-      .strictObject({ system_prompt: z.string().optional(), tool_context: jsonObjectSchema.optional() })
-      .prefault({}),
-  })
-  .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
+export const runSecretsSchema = secretsAsking(z.string().min(1).max(1_000_000));
 
-export type RunSecrets = z.output<typeof runSecretsSchema>;
+/** An agent asks its child what it likes, also nothing. */
+export const childSecretsSchema = secretsAsking(z.string());
+
+function secretsAsking(query: z.ZodString) {
+  const overrides = { system_prompt: z.string().optional(), tool_context: jsonObjectSchema.optional() };
+  return z
+    .strictObject({
+      query: query.optional(),
+      messages: z.array(messageSchema).min(1).optional(),
+      overrides: z.strictObject(overrides).prefault({}),
+    })
+    .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
+}
 
 /** The overrides of a run that are as secret as its messages. */
 export const SECRET_OVERRIDES = ['system_prompt', 'tool_context'] as const;

@@ -9,6 +9,8 @@ import {
 } from '../contract/encrypted.ts';
 import { askPlace, historyPlace, runPlaceOf, signalPlace } from '../contract/encrypted-run.ts';
 import { normalizeError } from '../contract/error-envelope.ts';
+import { jsonSafe } from '../contract/json-safe.ts';
+import { redact } from '../contract/redaction.ts';
 import { encryptOne, type EncryptedDirective } from '../encryption/encrypted-directive.ts';
 import { sealError, sealFor } from '../encryption/encrypted-result.ts';
 import { parted, SEEN_FIELD } from '../encryption/encrypted-run.ts';
@@ -33,11 +35,12 @@ function seal({ codec, keyId }: RunSeal, value: unknown, place: PayloadPlace): P
   return encryptValue(codec, value, place, keyId);
 }
 
+/** Those of the service that no worker executes. */
+const SAID: ReadonlySet<string> = new Set(['emit_tool_error', 'emit_request_error']);
+
 /** The type of a directive that cannot be encrypted; null: there is none. */
 export function unsealable({ directives }: Pick<Folded, 'directives'>): string | null {
-  const found = directives.find(
-    ({ type }) => !type.startsWith('emit_') && encryptableFields(type).length === 0,
-  );
+  const found = directives.find(({ type }) => !SAID.has(type) && encryptableFields(type).length === 0);
   return found?.type ?? null;
 }
 
@@ -93,7 +96,8 @@ async function heldForms(run: RunSeal, document: RunDocument): Promise<ReadonlyM
   return new Map(
     await Promise.all(
       held.map(async ([id, { call }]) => {
-        const form = await seal(run, call.arguments ?? {}, askPlace(run.request, id));
+        const asked = redact(jsonSafe(call.arguments ?? {}));
+        const form = await seal(run, asked, askPlace(run.request, id));
         return [id, form] as const;
       }),
     ),

@@ -7,6 +7,7 @@ import {
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
 import {
+  childSecretsSchema,
   DECISION,
   encodedMessages,
   historyPlace,
@@ -53,7 +54,7 @@ export function createRunVault(keys: PayloadKeys, payloads: Pick<PayloadStore, '
     const encoded = encodedIn(spec.sealed ?? spec.encrypted);
     if (encoded === null) return { kind: 'opened', read, seal: null };
     const tenant = tenantOf(requestId);
-    if (keys.codec === null) return locked(keyMissing(encoded.key_id, keys.setting));
+    if (keys.codec === null) return locked(read, keyMissing(encoded.key_id, keys.setting));
     const codec = codecOfTenant(keys.codec, keys, tenant);
     const seal = { codec, keyId: encoded.key_id, request: ownId(requestId) };
     const whole: WholePayload = async (id) => payloads.get(requestId, id);
@@ -62,7 +63,7 @@ export function createRunVault(keys: PayloadKeys, payloads: Pick<PayloadStore, '
     } catch (error) {
       if (!(error instanceof PayloadUnreadable)) throw error;
       const isMissing = error.reason === 'key_missing';
-      return locked(isMissing ? keyMissing(error.keyId, keys.setting) : damaged(error.keyId));
+      return locked(read, isMissing ? keyMissing(error.keyId, keys.setting) : damaged(error.keyId));
     }
   };
 }
@@ -73,7 +74,7 @@ async function opened(
   { encoded, whole }: { encoded: EncodedPayload; whole: WholePayload },
 ): Promise<OpenedRun> {
   const spec = await openSpec(seal, read.spec, encoded);
-  if (spec === null) return locked(invalid());
+  if (spec === null) return locked(read, invalid());
   const [document, signals] = await Promise.all([
     read.document === null ? null : openDocument(seal, read.document),
     Promise.all(read.signals.map(async (signal) => openSignal(seal, signal, whole))),
@@ -94,7 +95,8 @@ async function openSpec(
     const { query, messages, overrides } = value as Pick<StoredSpec, 'query' | 'messages' | 'overrides'>;
     return { ...spec, query, messages, overrides: { ...spec.overrides, ...overrides } };
   }
-  const secrets = findJsonHazard(value) === null ? runSecretsSchema.safeParse(value) : null;
+  const schema = spec.parent === null ? runSecretsSchema : childSecretsSchema;
+  const secrets = findJsonHazard(value) === null ? schema.safeParse(value) : null;
   if (secrets?.success !== true || encrypted === undefined) return null;
   const { overrides, ...asked } = secrets.data;
   return { ...spec, ...askedOf(asked), overrides: { ...spec.overrides, ...defined(overrides) } };
@@ -104,11 +106,15 @@ function defined(overrides: object): object {
   return Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
 }
 
-/** Of a run that was ended by an engine without its key it is in clear, and says nothing of the run. */
+/** An engine that could not open the run has written it: it says nothing of the run. */
+function isEndInClear({ sealed, status }: RunDocument): boolean {
+  return encodedIn(sealed) === null && TERMINAL_RUN_STATUSES.has(status);
+}
+
 async function openDocument({ codec, keyId, request }: RunSeal, document: RunDocument): Promise<RunDocument> {
   const { sealed, format: _format, ...rest } = document;
   const encoded = encodedIn(sealed);
-  if (encoded === null && TERMINAL_RUN_STATUSES.has(document.status)) return rest;
+  if (isEndInClear(document)) return rest;
   const { messages } = document.inner;
   const seen = Array.isArray(messages) ? encodedMessages(messages as object[]) : null;
   if (encoded === null || seen === null)
@@ -198,7 +204,10 @@ export async function openHistory(
   return Array.isArray(value) ? (value as JsonObject[]).filter(isObject) : null;
 }
 
-function locked(failure: RunFailure): OpenedRun {
+/** Once that end is written, what is left to do of it (its parent, its conversation) needs no key. */
+function locked(read: ReadTexts, failure: RunFailure): OpenedRun {
+  const { document } = read;
+  if (document !== null && isEndInClear(document)) return { kind: 'opened', read, seal: null };
   return { kind: 'locked', failure };
 }
 

@@ -5,7 +5,7 @@ import { ERROR_TYPES } from '../contract/error-envelope.ts';
 import { FINISH_REASONS } from '../contract/finish-reason.ts';
 import { isObject } from '../contract/json-object.ts';
 import { SIGNAL_SOURCES } from '../contract/signal.ts';
-import { stateOf, type RunState } from './core/run-state.ts';
+import { type BudgetLimit, stateOf, type RunState } from './core/run-state.ts';
 import type { EmittedSignal, JsonObject, RunDocument } from './transition.ts';
 
 /** The words of the service itself for how a run ends; those of a strategy may say anything. */
@@ -38,9 +38,17 @@ function shownError(error: unknown, keyId: string): object | null {
   return { type: known, message: encryptedNote(keyId), details: {}, retryable: retryable === true };
 }
 
+/** In place of a tool, where a limit asks to be raised. */
+const BUDGETS: ReadonlySet<string> = new Set<`budget.${BudgetLimit}`>([
+  'budget.max_cost',
+  'budget.max_iterations',
+  'budget.max_tokens',
+  'budget.max_tool_calls',
+]);
+
 /** A tool that is not among those of the run is named as a model likes. */
 export function shownTool(name: string, { setup }: Pick<RunDocument, 'setup'>): string {
-  const isOwn = setup.tools.some((tool) => tool.name === name) || name.startsWith('budget.');
+  const isOwn = setup.tools.some((tool) => tool.name === name) || BUDGETS.has(name);
   return isOwn ? name : 'unknown';
 }
 

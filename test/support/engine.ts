@@ -21,6 +21,7 @@ import { createLocalRoles, type LocalLanes } from '../../src/queue/local-roles.t
 import { RUN_LANE, versionOf, type WakeRun } from '../../src/queue/run-wake.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
+import type { PayloadKeys } from '../../src/encryption/payload-keys.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
 import type { Execute } from './executors.ts';
 import { openPipeline, stillHeart, type TestWorkerOptions, TEST_KEYS } from './pipeline.ts';
@@ -60,8 +61,10 @@ export function makeEngine(
     requestBytes = DEFAULT_REQUEST_BYTES,
     logger = SILENT,
     onError = () => {},
+    payloadKeys = TEST_KEYS,
   }: Omit<EngineTestOptions, 'prefix' | 'spans'> & {
     logger?: Logger;
+    payloadKeys?: PayloadKeys;
     onError?: (error: Error) => void;
   } = {},
 ) {
@@ -74,7 +77,7 @@ export function makeEngine(
     prefix,
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
-    payloadKeys: TEST_KEYS,
+    payloadKeys,
     requestBytes,
     concurrency: 10,
     drainMs: 10_000,
@@ -145,7 +148,9 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     });
   }
 
-  async function startEngine(over: { core?: EngineCore } = {}): Promise<TestEngine> {
+  async function startEngine(
+    over: { core?: EngineCore; payloadKeys?: PayloadKeys } = {},
+  ): Promise<TestEngine> {
     const onError = (error: Error): void => void errors.push(error);
     const made = makeEngine(redisUrl, prefix, { core, agents, requestBytes, onError, ...over });
     for (const part of made.parts) await part.start();
