@@ -1,5 +1,6 @@
 /** A signal in a few words for a person: one entry for each type of signal.
  *  It must never let a control character through: tools and models choose these texts. */
+import { encryptedAlone, encryptedNote } from '../contract/encrypted-form.ts';
 import { type ErrorEnvelope, errorEnvelopeSchema } from '../contract/error-envelope.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import type { Result } from '../contract/result.ts';
@@ -167,5 +168,7 @@ function askedText({
 
 /** The waiting call, its arguments, and the reason for approval. */
 export function approvalText(data: DataOf<'ai.tool.approval_requested'>, limit = LONGEST): string {
-  return oneLine(withReason(`${data.tool_name} ${JSON.stringify(data.arguments ?? {})}`, data.reason), limit);
+  const keyId = encryptedAlone(data.arguments);
+  const asked = keyId === null ? JSON.stringify(data.arguments ?? {}) : `(${encryptedNote(keyId)})`;
+  return oneLine(withReason(`${data.tool_name} ${asked}`, data.reason), limit);
 }

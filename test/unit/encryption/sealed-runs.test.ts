@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { agentDefinitionSchema } from '../../../src/contract/agent-definition.ts';
 import { encodedIn } from '../../../src/contract/encrypted.ts';
 import { okResult } from '../../../src/contract/result.ts';
+import type { Directive } from '../../../src/contract/directive.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { decryptRun, decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
@@ -12,7 +13,7 @@ import { sealFor, sealResult } from '../../../src/encryption/encrypted-result.ts
 import { NO_KEYS, type PayloadKeys } from '../../../src/encryption/payload-keys.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { runView } from '../../../src/engine/core/run-view.ts';
-import { begun } from '../../../src/engine/fold.ts';
+import { begun, type Folded } from '../../../src/engine/fold.ts';
 import {
   type RunSeal,
   sealFolded,
@@ -22,6 +23,10 @@ import {
   unsealable,
 } from '../../../src/engine/run-seal.ts';
 import { createRunVault, openHistory } from '../../../src/engine/run-vault.ts';
+import type { StoredRun } from '../../../src/engine/run-store.ts';
+import { writtenTurn } from '../../../src/engine/written-turn.ts';
+import { terminalSignal } from '../../../src/journal/terminal-signal.ts';
+import type { Logger } from '../../../src/telemetry/logger.ts';
 import type { ReadTexts } from '../../../src/engine/stored-text.ts';
 import type { EmittedSignal, RunSpec } from '../../../src/engine/transition.ts';
 
@@ -297,4 +302,62 @@ test('the history of a conversation is read in this conversation alone', async (
   if (encoded === null) throw new Error('no history');
   expect(await openHistory(seal, 'talk', encoded)).toEqual(messages);
   await expect(openHistory(seal, 'walk', encoded)).rejects.toMatchObject({ reason: 'damaged' });
+});
+
+test('an error that a run reports is read with the key', async () => {
+  const directive = {
+    type: 'emit_request_error',
+    id: 'f',
+    request_id: 'r',
+    reason: CANARY,
+    message: CANARY,
+    metadata: {},
+  };
+  const folded = begun({ ...first, document: full }, 'r');
+  const [sealed] = (await sealFolded(seal, { ...folded, directives: [directive] as never }, spec)).directives;
+  const origin = {
+    requestId: 'r',
+    causationId: 'f',
+    traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-00`,
+  };
+  const signal = { ...terminalSignal(sealed as Directive, okResult(null), origin), sequence: 1 } as Signal;
+  expect(JSON.stringify(signal)).not.toContain(CANARY);
+  expect((await decryptSignal(codec, signal)).data).toMatchObject({ reason: CANARY, message: CANARY });
+});
+
+test.each<[string, object, object]>([
+  [
+    'a directive that cannot be encrypted',
+    { directives: [{ type: 'shop.order', id: 'x', text: CANARY }] },
+    { type: 'strategy_error' },
+  ],
+  [
+    'what is no JSON',
+    { document: { ...full, inner: { ...full.inner, strategy: { [CANARY]: 1n } } } },
+    { type: 'internal_error' },
+  ],
+])('%s ends the run, and says nothing in clear', async (_, more, error) => {
+  const logged: unknown[] = [];
+  const note = (...given: unknown[]): void => void logged.push(given);
+  const logger = { trace: note, debug: note, info: note, warn: note, error: note } as unknown as Logger;
+  const run = {
+    requestId: 'r',
+    spec,
+    document,
+    now: 2,
+    seal,
+    hasSetup: false,
+    traceparent: '',
+    signals: [],
+  } as unknown as StoredRun;
+  const turn = { folded: { ...begun({ ...first, document: full }, 'r'), ...more } as Folded, spec: null };
+  const written = await writtenTurn({ core: createCore(), logger }, run, turn);
+  expect(JSON.stringify([written, logged])).not.toContain(CANARY);
+  expect(JSON.parse(written.texts.document)).toMatchObject({
+    status: 'failed',
+    format: 5,
+    inner: { error },
+  });
+  expect(written.turn.folded.directives).toEqual([]);
+  expect(written.turn.spec).toMatchObject({ query: 'encrypted with the key "k1"' });
 });
