@@ -48,8 +48,9 @@ function receiverOf({ endpoint }: Notice): string {
   return endpoint === null ? 'not accepted yet' : named(endpoint);
 }
 
-function stateOf({ status, error }: Notice): readonly [Style, string] {
-  const why = error === null ? '' : `: ${named(error)}`;
+/** The reason names the error, where there is one. */
+function stateOf({ status, error, reason }: Notice): readonly [Style, string] {
+  const why = error === null || reason !== undefined ? '' : `: ${named(error)}`;
   return [ownMember(STYLES, status) ?? 'dim', `${named(status)}${why}`];
 }
 

@@ -17,6 +17,7 @@ export function NoticeList({ notices = [] }: { readonly notices?: readonly Notic
             <Text>{notice.endpoint ?? 'not accepted yet'}</Text>
           </Link>{' '}
           <Status of={stateOf(notice)} text={wordsOf(notice)} />{' '}
+          {notice.reason !== undefined && <Text>{`(${notice.reason}) `}</Text>}
         </span>
       ))}
     </span>
@@ -30,6 +31,6 @@ function stateOf({ status }: Notice): string {
 }
 
 function wordsOf({ status, attempts, error, reason }: Notice): string {
-  const why = reason === undefined && error === null ? '' : `: ${reason ?? error}`;
+  const why = error === null || reason !== undefined ? '' : `: ${error}`;
   return safeText(`${status}${why}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`);
 }

@@ -62,10 +62,15 @@ export function RequestHead({ view, timeline }: HeadProps) {
         </span>
         <Parent timeline={timeline} />
         <OfSchedule requestId={view.request_id} />
-        <NoticeList notices={view.notices} />
+        <NoticeList notices={noticesOf(view)} />
       </div>
     </div>
   );
+}
+
+/** Of the run; of a lone directive, which has no other place to be seen at once. */
+function noticesOf({ notices, directives }: RequestView): RequestView['notices'] {
+  return notices ?? (directives.length === 1 ? directives[0]?.notices : undefined);
 }
 
 function RunFacts({ run }: { run: NonNullable<RequestView['run']> }) {
