@@ -41,7 +41,9 @@ describeInBrowser('notices on the page of a request', () => {
     const { page } = shown;
     const notices = facts(page.getByRole('complementary'));
     await notices.getByText('taken delivered, 1 attempt').waitFor();
-    await notices.getByText('refused dead, 2 attempts (webhook_failed: the receiver answered with status').waitFor();
+    await notices
+      .getByText('refused dead, 2 attempts (webhook_failed: the receiver answered with status')
+      .waitFor();
     await notices.getByText('later waiting, 1 attempt').waitFor();
     await page.locator('.timeline-label').getByText('unknown_tool').waitFor();
     await expectAccessible(page);
