@@ -19,7 +19,7 @@ import type { DirectiveView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
-import { encodedOf, openApproval, openRunSignal, openRunView } from './encrypted-run.ts';
+import { encodedOf, isSent, openApproval, openRunSignal, openRunView } from './encrypted-run.ts';
 import { openError, openerFor, openResult } from './encrypted-result.ts';
 import { OWN_RUN } from './own-directives.ts';
 import { decryptValue } from './payload-value.ts';
@@ -42,35 +42,42 @@ export async function decryptSignal<S extends Signal>(
   return whereKeyIsHere(async () => openedSignal(codec, signal, asked), signal);
 }
 
-/** What a run has said, or was sent. Throws `PayloadUnreadable` where something was changed. */
+/** What a run has said, or was sent. Throws `PayloadUnreadable` where what its engine wrote was changed. */
 export async function decryptRunSignal<S extends Signal>(
   codec: PayloadCodec,
   signal: S,
   request: string,
 ): Promise<S> {
-  return whereKeyIsHere(async () => openRunSignal(codec, signal, request), signal);
+  const open = async (): Promise<S> => openRunSignal(codec, signal, request);
+  return isSent(signal) ? whereReadable(open, signal) : whereKeyIsHere(open, signal);
+}
+
+/** The end of a run that is known to be encrypted: what is in clear, or in a key that is not here, is refused. */
+export async function decryptRunEnd<S extends Signal>(
+  codec: PayloadCodec,
+  signal: S,
+  request: string,
+): Promise<S> {
+  if (encodedOf(signal) === null) throw runInClear(request);
+  return openRunSignal(codec, signal, request);
 }
 
 /** `isOwn`: it is known to be encrypted, and an answer in clear is refused. */
 export async function decryptRun(codec: PayloadCodec, run: RunView, isOwn: boolean): Promise<RunView> {
   const isSealed = encodedMessages(run.messages) !== null;
-  if (isOwn && run.status === 'completed' && !isSealed) throw runInClear(run.run_id);
-  return isSealed ? whereKeyIsHere(async () => openRunView(codec, run), run) : run;
-}
-
-/** The same signal. Errors may be the service's own, in clear. Throws `PayloadUnreadable`. */
-export function requireSealedRun<S extends Signal>(signal: S, request: string): S {
-  if (signal.type === 'ai.request.completed' && encodedOf(signal) === null) throw runInClear(request);
-  return signal;
+  const open = async (): Promise<RunView> => openRunView(codec, run);
+  if (!isOwn || run.status !== 'completed') return isSealed ? whereKeyIsHere(open, run) : run;
+  if (!isSealed) throw runInClear(run.run_id);
+  return open();
 }
 
 function runInClear(request: string): PayloadUnreadable {
   return new PayloadUnreadable('in_clear', '', { request, id: OWN_RUN, field: 'result' });
 }
 
-/** The question as it is where its key is not here. */
+/** The question as it is where it cannot be read: a model may ask for what looks encrypted, and others are in the same list. */
 export async function decryptApproval(codec: PayloadCodec, asked: OpenApproval): Promise<OpenApproval> {
-  return whereKeyIsHere(async () => openApproval(codec, asked), asked);
+  return whereReadable(async () => openApproval(codec, asked), asked);
 }
 
 /** Of a directive that is known to be encrypted: what is in clear, or in a key that is not here, is refused. */
@@ -97,6 +104,15 @@ async function whereKeyIsHere<T>(open: () => Promise<T>, closed: T): Promise<T> 
     return await open();
   } catch (error) {
     if (error instanceof PayloadUnreadable && error.reason === 'key_missing') return closed;
+    throw error;
+  }
+}
+
+async function whereReadable<T>(open: () => Promise<T>, closed: T): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof PayloadUnreadable) return closed;
     throw error;
   }
 }

@@ -13,11 +13,11 @@ import {
   askedBy,
   decryptApproval,
   decryptRun,
+  decryptRunEnd,
   decryptRunSignal,
   decryptSealed,
   decryptSignal,
   decryptView,
-  requireSealedRun,
 } from './decrypted-signal.ts';
 import {
   type EncryptedDirective,
@@ -41,9 +41,9 @@ export function decryptingClient(
     return own.has(asked) ? decryptSealed(codec, signal, asked) : decryptSignal(codec, signal, asked);
   };
   const readOf = async (requestId: string, signal: Signal): Promise<Signal> => {
-    const isOwn = own.has({ request: requestId, id: OWN_RUN });
-    const sealed = isOwn ? requireSealedRun(signal, requestId) : signal;
-    if (encodedOf(sealed) !== null) return decryptRunSignal(codec, sealed, requestId);
+    const isEnd = signal.type === 'ai.request.completed' && own.has({ request: requestId, id: OWN_RUN });
+    if (isEnd) return decryptRunEnd(codec, signal, requestId);
+    if (encodedOf(signal) !== null) return decryptRunSignal(codec, signal, requestId);
     const asked = askedBy(signal);
     return read(signal, asked && { ...asked, request: requestId });
   };

@@ -87,6 +87,11 @@ export function encodedOf({ type, data }: Pick<Signal, 'type' | 'data'>): Encode
   return encodedIn(data) ?? (type === 'ai.request.error' ? encodedIn(members['metadata']) : null);
 }
 
+/** Whoever may submit can write such a signal into the log of a run; the others an engine writes. */
+export function isSent({ type, data }: Pick<Signal, 'type' | 'data'>): boolean {
+  return type === INPUT || type === DECISION || (type === 'ai.request.error' && encodedIn(data) === null);
+}
+
 /** The signal as its run wrote it, or as it was sent to it. Throws `PayloadUnreadable`. */
 export async function openRunSignal<S extends Pick<Signal, 'type' | 'data'>>(
   codec: PayloadCodec,
@@ -99,6 +104,8 @@ export async function openRunSignal<S extends Pick<Signal, 'type' | 'data'>>(
   const value = await decryptValue(codec, encoded, place);
   const said = saidIn(signal.type, value);
   if (said === null) throw new PayloadUnreadable('damaged', encoded.key_id, place);
+  // An engine has encrypted all of it: nothing that was written beside it since is believed.
+  if (!isSent(signal)) return { ...signal, data: said };
   const { [ENCRYPTED]: _form, arguments: held, metadata, ...open } = signal.data as Members;
   const kept = held === undefined || encodedIn(held) !== null ? {} : { arguments: held };
   const noted = isObject(metadata) ? { metadata: withoutForm(metadata) } : {};
@@ -127,7 +134,8 @@ export async function openRunView(codec: PayloadCodec, view: RunView): Promise<R
   const encoded = encodedMessages(view.messages);
   if (encoded === null) return view;
   const value = await decryptValue(codec, encoded, runPlaceOf(view.run_id, SEEN_FIELD));
-  return { ...view, ...(isObject(value) ? (value as Partial<RunView>) : {}) };
+  const { details: _head, ...rest } = view;
+  return { ...rest, ...(isObject(value) ? (value as Partial<RunView>) : {}) };
 }
 
 /** What of a run its readers see, and only with the key. */

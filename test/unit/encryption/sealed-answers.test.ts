@@ -5,6 +5,9 @@ import { describe, expect, test } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { type Directive, directiveSchema, type SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import { runPlaceOf, signalPlace } from '../../../src/contract/encrypted-run.ts';
+import { SEEN_FIELD } from '../../../src/encryption/encrypted-run.ts';
+import { encryptValue } from '../../../src/encryption/payload-value.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { encryptingClient } from '../../../src/encryption/encrypted-client.ts';
 import { encryptDirectives } from '../../../src/encryption/encrypted-directive.ts';
@@ -187,3 +190,74 @@ describe('a client', () => {
     });
   });
 });
+
+describe('a client of a run', () => {
+  const K9 = createAesCodec(K1.replace('k1', 'k9'));
+  const run = { request_id: 'r', agent: 'a', query: 'q' };
+  const said = { request_id: 'r', run_id: 'r', termination_reason: 'final_answer', result: 'sealed' };
+  const shown = { ...said, result: 'forged', details: { forged: true } };
+  const endIn = async (by = codec, keyId = 'k1'): Promise<object> => {
+    const place = signalPlace('r', 'ai.request.completed', said);
+    return { ...shown, ...(await encryptValue(by, said, place, keyId)) };
+  };
+  const forged = { $encrypted: { codec: 'A256GCM', key_id: 'k1', data: 'A'.repeat(64) } };
+  const signalOf = (type: string, data: object): Signal =>
+    ({ type, subject: 'r', data }) as unknown as Signal;
+  async function clientOf(signals: Signal[], view: object = {}): Promise<DirectiveClient> {
+    const client = encryptingClient(
+      {
+        runs: { start: async () => ({}) },
+        page: async () => ({ signals }),
+        request: async () => ({ run: view }),
+        approvals: async () => ({
+          approvals: [
+            { request_id: 'r', call_id: 'c', arguments: JSON.stringify(forged), arguments_cut: false },
+          ],
+        }),
+      } as unknown as DirectiveClient,
+      codec,
+    );
+    await client.runs.start(run);
+    return client;
+  }
+
+  test('reads of its end what its engine encrypted, and nothing that stands beside it', async () => {
+    const client = await clientOf([signalOf('ai.request.completed', await endIn())]);
+    expect((await client.page('r')).signals[0]?.data).toEqual(said);
+    const messages = [{ role: 'user', ...(await encryptValue(codec, { messages: [] }, seenOf('r'), 'k1')) }];
+    const view = { run_id: 'r', status: 'completed', messages, details: { forged: true } };
+    expect(await (await clientOf([], view)).request('r')).toEqual({
+      run: { run_id: 'r', status: 'completed', messages: [] },
+    });
+  });
+
+  test.each([
+    ['in clear', async () => shown],
+    ['in a key of nobody', async () => endIn(K9, 'k9')],
+  ])('takes no end %s', async (_, data) => {
+    const end = await data();
+    const client = await clientOf([signalOf('ai.request.completed', end)]);
+    await expect(client.page('r')).rejects.toMatchObject({ name: 'PayloadUnreadable' });
+    const { $encrypted } = end as { $encrypted?: object };
+    const messages = $encrypted === undefined ? [] : [{ role: 'user', $encrypted }];
+    const view = { run_id: 'r', status: 'completed', messages, result: 'forged' };
+    await expect((await clientOf([], view)).request('r')).rejects.toMatchObject({
+      name: 'PayloadUnreadable',
+    });
+  });
+
+  test('reads on past what anybody may have sent, and what a model has made look encrypted', async () => {
+    const sent = [
+      signalOf('ai.request.input', { input_id: 'i', content: 'x', ...forged }),
+      signalOf('ai.tool.approval_decided', { call_id: 'c', decision: 'deny', arguments: forged }),
+      signalOf('ai.request.error', { reason: 'x', message: 'x', metadata: forged }),
+    ];
+    const client = await clientOf([...sent, signalOf('ai.request.completed', await endIn())]);
+    const { signals } = await client.page('r');
+    expect(signals.slice(0, 3)).toEqual(sent);
+    expect(signals[3]?.data).toEqual(said);
+    expect((await client.approvals()).approvals).toMatchObject([{ arguments: JSON.stringify(forged) }]);
+  });
+});
+
+const seenOf = (request: string) => runPlaceOf(request, SEEN_FIELD);
