@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { Locator } from 'playwright-core';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { startService } from '../support/running-service.ts';
 import { shared, useRedis } from '../support/shared.ts';
 import { newSecret, startReceiver } from '../support/webhook-receiver.ts';
@@ -17,7 +18,11 @@ describeInBrowser('notices on the page of a request', () => {
   const service = shared(async () => {
     const at = (path: string) => ({ url: receiver.url + path, secrets: [SECRET], private_addresses: true });
     const once = { max_retries: 1, retry_backoff_ms: 20 };
-    const endpoints = { taken: at('/ok'), refused: { ...at('/fails'), ...once }, later: at('/held') };
+    const endpoints = {
+      taken: at('/ok'),
+      refused: { ...at('/fails'), ...once },
+      later: { ...at('/held'), timeout_ms: 120_000 },
+    };
     return startService({
       redisUrl: redis.url,
       config: {
@@ -36,7 +41,7 @@ describeInBrowser('notices on the page of a request', () => {
     const client = createHttpClient({ baseUrl: service.url });
     const call = { type: 'tool_exec', tool_name: 'nowhere.echo', request_id: 'r', id: 'a' } as const;
     await client.submit({ ...call, on_end: ['taken', 'refused', 'later'] });
-    await expect.poll(() => receiver.about('r').length).toBe(4);
+    await eventually(() => receiver.about('r').length).toBe(4);
     await using shown = await browser.open(service.url, '/requests/r?step=r%2Fa');
     const { page } = shown;
     const notices = facts(page.getByRole('complementary'));
