@@ -34,9 +34,9 @@ export interface SweeperOptions
 }
 
 const BATCH = 200;
-/** Of a lane in which 100,000 wait, each is due once a minute: Redis puts them off itself, and stands for a few milliseconds. */
+/** Of a lane in which 100,000 wait, each is due once a minute: Redis puts them off itself, and stands for two milliseconds at a time. */
 const CROWD: CrowdRule = {
-  mostSeen: 250,
+  mostSeen: 120,
   mostGiven: MOST_SAID,
   shortestLookMs: SHORTEST_LOOK_MS,
   longestLookMs: LONGEST_LOOK_MS,
