@@ -1,6 +1,7 @@
 /** The protections whose removal the checker must notice, and how each is removed.
  *  It must never hold a patch that no longer fits the sources. */
 
+import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
@@ -511,69 +512,6 @@ const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'flow-machine-slept': [
     patch('src/worker/gate-pass.ts', ' && Math.abs(Date.now() - heldAtWall) <= mostMs', ' && heldAtWall > 0'),
-  ],
-};
-
-/** Of what only sender and worker read. */
-const ENCRYPTION_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'encrypted-tool': [
-    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, id, field]'),
-  ],
-  'encrypted-id': [
-    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, field, call]'),
-  ],
-  'encrypted-tenant': [
-    patch('src/worker/encrypted-attempt.ts', 'if (!isKeyOf(keys, tenant, keyId))', 'if (false)'),
-  ],
-  'encrypted-mixture': [
-    patch('src/worker/encrypted-attempt.ts', 'if (mixtureOf(directive).length > 0)', 'if (false)'),
-  ],
-  'encrypted-answer': [
-    patch(
-      'src/encryption/sealed-signal.ts',
-      'if (payload === null) throw inClear(RESULT_FIELD, asked);',
-      'if (payload === null) return signal;',
-    ),
-  ],
-};
-
-/** Of encrypted runs. */
-const ENCRYPTED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'encrypted-run-tenant': [
-    patch('src/encryption/payload-keys.ts', 'if (isKeyOf(keys, tenant, payload.key_id))', 'if (true)'),
-  ],
-  'encrypted-run-agent': [
-    patch('src/contract/encrypted-run.ts', "call: ['run', agent, conversation_id]", "call: ['run']"),
-  ],
-  'encrypted-run-log': [
-    patch('src/engine/run-seal.ts', "if (level === 'info') return [];", 'return [entry];'),
-  ],
-  'encrypted-run-tool': [
-    patch('src/engine/shown-run.ts', "return isOwn ? name : 'unknown';", 'return name;'),
-  ],
-  'encrypted-run-reason': [
-    patch(
-      'src/engine/shown-run.ts',
-      "typeof reason === 'string' && REASONS.has(reason)",
-      "typeof reason === 'string'",
-    ),
-  ],
-  'encrypted-run-answer': [
-    patch(
-      'src/engine/run-vault.ts',
-      'return await openEnd(codec, signal, { request, whole });',
-      'return signal;',
-    ),
-  ],
-  'encrypted-run-document': [
-    patch(
-      'src/engine/run-vault.ts',
-      'encoded === null && TERMINAL_RUN_STATUSES.has(document.status)',
-      'encoded === null',
-    ),
-  ],
-  'encrypted-run-decision': [
-    patch('src/engine/run-vault.ts', 'if (type === DECISION && edited !== undefined)', 'if (false)'),
   ],
 };
 

@@ -190,19 +190,19 @@ describe('an engine that is killed', () => {
   );
 });
 
-/** What only the key reads: of the query, of a tool's answer, of what the strategy says. */
-const SECRETS = ['timer_ms', 'secret of', 'done', 'heard'];
+/** What only the key reads: of the query, of a tool's answer, of what the strategy says. Short words with their quote, as ciphertext may spell them. */
+const SECRETS = [/timer_ms/, /secret of/, /done\\*"/, /heard\\*"/];
 
 /** The keys of a prefix that hold the text. */
 async function foundIn(
   connection: EngineTest['connection'],
   prefix: string,
-  text: string,
+  text: RegExp,
 ): Promise<string[]> {
   const keys = await connection.keys(`*${prefix}*`);
   expect(keys.length).toBeGreaterThan(5);
   const held = await Promise.all(keys.map(async (key) => [key, await contentOf(connection, key)] as const));
-  return held.filter(([, content]) => content.includes(text)).map(([key, content]) => `${key}: ${content}`);
+  return held.filter(([, content]) => text.test(content)).map(([key, content]) => `${key}: ${content}`);
 }
 
 async function contentOf(connection: EngineTest['connection'], key: string): Promise<string> {

@@ -23,6 +23,7 @@ import {
   unsealable,
 } from '../../../src/engine/run-seal.ts';
 import { createRunVault, openHistory } from '../../../src/engine/run-vault.ts';
+import { takeTurns, type TurnParts } from '../../../src/engine/turn.ts';
 import type { StoredRun } from '../../../src/engine/run-store.ts';
 import { writtenTurn } from '../../../src/engine/written-turn.ts';
 import { terminalSignal } from '../../../src/journal/terminal-signal.ts';
@@ -360,4 +361,20 @@ test.each<[string, object, object]>([
   });
   expect(written.turn.folded.directives).toEqual([]);
   expect(written.turn.spec).toMatchObject({ query: 'encrypted with the key "k1"' });
+});
+
+test('what is left to do of an encrypted run that has ended is left to an engine with its key', async () => {
+  const woken: unknown[] = [];
+  const ended = {
+    lock: { reason: 'decryption_key_missing', message: '' },
+    endedAt: 1,
+    later: false,
+    requestId: 'r',
+  };
+  const parts = {
+    store: { read: async () => ended },
+    waker: { wakeAt: async (requestId: string) => void woken.push(requestId) },
+  } as unknown as TurnParts;
+  await takeTurns(parts, 'r');
+  expect(woken).toEqual(['r']);
 });
