@@ -132,6 +132,14 @@ describe('a question', () => {
     expect((await cli('ask', 'x', '--quiet', '1h')).code).toBe(2);
   });
 
+  test('that has joined a later one does not promise a begin of its own', async () => {
+    const own = await cli('ask', 'x', '--singleton', 'desk', '--in', '8h');
+    const joined = await cli('ask', 'y', '--singleton', 'desk', '--when-open', 'join', '--in', '9h');
+    const [, id] = /^accepted (\S+), begins in 8h\n$/.exec(own.stdout) ?? [];
+    expect(joined.stdout).toBe(`joined ${id}, which is open\n`);
+    expect(joined.stderr).not.toContain('cancel it');
+  });
+
   test('sent twice under one id is one run', async () => {
     const first = await cli('ask', 'sum and echo', '--request', 'once');
     mock.clearRequests();

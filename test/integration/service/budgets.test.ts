@@ -340,3 +340,15 @@ test('the budget of a key holds for its directives and for its runs, and no othe
   expect(await names(client)).not.toContain('acme');
   await Promise.all([own.close(), reader.close()]);
 });
+
+test('a call that the whole day could not take says so, and names no midnight', async () => {
+  const { data } = await client.execute({
+    type: 'llm_generate',
+    model: 'main:stopped',
+    context: [{ role: 'user', content: 'hi' }],
+    max_tokens: 5_000,
+  });
+  expect(data).toMatchObject({ result: { ok: false, error: { type: 'budget_spent' } } });
+  expect(JSON.stringify(data)).toContain('too small for this call on any day');
+  expect(JSON.stringify(data)).not.toContain('begins anew');
+});
