@@ -19,6 +19,6 @@ export async function requireSealing(
   if (isSealed === null || isSealed === isEncrypted) return;
   const message = isEncrypted
     ? 'must be in clear: the run is not encrypted'
-    : 'must be encrypted, as the run is: send it with a client that has its key';
+    : 'must be encrypted, as the run is: send it with a client that has its key; adjutant has --encrypt';
   throw refusedAt('invalid_body', [{ path, message }]);
 }

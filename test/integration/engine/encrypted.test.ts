@@ -3,10 +3,13 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { encodedIn, type PayloadCodec } from '../../../src/contract/encrypted.ts';
-import { askPlace } from '../../../src/contract/encrypted-run.ts';
+import { askPlace, startPlace } from '../../../src/contract/encrypted-run.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
-import { encryptRun } from '../../../src/encryption/encrypted-run.ts';
+import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
+import { encryptInput, encryptRun, openRunView } from '../../../src/encryption/encrypted-run.ts';
+import type { RunView } from '../../../src/contract/run.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
 import { decryptValue } from '../../../src/encryption/payload-value.ts';
 import { NO_KEYS } from '../../../src/encryption/payload-keys.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
@@ -134,5 +137,60 @@ describe('a module of an encrypted run', () => {
     await startSealed(engines, { request_id: 'family', agent: 'careless', query: 'child' });
     expect(await endOf(engines, 'family')).toMatchObject({ termination_reason: 'final_answer' });
     expect(await endOf(engines, 'family.c1')).toMatchObject({ result: '' });
+  });
+});
+
+describe('a change of keys', () => {
+  const [K1, K2] = [1, 2].map((byte) => `k${byte}=${Buffer.alloc(32, byte).toString('base64')}`);
+  const keysOf = (...keys: (string | undefined)[]) => ({ ...NO_KEYS, codec: createAesCodec(keys.join(',')) });
+  const [old, both] = [keysOf(K1), keysOf(K2, K1)];
+
+  test('in the middle of a run and of its conversation: all of it is read, and the run keeps its key', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const first = await engines.startEngine({ payloadKeys: old });
+    const query = script({ inputs: 1 });
+    const run = { request_id: 'first', agent: 'scripted', query, conversation_id: 'talk' };
+    await engines.client.start(await encryptRun(old.codec, run));
+    await eventually(async () => (await engines.runs.head('first'))?.version).toBe(1);
+    await first.stop();
+    await engines.startEngine({ payloadKeys: both });
+    await engines.client.input('first', await encryptInput(both.codec, 'first', { content: SECRET }));
+    const last = (await engines.ended('first')).at(-1);
+    expect((await decryptSignal(old.codec, last as Signal)).data).toMatchObject({
+      termination_reason: 'final_answer',
+    });
+    const next = { ...run, request_id: 'next', query: script() };
+    await engines.client.start(await encryptRun(both.codec, next));
+    expect(
+      (await decryptSignal(both.codec, (await engines.ended('next')).at(-1) as Signal)).data,
+    ).toMatchObject({
+      termination_reason: 'final_answer',
+    });
+    const view = await openRunView(both.codec, (await engines.client.view('next'))?.view as RunView);
+    expect(JSON.stringify(view.messages)).toContain('inputs');
+  });
+});
+
+describe('what a caller with the key may encrypt', () => {
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  test.each([
+    ['nothing', '{}'],
+    ['null', 'null'],
+    ['no JSON', '{"query":'],
+    ['a name of Object.prototype', '{"query":"x","overrides":{"tool_context":{"__proto__":{"a":1}}}}'],
+    ['other overrides', '{"query":"x","overrides":{"limits":{"max_cost":null}}}'],
+    ['what is nested deep', `{"query":"x","overrides":{"tool_context":${deep}}}`],
+    ['another encryption', '{"query":"x","$encrypted":{"codec":"A256GCM","key_id":"k1","data":"AAAA"}}'],
+  ])('is no %s', async (_, json) => {
+    await using engines = await openEngineTest(redis.url);
+    await engines.startEngine();
+    const run = { request_id: 'odd', agent: 'scripted', conversation_id: 'talk' };
+    const bytes = new TextEncoder().encode(json);
+    const place = startPlace(run);
+    const form = { ...(await codec.encode(bytes, place)), digest: await codec.digest(bytes, place, 'k1') };
+    await engines.client.start({ ...run, overrides: {}, encrypted: { $encrypted: form } });
+    const { data } = (await engines.ended('odd')).at(-1) as { data: { error?: { type: string } } };
+    expect(['validation_error', 'decryption_failed']).toContain(data.error?.type);
+    await eventually(async () => (await engines.runs.head('odd'))?.outbox).toBe(0);
   });
 });
