@@ -3,7 +3,24 @@
 import * as z from 'zod';
 import { ANSWERED, type EncodedPayload, encodedIn, type PayloadPlace } from './encrypted.ts';
 import { jsonObjectSchema } from './identifiers.ts';
-import { messageSchema } from './message.ts';
+import { type Message, messageSchema } from './message.ts';
+
+/** Read up to the first that is wrong: an engine reads them, and a million of them would hold all its runs. */
+const messagesSchema = z
+  .array(z.unknown())
+  .min(1)
+  .transform((given, context) => {
+    const read: Message[] = [];
+    for (const each of given) {
+      const message = messageSchema.safeParse(each);
+      if (!message.success) {
+        context.addIssue({ code: 'custom', path: [read.length], message: 'is no message' });
+        return z.NEVER;
+      }
+      read.push(message.data);
+    }
+    return read;
+  });
 
 /** What `encrypted` of a start holds, once it is decrypted: what its sender would have written in clear. */
 export const runSecretsSchema = secretsAsking(z.string().min(1).max(1_000_000));
@@ -16,7 +33,7 @@ function secretsAsking(query: z.ZodString) {
   return z
     .strictObject({
       query: query.optional(),
-      messages: z.array(messageSchema).min(1).optional(),
+      messages: messagesSchema.optional(),
       overrides: z.strictObject(overrides).prefault({}),
     })
     .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
