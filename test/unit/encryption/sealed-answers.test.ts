@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { type Directive, directiveSchema, type SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
-import { runPlaceOf, signalPlace } from '../../../src/contract/encrypted-run.ts';
+import { runPlaceOf, runSecretsSchema, signalPlace } from '../../../src/contract/encrypted-run.ts';
 import { SEEN_FIELD } from '../../../src/encryption/encrypted-run.ts';
 import { encryptValue } from '../../../src/encryption/payload-value.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
@@ -258,6 +258,11 @@ describe('a client of a run', () => {
     expect(signals[3]?.data).toEqual(said);
     expect((await client.approvals()).approvals).toMatchObject([{ arguments: JSON.stringify(forged) }]);
   });
+});
+
+test('what a run is asked is read up to the first message that is none', () => {
+  const read = runSecretsSchema.safeParse({ messages: [{ role: 'user', content: 'x' }, {}, {}, {}] });
+  expect(read.error?.issues.map(({ path }) => path)).toEqual([['messages', 1]]);
 });
 
 const seenOf = (request: string) => runPlaceOf(request, SEEN_FIELD);
