@@ -22,6 +22,7 @@ import {
 } from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
+import { crowdedList } from './list-bounds.ts';
 import { ONCE_IN_CLEAR, onceErrors, onceFieldOf, type OnceFields } from './once.ts';
 import type { FieldError } from './problem.ts';
 import {
@@ -94,6 +95,8 @@ export type SubmittedDirective = z.input<typeof submittedDirectiveSchema>;
 export type ParsedDirective = z.output<typeof submittedDirectiveSchema>;
 
 const MAX_BATCH = 1000;
+/** What else is wrong with a batch nobody reads, and finding it takes long. */
+const ENOUGH_ERRORS = 1_000;
 
 export const submissionBodySchema = z.union([
   submittedDirectiveSchema,
@@ -147,7 +150,8 @@ function parseBatch(
   for (const [index, item] of list.entries()) {
     const parsed = parseDirective(item, prefixOf(index), customTypes);
     if (parsed.ok) directives.push(parsed.directive);
-    else errors.push(...parsed.errors);
+    else errors.push(...boundedErrors(parsed.errors));
+    if (errors.length >= ENOUGH_ERRORS) break;
   }
   if (errors.length === 0)
     errors.push(...requestErrors(directives), ...onceErrors(directives, prefixOf, isOwnType));
@@ -162,6 +166,8 @@ function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes)
   const own = typeof type === 'string' ? customTypes.get(type) : undefined;
   if (own) return parseCustom(item, own, prefix);
   if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, customTypes));
+  const crowded = type.startsWith('llm_') ? crowdedList(item, prefix) : null;
+  if (crowded) return { ok: false, errors: [crowded] };
   const parsed = submittedSchemas[type].safeParse(item);
   if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error, prefix) };
   const errors = misplacedErrors(parsed.data).map(({ path, message }) => {

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { ANSWERED, type EncodedPayload, encodedIn, type PayloadPlace } from './encrypted.ts';
 import { jsonObjectSchema } from './identifiers.ts';
+import { crowdedList } from './list-bounds.ts';
 import { type Message, messageSchema } from './message.ts';
 
 /** Read up to the first that is wrong: an engine reads them, and a million of them would hold all its runs. */
@@ -10,6 +11,11 @@ const messagesSchema = z
   .array(z.unknown())
   .min(1)
   .transform((given, context) => {
+    const crowded = crowdedList({ messages: given });
+    if (crowded) {
+      context.addIssue({ code: 'custom', message: crowded.message });
+      return z.NEVER;
+    }
     const read: Message[] = [];
     for (const each of given) {
       const message = messageSchema.safeParse(each);

@@ -11,6 +11,8 @@ import type { StartOptions } from '../contract/directive-client.ts';
 import { onceOf } from '../contract/once.ts';
 import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
+import { isObject } from '../contract/json-object.ts';
+import { crowdedList } from '../contract/list-bounds.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   type AcceptedInput,
@@ -72,7 +74,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     { traceparent, idempotencyKey }: StartOptions = {},
     tenant: string = DEFAULT_TENANT,
   ): Promise<StartedRun> {
-    const parsed = read(startRunBodySchema, body);
+    const parsed = readStart(body);
     const name = idempotencyKey === undefined ? undefined : keyedIds(`run ${idempotencyKey}`).request;
     const run = { ...parsed, request_id: scopedId(tenant, requestOf(parsed, name)) };
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
@@ -215,6 +217,12 @@ export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
 function waitOf({ behind, spec }: StoredRun): RunView['waiting_for'][number] {
   if (behind !== null) return { kind: 'turn', id: ownId(behind), name: 'singleton' };
   return { kind: 'turn', id: spec.conversation_id ?? spec.run_id };
+}
+
+function readStart(body: unknown): ParsedRun {
+  const crowded = isObject(body) ? crowdedList(body) : null;
+  if (crowded) throw refusedAt('invalid_body', [crowded]);
+  return read(startRunBodySchema, body);
 }
 
 function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {

@@ -56,8 +56,8 @@ export const ENCRYPTED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>>
   'encrypted-run-document': [
     patch(
       'src/engine/run-vault.ts',
-      'encoded === null && TERMINAL_RUN_STATUSES.has(document.status)',
-      'encoded === null',
+      'encodedIn(sealed) === null && TERMINAL_RUN_STATUSES.has(status)',
+      'encodedIn(sealed) === null',
     ),
   ],
   'encrypted-run-ended': [
