@@ -112,7 +112,7 @@ function timingOf(shown: ScheduleView): object {
   return Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== null));
 }
 
-/** `--arguments` alone is of the tool that it calls, `--query` or `--agent` alone of the run that it starts. */
+/** `--tool` or `--arguments` alone is of the tool that it calls, `--query` or `--agent` alone of the run that it starts. */
 async function changedTemplate(
   { template }: Pick<ScheduleView, 'template'>,
   options: ScheduleOptions,
@@ -121,16 +121,30 @@ async function changedTemplate(
   const others = [tool, file, query].filter((each) => each !== undefined);
   if (agent !== undefined && others.length === 0 && template.run !== undefined)
     return { run: { ...template.run, agent } };
+  const call = onlyCallOf(template);
+  const isOfCall = [agent, file, query].every((each) => each === undefined);
+  if (call !== null && isOfCall && (tool !== undefined || args !== undefined))
+    return { directives: [{ ...call, ...toolOf(tool), ...argumentsOf(args) }] };
   if ([tool, agent, file].some((each) => each !== undefined)) return templateIn(options);
-  const [directive, ...further] = template.directives ?? [];
-  if (args !== undefined) {
-    if (directive?.['type'] !== 'tool_exec' || further.length > 0)
-      throw usage('--arguments are those of a tool.', 'Give --tool, too, or all of it with --file.');
-    return { directives: [{ ...directive, arguments: objectArgument(args) }] };
-  }
+  if (args !== undefined)
+    throw usage('--arguments are those of a tool.', 'Give --tool, too, or all of it with --file.');
   if (query === undefined) return template as GivenTemplate;
   if (template.run === undefined)
     throw usage('--query is what a run is asked.', 'Give --agent, too, or all of it with --file.');
   const { messages: _, ...run } = template.run;
   return { run: { ...run, query } };
+}
+
+/** null: it calls no tool, or not only that. */
+function onlyCallOf({ directives = [] }: ScheduleView['template']) {
+  const [directive] = directives;
+  return directives.length === 1 && directive?.['type'] === 'tool_exec' ? directive : null;
+}
+
+function toolOf(tool: string | undefined): { tool_name?: string } {
+  return tool === undefined ? {} : { tool_name: tool };
+}
+
+function argumentsOf(args: string | undefined): { arguments?: object } {
+  return args === undefined ? {} : { arguments: objectArgument(args) };
 }

@@ -2,6 +2,7 @@
  *  It must never wait for anything. */
 import { ADJUTANT } from '../command-name.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { PayloadUnreadable } from '../../contract/encrypted.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type {
   DirectiveStatus,
@@ -103,12 +104,16 @@ async function endingLines(
   { paint }: Terminal,
 ): Promise<string[]> {
   const failed = view.run === undefined ? view.directives.filter(({ status }) => status === 'failed') : [];
+  const unread: [id: string, why: string][] = [];
   const read = failed.slice(0, MOST_ERRORS).map(async ({ id }) => {
-    const result = (await client.directive(view.request_id, id))?.result ?? null;
-    return result === null ? [] : [{ id, result }];
+    const ended = await client.directive(view.request_id, id).catch((error: unknown) => {
+      if (!(error instanceof PayloadUnreadable)) throw error;
+      unread.push([id, error.message]);
+    });
+    return ended?.result ? [{ id, result: ended.result }] : [];
   });
   const ends = (await Promise.all(read)).flat();
-  const errors = ends.map(({ id, result }) => [id, gistOf(result, paint)]);
+  const errors = [...ends.map(({ id, result }) => [id, gistOf(result, paint)]), ...unread];
   const more = failed.length - MOST_ERRORS;
   return [
     ...section('errors', table(errors), paint),

@@ -35,6 +35,8 @@ test('an interval takes the place of an expression and its zone, `none` that of 
 test('arguments alone are those of its call, a query alone is that of its run', async () => {
   const { directives } = await changedContent(shown(), { arguments: '{"x":2}' });
   expect(directives).toEqual([{ ...CALL, arguments: { x: 2 } }]);
+  const other = await changedContent(shown(), { tool: 'a.c' });
+  expect(other.directives).toEqual([{ ...CALL, tool_name: 'a.c' }]);
   const run = { agent: 'clerk', messages: [{ role: 'user', content: 'before' }] };
   const asked = await changedContent(shown({ template: { run } }), { query: 'now?' });
   expect(asked.run).toEqual({ agent: 'clerk', query: 'now?' });
