@@ -199,14 +199,6 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       "redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW + 3900), 'LIMIT', 0, MOST_LAPSED)",
     ),
   ],
-  // Nobody extends the lease of what runs longer than one.
-  'limit-extended': [
-    patch(
-      `${SCRIPTS}/gate-extend.lua`,
-      "redis.call('ZADD', key('out'), whole(NOW + tonumber(ARGV[3])), item.member)",
-      '',
-    ),
-  ],
   'limit-rate': [patch(`${SCRIPTS}/include-gate.lua`, '  if not newest then\n', '  if true then\n')],
   // Who waits for a limit is never woken.
   'limit-woken': [
@@ -254,7 +246,6 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
   'dedupe-window',
   'limit-at-once',
   'limit-lease',
-  'limit-extended',
   'limit-rate',
   'limit-woken',
   'turn-order',
@@ -438,6 +429,14 @@ const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Protections of the gates of lanes. */
 const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  // Nobody extends the lease of what runs longer than one.
+  'limit-extended': [
+    patch(
+      `${SCRIPTS}/gate-extend.lua`,
+      "redis.call('ZADD', key('out'), whole(NOW + tonumber(ARGV[3])), item.member)",
+      '',
+    ),
+  ],
   'flow-lapsed-pass': [patch(`${SCRIPTS}/gate-hold.lua`, 'if until_at <= NOW then', 'if until_at == 0 then')],
   'flow-start-rate': [patch(`${SCRIPTS}/gate-hold.lua`, 'if too_early() then', 'if false then')],
   'flow-busy': [
