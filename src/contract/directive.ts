@@ -22,7 +22,7 @@ import {
 } from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
-import { crowdedList } from './list-bounds.ts';
+import { crowdedDirective } from './list-bounds.ts';
 import { ONCE_IN_CLEAR, onceErrors, onceFieldOf, type OnceFields } from './once.ts';
 import type { FieldError } from './problem.ts';
 import {
@@ -150,7 +150,7 @@ function parseBatch(
   for (const [index, item] of list.entries()) {
     const parsed = parseDirective(item, prefixOf(index), customTypes);
     if (parsed.ok) directives.push(parsed.directive);
-    else errors.push(...boundedErrors(parsed.errors));
+    else for (const error of parsed.errors) errors.push(error);
     if (errors.length >= ENOUGH_ERRORS) break;
   }
   if (errors.length === 0)
@@ -166,7 +166,7 @@ function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes)
   const own = typeof type === 'string' ? customTypes.get(type) : undefined;
   if (own) return parseCustom(item, own, prefix);
   if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, customTypes));
-  const crowded = type.startsWith('llm_') ? crowdedList(item, prefix) : null;
+  const crowded = crowdedDirective(item, prefix);
   if (crowded) return { ok: false, errors: [crowded] };
   const parsed = submittedSchemas[type].safeParse(item);
   if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error, prefix) };

@@ -8,6 +8,14 @@ export const MOST_MEMBERS = 10_000;
 
 const LISTS = ['context', 'messages', 'texts', 'tools'];
 
+/** As `crowdedList`, of any directive: what a tool gets is free JSON. */
+export function crowdedDirective(
+  directive: Readonly<Record<string, unknown>>,
+  prefix = '',
+): FieldError | null {
+  return String(directive['type']).startsWith('llm_') ? crowdedList(directive, prefix) : null;
+}
+
 /** The first list of a directive for a model, or of a run, that is too long; null: none is. `prefix`: the path of `body`. */
 export function crowdedList(body: Readonly<Record<string, unknown>>, prefix = ''): FieldError | null {
   const name = LISTS.find((each) => membersIn(body[each]) > MOST_MEMBERS);

@@ -13,7 +13,7 @@ import { directiveSchema, type Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
-import { crowdedList } from '../contract/list-bounds.ts';
+import { crowdedDirective } from '../contract/list-bounds.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { sealFor, type Seal, sealResult } from '../encryption/encrypted-result.ts';
@@ -72,7 +72,7 @@ async function checked(
   // Each step reads all of it, and others have their turn between two.
   await setImmediate();
   const hazards = fields.flatMap((field) => hazardsOf(field, opened[field]));
-  const crowded = String(opened['type']).startsWith('llm_') ? crowdedList(opened) : null;
+  const crowded = crowdedDirective(opened);
   if (crowded) hazards.push(crowded);
   if (hazards.length > 0) return invalid(hazards, seal);
   await setImmediate();
