@@ -104,22 +104,32 @@ async function endingLines(
   { paint }: Terminal,
 ): Promise<string[]> {
   const failed = view.run === undefined ? view.directives.filter(({ status }) => status === 'failed') : [];
-  const unread: [id: string, why: string][] = [];
-  const read = failed.slice(0, MOST_ERRORS).map(async ({ id }) => {
-    const ended = await client.directive(view.request_id, id).catch((error: unknown) => {
-      if (!(error instanceof PayloadUnreadable)) throw error;
-      unread.push([id, error.message]);
-    });
-    return ended?.result ? [{ id, result: ended.result }] : [];
-  });
-  const ends = (await Promise.all(read)).flat();
-  const errors = [...ends.map(({ id, result }) => [id, gistOf(result, paint)]), ...unread];
+  const read = await Promise.all(
+    failed
+      .slice(0, MOST_ERRORS)
+      .map(async ({ id }) => ({ id, end: await endIn(client, view.request_id, id) })),
+  );
+  const ends = read.flatMap(({ id, end }) => (end && 'result' in end ? [{ id, result: end.result }] : []));
+  const errors = read.flatMap(({ id, end }) =>
+    end === null ? [] : [[id, 'result' in end ? gistOf(end.result, paint) : end.unread]],
+  );
   const more = failed.length - MOST_ERRORS;
   return [
     ...section('errors', table(errors), paint),
     ...(more > 0 ? [`  and ${more} more: ${ADJUTANT} get ${view.request_id} <directive>`] : []),
     ...section('next', nextCommands(view, ends), paint),
   ];
+}
+
+/** How a directive ended, or why that cannot be read with the key that is here; null: it has not. */
+async function endIn(client: DirectiveClient, requestId: string, id: string) {
+  try {
+    const result = (await client.directive(requestId, id))?.result ?? null;
+    return result && { result };
+  } catch (error) {
+    if (error instanceof PayloadUnreadable) return { unread: error.message };
+    throw error;
+  }
 }
 
 /** Why a run does not go on, where no engine works, and that it shall end. */
