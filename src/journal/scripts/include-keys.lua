@@ -42,3 +42,8 @@ local function int(value)
   end
   return text
 end
+
+-- Of a directive; nil or false = there is none.
+local function is_terminal(status)
+  return status == 'succeeded' or status == 'failed'
+end

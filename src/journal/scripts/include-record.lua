@@ -51,10 +51,6 @@ local PAYLOAD = '@payload|'
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'
 
-local function is_terminal(status)
-  return status == 'succeeded' or status == 'failed'
-end
-
 -- Appends signals (ARGV from `first` on, JSON objects without `sequence`) after the sequence `before`, and announces
 -- each. The caller writes the returned sequence back to the state. `closed` marks the last announcement: nothing
 -- follows until the request is opened again. `counted`: the caller writes what the request holds. Returns the last sequence

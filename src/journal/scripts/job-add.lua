@@ -12,8 +12,7 @@ local PREFIX = place and string.sub(place, 1, -#lane - 2)
 -- As job.ts writes the data of a directive's job. Other jobs are of nothing that ends.
 local function is_of_ended(data)
   local request, id = string.match(data, '^{"request_id":"([^"]*)","id":"([^"]*)"')
-  local status = request and PREFIX and redis.call('HGET', PREFIX .. ':' .. tag_of(request) .. ':state', id .. '|status')
-  return status == 'succeeded' or status == 'failed'
+  return is_terminal(request and PREFIX and redis.call('HGET', PREFIX .. ':' .. tag_of(request) .. ':state', id .. '|status'))
 end
 
 for at = 1, #ARGV, 5 do
