@@ -101,6 +101,8 @@ export interface ExecutionContext {
   drained(): Promise<void>;
   /** What the tool asked in an earlier attempt, with the answers; absent: nothing. */
   answered?: AnsweredRound;
+  /** Right before a call: whether what the attempt holds under limits by key is still its own; if not, `signal` fires. Absent: it holds nothing. */
+  mayBegin?: (() => Promise<boolean>) | undefined;
   /**
    * Asks a person while the attempt goes on. Resolves with the answer, `decline` at its deadline; rejects where the claim is lost.
    * `withdrawn`: nobody needs the answer any more.

@@ -46,6 +46,8 @@ interface Prepared {
   readonly request: LanguageRequest;
   readonly call: ModelCall;
   readonly metadata: Metadata;
+  /** Awaited before each call; if it may not be made any more, the signal of the call has fired. */
+  readonly mayBegin: ExecutionContext['mayBegin'];
 }
 
 export async function callModel(
@@ -75,6 +77,7 @@ async function limitedCall(prepared: Prepared, ask: Ask): Promise<Execution> {
   const { options, ref } = prepared;
   const reservation = await reserve(options.limiter, ref, tokensOf(prepared));
   if (!reservation.ok) return refusedByLimit(ref, reservation);
+  await prepared.mayBegin?.();
   const reply = await ask(prepared.call, prepared.request.names);
   const execution = reply.ok ? await answered(prepared, reply.answer) : await failed(prepared, reply);
   reservation.record(tokensIn(execution));
@@ -84,7 +87,7 @@ async function limitedCall(prepared: Prepared, ask: Ask): Promise<Execution> {
 async function prepare(
   options: LlmOptions,
   directive: LanguageDirective,
-  { signal, traceparent }: ExecutionContext,
+  { signal, traceparent, mayBegin }: ExecutionContext,
   ref: ModelRef,
   metadata: Metadata,
 ): Promise<Prepared | { error: ErrorEnvelope }> {
@@ -99,7 +102,7 @@ async function prepare(
     idleTimeoutMs: directive.idle_timeout_ms ?? settings.idleTimeoutMs,
   };
   const call = { model, ref, options: { ...request.options, headers: { traceparent } }, limits, signal };
-  return { options, directive, ref, request, call, metadata };
+  return { options, directive, ref, request, call, metadata, mayBegin };
 }
 
 /** A call that is made once more to repair its answer reads that answer, too. */
@@ -177,6 +180,7 @@ async function withOutput(
   const { tools: _tools, toolChoice: _choice, ...options } = call.options;
   const prompt = repairPrompt(options.prompt, turn.text, read.faults, schema);
   const limits = { ...call.limits, timeoutMs: Math.max(1, call.limits.timeoutMs - turn.duration_ms) };
+  await prepared.mayBegin?.();
   const reply = await generateAnswer({ ...call, limits, options: { ...options, prompt } });
   if (!reply.ok) return failed(prepared, { ...reply, spent: sumOf(spentOn(prepared, turn), reply.spent) });
   const repaired = repairedTurn(prepared, turn, reply.answer);

@@ -43,6 +43,8 @@ interface Embedding {
   readonly limits: CallLimits;
   readonly timeoutMs: number;
   readonly traceparent: string;
+  /** Awaited before each batch; if it may not be sent any more, the signal of the call has fired. */
+  readonly mayBegin: ExecutionContext['mayBegin'];
 }
 
 /** How the batches ended. `refusal`: one of our own limits, before anything was sent. */
@@ -83,9 +85,9 @@ async function embedTexts(
 ): Promise<Execution> {
   const { ref, directive, timeoutMs } = call;
   const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
-  const { traceparent } = context;
+  const { traceparent, mayBegin } = context;
   const startedAt = performance.now();
-  const embedded = await allBatches({ ...call, limiter, limits, traceparent }, texts);
+  const embedded = await allBatches({ ...call, limiter, limits, traceparent, mayBegin }, texts);
   limits.end(embedded.kind === 'failed');
   if (embedded.kind === 'refusal') return refusedByLimit(ref, embedded.refusal);
   if (embedded.kind === 'failed') {
@@ -110,13 +112,14 @@ async function embedTexts(
 }
 
 async function allBatches(embedding: Embedding, texts: readonly string[]): Promise<Embedded> {
-  const { model, ref, directive, limiter, limits, traceparent } = embedding;
+  const { model, ref, directive, limiter, limits, traceparent, mayBegin } = embedding;
   const { dimensions } = directive;
   const done: EmbeddedBatch[] = [];
   try {
     for (const batch of await batchesOf(model, texts)) {
       const reserved = await reserveBatch(embedding, batch, done.length > 0);
       if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
+      await mayBegin?.();
       const embedded = await embedBatch(model, batch, {
         dimensions,
         traceparent,

@@ -198,6 +198,7 @@ function requestOf(
     arguments: directive.arguments,
     context: shared ?? null,
     signal: context.signal,
+    mayBegin: context.mayBegin,
     timeoutMs: directive.timeout_ms ?? timeoutMs,
     // It waits in its lane instead, where it is seen to wait.
     waitsForServer: false,

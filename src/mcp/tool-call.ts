@@ -34,6 +34,8 @@ export interface ToolCallRequest {
   readonly maxTotalMs: number;
   readonly traceparent: string;
   readonly idempotencyKey: string;
+  /** Asked right before it is sent, whatever it waited for until then; false: it is not sent. Default: it may be. */
+  readonly mayBegin?: (() => Promise<boolean>) | undefined;
   readonly onProgress?: (progress: ToolProgress) => void;
   /** The answers to what the server asked for before, and its state, unread. Default: it asked for nothing. */
   readonly resume?: ToolCallResume;

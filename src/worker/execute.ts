@@ -18,6 +18,7 @@ import {
   sealSaid,
 } from './encrypted-attempt.ts';
 import type { Said } from './pending-reports.ts';
+import { lastLook } from './gate-pass.ts';
 import { modelsOf } from './model-candidate.ts';
 import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
@@ -65,7 +66,11 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     if (opened?.kind === 'unreadable') return unread(opened.execution, handle);
     const reporter = reporterFor(parts, claimed, handle, opened?.seal ?? null);
     const tasks = taskKeeping(parts, claimed, handle);
-    const said = { ...contextFor(claimed, handle, reporter), tasks };
+    const said = {
+      ...contextFor(claimed, handle, reporter),
+      tasks,
+      ...lastLook(parts, claimed, () => handle.stop('lost')),
+    };
     const execution =
       opened === null
         ? await runExecutor(definition, directive, { ...said, ...(await dialog(parts, claimed)) })

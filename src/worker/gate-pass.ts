@@ -1,6 +1,7 @@
 // An attempt's pass through the gate of its lane: held before the claim, given back when the attempt is recorded.
 // Must never let a call begin on a pass that may have lapsed, nor keep one while nothing runs.
 import type { Ticket } from '../contract/flow.ts';
+import type { ExecutionContext } from '../executors/definition.ts';
 import { withPriority } from '../flow/ticket.ts';
 import type { GateRef } from '../journal/gate.ts';
 import { dueFrom } from '../journal/records.ts';
@@ -95,6 +96,25 @@ export async function mayBegin(
     held = { ...known, ...asked };
   }
   return true;
+}
+
+/**
+ * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for.
+ * `lost`: called when its pass has lapsed.
+ */
+export function lastLook(
+  parts: GateParts,
+  claimed: Pick<Claimed, 'pass' | 'claim'>,
+  lost: () => void,
+): Pick<ExecutionContext, 'mayBegin'> {
+  if (claimed.pass === null) return {};
+  return {
+    mayBegin: async () => {
+      const may = await mayBegin(parts, claimed);
+      if (!may) lost();
+      return may;
+    },
+  };
 }
 
 /** The one clock stands still while the machine sleeps, the other may be set. */

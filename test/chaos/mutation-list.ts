@@ -514,6 +514,13 @@ const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of what a frozen worker sends when it wakes. */
+const LAST_LOOK_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'flow-last-look': [
+    patch('src/mcp/call.ts', 'if ((await call.request.mayBegin?.()) === false) return notSent(call);', ''),
+  ],
+};
+
 /** Of large payloads outside Redis. */
 const PAYLOAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'payload-refused': [
@@ -578,6 +585,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
   [SCHEDULE_MUTATIONS, 'test/integration/schedules/crashes.test.ts'],
   [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],
+  [LAST_LOOK_MUTATIONS, 'test/integration/mcp/stdio-connection.test.ts'],
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [ENCRYPTED_RUN_MUTATIONS, 'test/unit/encryption/sealed-runs.test.ts'],
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],

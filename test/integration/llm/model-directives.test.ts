@@ -57,6 +57,21 @@ describe('limits that all workers share', () => {
     expect(result.execution).toMatchObject({ unavailable: true, pauseScope });
   });
 
+  test.each([STREAM, GENERATE, { type: 'llm_embed' } as const])(
+    'by key that have lapsed while $type waited send nothing',
+    async (directive) => {
+      await using server = await startProvider(streamed(OPENAI_CHAT));
+      const lost = new AbortController();
+      const mayBegin = async (): Promise<boolean> => {
+        lost.abort();
+        return false;
+      };
+      const result = await call(directive, at(server, { context: { signal: lost.signal, mayBegin } }));
+      expect(server.seen).toEqual([]);
+      expect(result.execution.result.ok).toBe(false);
+    },
+  );
+
   test('reserve the prompt and the longest answer, and record the real use', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     const context = [{ role: 'user' as const, content: 'x'.repeat(4_000) }];

@@ -72,6 +72,12 @@ describe('one process of a server', () => {
     expect(await news()).toEqual([]);
   });
 
+  test('a call that may not begin any more when it would be sent is not sent', async () => {
+    const failed = failureOf(await peer.call('wait', {}, { mayBegin: async () => false }));
+    expect(failed).toMatchObject({ sent: false });
+    expect(await news()).toEqual([]);
+  });
+
   test('a timeout reaches the server', async () => {
     const failed = failureOf(await peer.call('wait', {}, { timeoutMs: 50 }));
     expect(failed).toEqual({

@@ -1,7 +1,7 @@
 /** Whether a call begins with the pass that it has: at once with one asked for just now, else only when the gate still knows it.
  *  It must not need Redis: what the gate answers is said by the test. */
 import { expect, test } from 'vitest';
-import { type HeldPass, mayBegin } from '../../../src/worker/gate-pass.ts';
+import { type HeldPass, lastLook, mayBegin } from '../../../src/worker/gate-pass.ts';
 
 const LEASE_MS = 6_000;
 const claim = { requestId: 'r', id: 'd' };
@@ -14,10 +14,7 @@ const heldSince = (ms: number, wallMs: number): HeldPass => ({
   heldAtWall: Date.now() - wallMs,
 });
 
-async function answerOf(
-  pass: HeldPass | null,
-  isExtended: boolean,
-): Promise<[begins: boolean, asked: number]> {
+function gateThatAnswers(isExtended: boolean) {
   let asked = 0;
   const extend = async (): Promise<boolean> => {
     asked += 1;
@@ -25,7 +22,15 @@ async function answerOf(
   };
   const running = { givenUp: new AbortController().signal };
   const parts = { gated: { extend }, limits: { leaseMs: LEASE_MS }, running } as never;
-  return [await mayBegin(parts, { pass, claim } as never), asked];
+  return { parts, asked: () => asked };
+}
+
+async function answerOf(
+  pass: HeldPass | null,
+  isExtended: boolean,
+): Promise<[begins: boolean, asked: number]> {
+  const { parts, asked } = gateThatAnswers(isExtended);
+  return [await mayBegin(parts, { pass, claim } as never), asked()];
 }
 
 test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
@@ -38,4 +43,19 @@ test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
   ['with a clock that was set while the process was frozen', heldSince(10_000, 0), false, [false, 1]],
 ])('a call %s', async (_when, pass, isExtended, expected) => {
   expect(await answerOf(pass, isExtended)).toEqual(expected);
+});
+
+test.each([
+  ['whose pass has lapsed', false, { may: false, lost: 1 }],
+  ['whose pass goes on', true, { may: true, lost: 0 }],
+])('an attempt %s looks once more before it sends its call', async (_which, isExtended, expected) => {
+  const { parts } = gateThatAnswers(isExtended);
+  let lost = 0;
+  const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, () => (lost += 1));
+  expect({ may: await look.mayBegin?.(), lost }).toEqual(expected);
+});
+
+test('an attempt without limits does not look again', () => {
+  const { parts } = gateThatAnswers(false);
+  expect(lastLook(parts, { pass: null, claim } as never, () => {})).toEqual({});
 });
