@@ -59,6 +59,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'encryption',
     'telemetry',
+    'bounds',
     'redis',
     'config',
     'json-schema',

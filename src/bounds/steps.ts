@@ -8,11 +8,14 @@ const STEP_MS = 5;
 /** To be awaited between two pieces of work. */
 export type NextStep = () => Promise<void>;
 
+/** Of all who share it, one goes on at a time: what they do at once is one long piece otherwise. */
 export function createSteps(now: () => number = () => performance.now()): NextStep {
   let begunAt = now();
-  return async () => {
+  let last = Promise.resolve();
+  const step = async (): Promise<void> => {
     if (now() - begunAt < STEP_MS) return;
     await nextTurn();
     begunAt = now();
   };
+  return () => (last = last.then(step));
 }

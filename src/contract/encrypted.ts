@@ -53,6 +53,8 @@ export interface PayloadCodec {
   decode(payload: EncodedPayload, place: PayloadPlace): Promise<Uint8Array>;
   /** 22 to 64 characters of base64url: the same for the same bytes, place and key, and secret without the key. */
   digest(bytes: Uint8Array, place: PayloadPlace, keyId: string): Promise<string>;
+  /** Awaited between the steps of long work, so that others have their turn. Default: they follow at once. */
+  readonly nextStep?: (() => Promise<void>) | undefined;
 }
 
 /**

@@ -1,6 +1,5 @@
 // JSON values as encrypted forms, and back.
 // Must never return what was not encrypted as JSON for this place.
-import { canonicalJson } from '../contract/canonical-json.ts';
 import {
   type EncodedPayload,
   ENCRYPTED,
@@ -8,6 +7,7 @@ import {
   type PayloadPlace,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
+import { canonicalText, jsonText } from './json-steps.ts';
 
 export interface EncryptedForm {
   readonly [ENCRYPTED]: EncodedPayload;
@@ -25,8 +25,11 @@ export async function encryptField(
   keyId?: string,
 ): Promise<SubmittedForm> {
   // The order of an object's members says nothing, so that it does not make another digest.
-  const bytes = new TextEncoder().encode(canonicalJson(JSON.parse(JSON.stringify(value))));
+  const text = await canonicalText(value, codec.nextStep);
+  await codec.nextStep?.();
+  const bytes = new TextEncoder().encode(text);
   const { codec: name, key_id, data } = await codec.encode(bytes, place, keyId);
+  await codec.nextStep?.();
   return { [ENCRYPTED]: { codec: name, key_id, data, digest: await codec.digest(bytes, place, key_id) } };
 }
 
@@ -37,7 +40,9 @@ export async function encryptValue(
   place: PayloadPlace,
   keyId: string,
 ): Promise<EncryptedForm> {
-  const bytes = new TextEncoder().encode(JSON.stringify(value) ?? 'null');
+  const text = await jsonText(value, codec.nextStep);
+  await codec.nextStep?.();
+  const bytes = new TextEncoder().encode(text);
   const { codec: name, key_id, data } = await codec.encode(bytes, place, keyId);
   return { [ENCRYPTED]: { codec: name, key_id, data } };
 }
@@ -48,16 +53,29 @@ export async function decryptValue(
   encoded: EncodedPayload,
   place: PayloadPlace,
 ): Promise<unknown> {
+  await codec.nextStep?.();
   const bytes = await codec.decode(encoded, place);
-  const value = jsonOf(bytes);
+  await codec.nextStep?.();
+  const text = textOf(bytes);
+  await codec.nextStep?.();
+  const value = text === undefined ? undefined : jsonOf(text);
   if (value === undefined) throw new PayloadUnreadable('damaged', encoded.key_id, place);
   return value;
 }
 
-/** undefined: it is no JSON. */
-function jsonOf(bytes: Uint8Array): unknown {
+/** undefined: it is no UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** undefined: it is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

@@ -22,9 +22,14 @@ export function guarded<T>(
   try {
     return work();
   } catch (error) {
-    parts.logger.error(loggedOf(run, error), 'a turn failed unexpectedly; its run ends');
-    return ended(endOf(parts, run, { reason: 'internal_error', message: messageOf(error) }));
+    return ended(brokenBy(parts, run, error));
   }
+}
+
+/** The end of a run whose turn threw what nobody expected. */
+export function brokenBy(parts: BrokenRunParts, run: StoredRun, error: unknown): Transition {
+  parts.logger.error(loggedOf(run, error), 'a turn failed unexpectedly; its run ends');
+  return endOf(parts, run, { reason: 'internal_error', message: messageOf(error) });
 }
 
 /** The end of a run that fails for a reason outside its strategy. */

@@ -68,6 +68,8 @@ export interface RunStoreOptions {
   whole?: WholeResult;
   /** Opens what is encrypted. Default: it stays as it is stored, for callers that only view a run. */
   open?: OpenRun;
+  /** Awaited between the steps of long work. Default: they follow at once. */
+  nextStep?: (() => Promise<void>) | undefined;
 }
 
 export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) {
@@ -82,6 +84,7 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
       held.delete(requestId);
       return null;
     }
+    await options.nextStep?.();
     const { version } = found;
     const texts = known?.version === version ? { spec: known.spec, document: known.document } : {};
     return storedRun(requestId, { ...found, ...texts }, reading);
@@ -145,7 +148,7 @@ const asInLog: WholeResult = async (_requestId, signal) => signal;
 async function storedRun(
   requestId: string,
   reading: RunReading,
-  { whole, open }: Required<RunStoreOptions>,
+  { whole, open }: Required<Pick<RunStoreOptions, 'whole' | 'open'>>,
 ): Promise<StoredRun> {
   const { version, agent, spec: specText, document: text, inboxBytes: unreadBytes } = reading;
   const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };

@@ -56,6 +56,7 @@ export function createRunVault(keys: PayloadKeys, payloads: Pick<PayloadStore, '
     const tenant = tenantOf(requestId);
     if (keys.codec === null) return locked(read, keyMissing(encoded.key_id, keys.setting));
     const codec = codecOfTenant(keys.codec, keys, tenant);
+    await codec.nextStep?.();
     const seal = { codec, keyId: encoded.key_id, request: ownId(requestId) };
     const whole: WholePayload = async (id) => payloads.get(requestId, id);
     try {
@@ -152,9 +153,12 @@ async function openEnd(
   if (bytes === null || !result.ok) return decryptSealed(codec, signal, { request, id });
   const json = await whole(id);
   if (json === null) return unread(signal, `The answer of ${bytes} bytes is not kept any more`);
+  await codec.nextStep?.();
   const payload = JSON.parse(json) as unknown;
   const complete = { ...signal, data: { ...signal.data, result: { ...result, payload } } } as End;
-  return boundedTool(await decryptSealed(codec, complete, { request, id }), result.payload);
+  const opened = await decryptSealed(codec, complete, { request, id });
+  await codec.nextStep?.();
+  return boundedTool(opened, result.payload);
 }
 
 const PREVIEW_CHARACTERS = 4_096;

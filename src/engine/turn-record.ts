@@ -36,15 +36,22 @@ export function textsOf(parts: BrokenRunParts, run: StoredRun, turn: Turn): Turn
 }
 
 /** Throws for a turn that is not JSON. */
-export function plainTexts(
+function plainTexts(run: StoredRun, folded: Folded): TurnTexts {
+  return { document: JSON.stringify(writtenDocument(folded)), signals: writtenSignals(run, folded) };
+}
+
+/** What is written of the document, as JSON. */
+export function writtenDocument({ document }: Folded): object {
+  return { format: APART_FROM_SETUP, ...document, setup: undefined };
+}
+
+/** Throws for a type that a run may not write. */
+export function writtenSignals(
   { requestId, traceparent, now }: StoredRun,
-  { document, signals }: Folded,
-): TurnTexts {
+  { signals }: Folded,
+): TurnTexts['signals'] {
   const origin = { requestId, traceparent, now };
-  return {
-    document: JSON.stringify({ format: APART_FROM_SETUP, ...document, setup: undefined }),
-    signals: signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause })),
-  };
+  return signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause }));
 }
 
 export function commitOf(

@@ -175,6 +175,7 @@ async function commit(
   const context = turnContext(parts.spans, run, run.version + 1);
   const directives = scoped(run, folded.directives as Directive[]);
   const prepared = await parts.preparer.prepare(directives, context, run.spec.spender);
+  await run.seal?.codec.nextStep?.();
   const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);
   const jobs = jobsOf(open);

@@ -1,10 +1,12 @@
 // A computed turn as it is written: that of an encrypted run encrypted, whole.
 // Must never write a part of it in clear, not even of a turn that cannot be written.
-import { type BrokenRunParts, endOf } from './broken-run.ts';
+import { PayloadUnreadable } from '../contract/encrypted.ts';
+import { jsonText } from '../encryption/json-steps.ts';
+import { brokenBy, type BrokenRunParts, endOf } from './broken-run.ts';
 import { begun } from './fold.ts';
 import { type RunSeal, sealFolded, sealSpec, unsealable } from './run-seal.ts';
 import type { StoredRun } from './run-store.ts';
-import { plainTexts, textsOf, type Turn, type TurnTexts } from './turn-record.ts';
+import { textsOf, type Turn, type TurnTexts, writtenDocument, writtenSignals } from './turn-record.ts';
 
 export interface WrittenAs {
   /** All that others see of it: the log, spans and notices too. */
@@ -14,23 +16,36 @@ export interface WrittenAs {
 
 /** Replaces the turn if it cannot be written. */
 export async function writtenTurn(parts: BrokenRunParts, run: StoredRun, turn: Turn): Promise<WrittenAs> {
-  const texts = textsOf(parts, run, turn);
-  if (run.seal === null) return { turn, texts };
+  const { seal } = run;
+  if (seal === null) return { texts: textsOf(parts, run, turn), turn };
   const type = unsealable(turn.folded);
   if (type !== null) {
     const message = `the run is encrypted, and a directive of the type "${type}" cannot be`;
     const end = endOf(parts, run, { reason: 'strategy_error', message });
     turn.folded = begun(end, run.spec.run_id);
   }
-  const sealed = await sealTurn(run.seal, run, turn);
-  return { turn: sealed, texts: plainTexts(run, sealed.folded) };
+  try {
+    return await sealedTurn(seal, run, turn);
+  } catch (error) {
+    // The cipher failed, not the turn: it is taken again.
+    if (error instanceof DOMException || error instanceof PayloadUnreadable) throw error;
+    turn.folded = begun(brokenBy(parts, run, error), run.spec.run_id);
+    return sealedTurn(seal, run, turn);
+  }
 }
 
-async function sealTurn(seal: RunSeal, run: StoredRun, { folded, spec }: Turn): Promise<Turn> {
+/** Throws for a turn that is not JSON. A history may be large, so that others have their turn between the steps. */
+async function sealedTurn(seal: RunSeal, run: StoredRun, { folded, spec }: Turn): Promise<WrittenAs> {
+  const { nextStep } = seal.codec;
   const written = spec ?? (run.hasSetup ? null : run.spec);
   const [sealed, sealedSpec] = await Promise.all([
     sealFolded(seal, folded, spec ?? run.spec),
     written && sealSpec(seal, written),
   ]);
-  return { folded: sealed, spec: sealedSpec };
+  const texts = {
+    document: await jsonText(writtenDocument(sealed), nextStep),
+    signals: writtenSignals(run, sealed),
+  };
+  await nextStep?.();
+  return { turn: { folded: sealed, spec: sealedSpec }, texts };
 }

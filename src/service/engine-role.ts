@@ -1,7 +1,7 @@
 // The engine of a process, joined from its store: the first turn, what turns ask of the world, and the lane of runs.
 // Must never take a turn itself.
 import { createEngine, type Engine } from '../engine/engine.ts';
-import { createRunStore } from '../engine/run-store.ts';
+import { createRunStore, type RunStore } from '../engine/run-store.ts';
 import { createRunVault } from '../engine/run-vault.ts';
 import { NO_KEYS, type PayloadKeys } from '../encryption/payload-keys.ts';
 import type { EngineCore } from '../engine/transition.ts';
@@ -63,13 +63,21 @@ export function createEngineRole(
   return { engine, parts: [engine, told] };
 }
 
+function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKeys): RunStore {
+  return createRunStore(runs, {
+    whole: wholeResults(payloads),
+    open: createRunVault(payloadKeys, payloads),
+    nextStep: payloadKeys.codec?.nextStep,
+  });
+}
+
 function turnOf(
   store: Store,
   { hearsOn }: ToldEnds,
   { core, preparer, requestBytes, logger, payloadKeys = NO_KEYS }: EngineRoleOptions,
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
-  const { runs, conversations, index, later, payloads } = records;
+  const { runs, conversations, index, later } = records;
   const { entrance, canceller, waker, wakeRun, notes, callNotice } = queue;
   const { agents, toolsOf } = catalog;
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
@@ -78,10 +86,7 @@ function turnOf(
   return {
     core,
     logger,
-    store: createRunStore(runs, {
-      whole: wholeResults(payloads),
-      open: createRunVault(payloadKeys, payloads),
-    }),
+    store: runStoreOf(records, payloadKeys),
     beginning: { core, logger, agents, toolsOf, conversations, runs, interrupt },
     outbox: {
       starter,

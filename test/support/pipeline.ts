@@ -24,6 +24,7 @@ import { attemptDirective } from '../../src/worker/attempt.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
+import { createSteps } from '../../src/bounds/steps.ts';
 import { createAesCodec } from '../../src/encryption/aes-codec.ts';
 import { NO_KEYS, type PayloadKeys } from '../../src/encryption/payload-keys.ts';
 import type { Heartbeat } from '../../src/worker/heartbeat.ts';
@@ -63,7 +64,10 @@ export const stillHeart: Heartbeat = { watch: () => () => {}, close: () => {} };
 /** Of every worker and engine of a test. */
 export const TEST_KEYS: PayloadKeys = {
   ...NO_KEYS,
-  codec: createAesCodec(`k1=${Buffer.alloc(32, 1).toString('base64')}`),
+  codec: {
+    ...createAesCodec(`k1=${Buffer.alloc(32, 1).toString('base64')}`),
+    nextStep: createSteps(),
+  },
 };
 
 export interface PipelineOptions extends TestStoreOptions {
