@@ -2,7 +2,7 @@
  *  ready in half the time that 1,200 files take, and the tests start hundreds.
  *  It must hold the same code as the sources; a test that is run alone uses those. */
 import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /** Beside a package.json: the program reads its version from the folder above its own. */
@@ -18,8 +18,15 @@ const ENTRIES = [
 ];
 /** Beside the program as it is beside the folder of the command. */
 const CONTROL_SERVER = 'control-server/main';
-/** It reads files that lie beside its own. */
-const LEFT_OUTSIDE = ['@fastify/swagger-ui'];
+/** It reads files that lie beside its own, wherever the program is. */
+const READS_BESIDE = /@fastify\/swagger-ui\/.*\.js$/;
+const ownFolder = {
+  name: 'own-folder',
+  transform: {
+    filter: { id: READS_BESIDE },
+    handler: (code: string, id: string) => code.replaceAll('__dirname', JSON.stringify(dirname(id))),
+  },
+};
 
 /** Writes the program; returns the file to start. */
 export async function writeTestProgram(): Promise<string> {
@@ -31,7 +38,7 @@ export async function writeTestProgram(): Promise<string> {
       [CONTROL_SERVER]: resolve(`src/${CONTROL_SERVER}.ts`),
     },
     platform: 'node',
-    external: LEFT_OUTSIDE,
+    plugins: [ownFolder],
     resolve: { conditionNames: ['adjutant-source', 'node', 'import'], mainFields: ['module', 'main'] },
     logLevel: 'silent',
   });

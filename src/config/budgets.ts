@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { parseModelName } from '../contract/model-name.ts';
 import { type BudgetSettings, EACH, MOST_OF_A_DAY, onBreachSchema } from '../contract/budget.ts';
-import { TENANT_FORM } from '../contract/tenant.ts';
+import { TENANT_FORM } from '../contract/tenant-name.ts';
 import { modelFault } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { KEY_ID } from '../contract/encrypted.ts';
-import { tenantSchema } from '../contract/tenant.ts';
+import { tenantSchema } from '../contract/tenant-name.ts';
 import { MOST_KEYS, readKeyText } from '../encryption/key-text.ts';
 import { ownMember } from '../contract/own-member.ts';
 import { ConfigError } from './error.ts';

@@ -12,7 +12,7 @@ import {
   ratePerMsSchema,
 } from '../contract/flow.ts';
 import { LONGEST_TAG, tagSchema } from '../contract/tags.ts';
-import { tenantSchema } from '../contract/tenant.ts';
+import { tenantSchema } from '../contract/tenant-name.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
 

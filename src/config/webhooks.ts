@@ -2,7 +2,7 @@
 // Must never accept a secret that is too short to sign with, nor a header that belongs to the signature.
 import * as z from 'zod';
 import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
-import { TENANT_FORM, TENANT_NAME } from '../contract/tenant.ts';
+import { TENANT_FORM, TENANT_NAME } from '../contract/tenant-name.ts';
 import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/webhook.ts';
 import { END_STATUSES } from '../contract/webhook-event.ts';
 import { httpUrl } from './http-url.ts';

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { AuditPage, AuditQuery } from './audit.ts';
 import { MOST_OF_A_DAY } from './budget.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
-import { tenantSchema } from './tenant.ts';
+import { tenantSchema } from './tenant-name.ts';
 
 /**
  * `submit`: directives, runs, and input to runs. `read`: requests, listings, metrics. `cancel`. `decide`: approvals and answers to

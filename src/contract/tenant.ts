@@ -1,19 +1,11 @@
 // Whose a request is: inside the service the id of a request begins with its tenant, so that two tenants may use the same id.
 // Must never let an id from outside name another tenant: no id of a caller has the mark in it.
-import * as z from 'zod';
 
 /** Of everyone where there are no tenants; its requests have the ids that their callers gave. */
 export const DEFAULT_TENANT = 'default';
 
 /** Between tenant and id. No identifier has it. */
 export const TENANT_MARK = '~';
-
-export const TENANT_FORM = '1 to 32 characters of a-z 0-9 -, not - at the beginning';
-
-/** The names of `TENANT_FORM`. */
-export const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
-
-export const tenantSchema = z.string().regex(TENANT_NAME, TENANT_FORM);
 
 /** No id has it, and what has it is nobody's. */
 const NO_ID = '/';

@@ -3,6 +3,7 @@
 import type { SignalDraft } from '../contract/signal.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
+import { createLeases } from './leases.ts';
 import type { RunScript } from './scripts.ts';
 import type { RetryVerdict } from './verdicts.ts';
 import type { WaitSignal } from './wait-note.ts';
@@ -86,11 +87,6 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
     return verdict === 'started' ? Number(now) : null;
   }
 
-  async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
-    const reply = await run('extend', keys.request(ref.requestId), [ref.id, ref.fence, leaseMs]);
-    return reply[0] as 'extended' | 'cancelled' | 'lost';
-  }
-
   /** `task`: what the other side has made of the call, opaque to the journal; the next claim gets it. */
   async function keepTask({ requestId, id, fence }: ClaimRef, task: string): Promise<'kept' | 'stale'> {
     const [verdict] = await run('task-keep', keys.request(requestId), [id, fence, task]);
@@ -102,5 +98,6 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
     await run('task-drop', keys.request(requestId), [id, task]);
   }
 
+  const { extendClaim: extend } = createLeases(run, keys);
   return { retry, release, reportStart, extend, keepTask, dropTask };
 }

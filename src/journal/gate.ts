@@ -5,6 +5,7 @@ import type { GateWait, Ticket } from '../contract/flow.ts';
 import { TENANT_MARK } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
+import { createLeases, memberOf } from './leases.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 
 /** A directive of a lane. `requestId`: with its tenant. */
@@ -90,16 +91,6 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
     return withReleased(await run('gate-hold', keysOf(lane), [memberOf(ref), token, leaseMs, room]));
   }
 
-  /** False: it is not its own any more. */
-  async function extend(
-    lane: string,
-    ref: GateRef,
-    { token, leaseMs }: { token: string; leaseMs: number },
-  ): Promise<boolean> {
-    const [verdict] = await run('gate-extend', keysOf(lane), [memberOf(ref), token, leaseMs]);
-    return verdict === 'extended';
-  }
-
   /** `againInMs`: when it is due again; null: it is over. */
   async function leave(
     lane: string,
@@ -161,12 +152,8 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
   /** It is empty: it is listed no more, unless somebody has used it since. */
   const drop = async (lane: string): Promise<void> => void (await list('', lane));
 
+  const { extendPass: extend } = createLeases(run, keys);
   return { enter, hold, extend, leave, pump, change, remove, look, counts, lanes, drop };
-}
-
-/** Identifiers hold no '/'. */
-function memberOf({ requestId, id }: GateRef): string {
-  return `${requestId}/${id}`;
 }
 
 function letOut(list: ScriptReply): LetOut[] {

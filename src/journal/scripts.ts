@@ -137,7 +137,12 @@ function loadAll(): Map<string, string> {
   const files = readdirSync(DIRECTORY).filter(
     (file) => file.endsWith('.lua') && !file.startsWith('include-'),
   );
-  return new Map(files.map((file) => [file.slice(0, -'.lua'.length), onMovedClock(source(file))]));
+  const names = files.map((file) => file.slice(0, -'.lua'.length));
+  return new Map(names.map((name) => [name, sourceOf(name)]));
+}
+
+function sourceOf(name: string): string {
+  return onMovedClock(source(`${name}.lua`));
 }
 
 let loaded: Map<string, string> | undefined;
@@ -157,14 +162,22 @@ const prepared = new WeakMap<RedisConnection, RunScript>();
  * each time costs a digest of 750 KB, and each text is sent again.
  */
 export function prepareScripts(connection: RedisConnection): RunScript {
-  const run = prepared.get(connection) ?? defineScripts(connection);
+  const run = prepared.get(connection) ?? defineScripts(connection, scriptSources());
   prepared.set(connection, run);
   return run;
 }
 
-function defineScripts(connection: RedisConnection): RunScript {
+/** For who runs no others: only these are read and defined. */
+export function prepareSome(connection: RedisConnection, names: readonly ScriptName[]): RunScript {
+  return defineScripts(
+    connection,
+    names.map((name) => [name, sourceOf(name)] as const),
+  );
+}
+
+function defineScripts(connection: RedisConnection, sources: Iterable<readonly [string, string]>): RunScript {
   const commands = new Map<string, DefinedCommand>();
-  for (const [name, lua] of scriptSources()) {
+  for (const [name, lua] of sources) {
     const command = `adjutant:${name}`;
     connection.defineCommand(command, { lua });
     const run = (connection as unknown as Record<string, DefinedCommand>)[command];

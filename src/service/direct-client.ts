@@ -1,6 +1,7 @@
 // `adjutant/queue`: the direct client of a program that submits and follows, but executes nothing.
 // Must never keep the process alive after `close`.
-import { DEFAULT_TENANT, TENANT_FORM, tenantSchema } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { TENANT_FORM, tenantSchema } from '../contract/tenant-name.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { PayloadCodec } from '../contract/encrypted.ts';
 import { encryptingClient } from '../encryption/encrypted-client.ts';

@@ -1,9 +1,9 @@
 // The thread that beats for a worker: leases are extended even while executors keep the main thread busy, for a bounded time.
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createGate } from '../journal/gate.ts';
-import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
+import { createLeases } from '../journal/leases.ts';
+import { prepareSome } from '../journal/scripts.ts';
 import { connectRedis } from '../redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
@@ -37,11 +37,10 @@ function silenceOf(memory: SharedArrayBuffer): () => number {
   };
 }
 
-function run({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadData): void {
+function beatFor({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadData): void {
   const connection = connectRedis(redisUrl, 'commands');
-  // An extension needs no retention: it never closes a request.
-  const journal = createJournal({ connection, keys: keySpace(prefix), retentionMs: 0 });
-  const gate = createGate(connection, keySpace(prefix));
+  const run = prepareSome(connection, ['extend', 'gate-extend']);
+  const leases = createLeases(run, keySpace(prefix));
   const periodMs = Math.max(20, Math.floor(leaseMs / BEATS_PER_LEASE));
   const silenceMs = silenceOf(memory);
   let isBlocked = false;
@@ -52,8 +51,8 @@ function run({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadDa
   /** The pass ends with its claim, and a claim without its pass is of no use. */
   async function extend({ claim, pass }: TableEntry): Promise<'extended' | 'cancelled' | 'lost'> {
     const [verdict, holds] = await Promise.all([
-      journal.extend(claim, leaseMs),
-      pass === null || gate.extend(pass.lane, claim, { token: pass.token, leaseMs }),
+      leases.extendClaim(claim, leaseMs),
+      pass === null || leases.extendPass(pass.lane, claim, { token: pass.token, leaseMs }),
     ]);
     return holds ? verdict : 'lost';
   }
@@ -97,4 +96,4 @@ function blockedMessage(blockedMs: number): string {
   return `the event loop was blocked for more than ${blockedMs} ms: this worker's claims were not extended, and others may have taken them over`;
 }
 
-run(workerData as HeartbeatThreadData);
+beatFor(workerData as HeartbeatThreadData);
