@@ -86,11 +86,17 @@ async function authRequest(request, response) {
   seen.token.push(new URLSearchParams(body).get('grant_type'));
   process.stderr.write(`token request ${seen.token.length}\n`);
   if (settings.outage) return response.writeHead(503).end();
-  if (settings.hold) await new Promise((resolve) => released.add(resolve));
+  if (settings.hold) await heldRequest(request, seen.token.length);
   // Whoever asked is gone: as if the request had been lost on its way.
   if (request.socket.destroyed) return undefined;
   request.body = Object.fromEntries(new URLSearchParams(body));
   return answer(request, response);
+}
+
+/** Resolves when it is released; tells on standard error when whoever asked is gone. */
+function heldRequest(request, number) {
+  request.socket.once('close', () => process.stderr.write(`token request ${number} is gone\n`));
+  return new Promise((resolve) => released.add(resolve));
 }
 
 async function interact(request, response) {
