@@ -17,6 +17,7 @@ import { answeredBySchema } from '../contract/tool-question.ts';
 import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
+import { takingShown } from '../contract/shown-schedule.ts';
 import { guardSchedules } from './schedule-rights.ts';
 import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse, forbiddenWait } from './use.ts';
 
@@ -135,12 +136,14 @@ export function guardClient(
       );
     },
     runs: guardRuns(client, audit, spend),
-    schedules: guardSchedules(client.schedules, {
-      audit,
-      spend,
-      refuse,
-      requireCaller: () => requireCaller('submit'),
-    }),
+    schedules: takingShown(
+      guardSchedules(client.schedules, {
+        audit,
+        spend,
+        refuse,
+        requireCaller: () => requireCaller('submit'),
+      }),
+    ),
   };
 }
 

@@ -53,6 +53,7 @@ export type {
   SubmittedRun,
 } from './run.ts';
 export type {
+  EditedSchedule,
   Firing,
   ListedSchedule,
   ReplacedSchedule,

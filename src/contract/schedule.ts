@@ -176,6 +176,14 @@ export const scheduleQuerySchema = z.strictObject({
   limit: z.int().min(1).max(1_000).optional(),
 });
 
+/** What replaces a schedule: its content, or what was shown of it with changes. Of that, null is absent, and what only the service writes is left out. */
+export const putScheduleBodySchema = z.union([
+  replaceScheduleBodySchema,
+  z.strictObject({ ...scheduleViewSchema.partial().shape, version: replaceScheduleBodySchema.shape.version }),
+]);
+
+export type EditedSchedule = z.input<typeof putScheduleBodySchema>;
+
 export type ListedSchedule = z.infer<typeof listedScheduleSchema>;
 export type ScheduleListing = z.infer<typeof scheduleListingSchema>;
 export type ScheduleView = z.infer<typeof scheduleViewSchema>;
@@ -190,9 +198,9 @@ export interface ScheduleClient {
   /**
    * Replaces when it fires and what it submits; its history and a pause stay. What is being fired is fired as it was. From here on it
    * fires with the key of the caller. Refused with `version_conflict` where the content is not that of `version` any more; the same
-   * content again changes nothing.
+   * content again changes nothing. What `get` returns is taken too, with what is to change: of that, only the content counts.
    */
-  replace(id: string, schedule: ReplacedSchedule): Promise<ScheduleView>;
+  replace(id: string, schedule: EditedSchedule): Promise<ScheduleView>;
   pause(id: string, body?: PauseScheduleBody): Promise<ScheduleView>;
   /** Instants during the pause are not fired. It fires with the key of the caller from here on. */
   resume(id: string): Promise<ScheduleView>;

@@ -33,6 +33,7 @@ import { unknownDirective, unknownRequest } from './not-found.ts';
 import type { GateLooks } from './gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
+import { takingShown } from '../contract/shown-schedule.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import type { SeenRun } from './views.ts';
@@ -140,7 +141,9 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
       return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
-    schedules: schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
+    schedules: takingShown(
+      schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
+    ),
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>

@@ -5,6 +5,7 @@ import type { ParseOptions } from '../contract/directive.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { replaceScheduleBodySchema } from '../contract/schedule.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
+import { contentDigest } from '../journal/content-digest.ts';
 import { nextInstant } from './instants.ts';
 import { checkedContent, type Content, neverFires, readSafely } from './new-schedule.ts';
 import {
@@ -40,7 +41,7 @@ export function editing(
   edit: Edit,
   { now, owner }: { now: number; owner: ScheduleOwner | null },
 ): ScheduleChange | null {
-  if (schedule.digest === edit.digest) return null;
+  if (schedule.digest === edit.digest || isAsItIs(schedule, edit, now)) return null;
   if (versionOf(schedule) !== edit.version) throw changedMeanwhile(schedule);
   const timed = timedAnew(schedule, edit.specAt(now), now);
   const { firingAt, queuedAt, nextAt, pausedText, versionText } = schedule;
@@ -66,6 +67,19 @@ export function editing(
     },
   };
 }
+
+/** As it is shown, with its defaults: in other words than it was given. */
+function isAsItIs({ spec, template, fault }: Schedule, edit: Edit, now: number): boolean {
+  if (fault !== null) return false;
+  const given = edit.specAt(now);
+  return (
+    hasTimingOf(given, spec) &&
+    HOW.every((name) => given[name] === spec[name]) &&
+    contentDigest(edit.template) === contentDigest(template)
+  );
+}
+
+const HOW = ['jitter_ms', 'overlap', 'catch_up_ms', 'fires'] as const;
 
 /** Of the first change while an instant is being fired: later ones leave it. */
 function markedFields({ firingAt, marked, template, owner, spec, fault }: Schedule): Record<string, string> {

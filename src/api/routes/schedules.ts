@@ -4,11 +4,11 @@ import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import {
   createScheduleBodySchema,
+  type EditedSchedule,
   firingSchema,
   type PauseScheduleBody,
   pauseScheduleBodySchema,
-  type ReplacedSchedule,
-  replaceScheduleBodySchema,
+  putScheduleBodySchema,
   scheduleIdSchema,
   scheduleListingSchema,
   scheduleViewSchema,
@@ -60,9 +60,9 @@ const replaceSchema = {
   summary: 'Replace when it fires and what it submits',
   description:
     'The whole content, with the `version` that it replaces: 409 `version_conflict` where somebody was faster. History and pause stay, and ' +
-    'what is being fired is fired as it was. Another `cron`, zone or `every_ms` counts from here on; it fires with the key of the caller.',
+    'what is being fired is fired as it was. What `GET` shows is taken too, with what is to change. Another `cron`, zone or `every_ms` counts from here on; it fires with the key of the caller.',
   ...one,
-  body: replaceScheduleBodySchema,
+  body: putScheduleBodySchema,
   response: { 200: scheduleViewSchema, ...problems(404, 409, 413, 415, 429) },
 };
 
@@ -116,7 +116,7 @@ export function scheduleRoutes(app: App, { schedules }: Pick<DirectiveClient, 's
     schedules.get(id),
   );
   app.put('/v1/schedules/:schedule_id', { schema: replaceSchema }, async ({ params: given, body }) =>
-    schedules.replace(given.schedule_id, body as ReplacedSchedule),
+    schedules.replace(given.schedule_id, body as EditedSchedule),
   );
   app.post('/v1/schedules/:schedule_id/pause', { schema: pauseSchema }, async ({ params: given, body }) =>
     schedules.pause(given.schedule_id, (body ?? {}) as PauseScheduleBody),

@@ -115,6 +115,10 @@ test('runs, their input and schedules are refused', async () => {
     await expect(
       plain.schedules.replace('s', { every_ms: 3_600_000, version, ...what } as never),
     ).rejects.toMatchObject(refusal());
+  for (const template of [{ directives: [CALL] }, { run: { agent: 'a', query: 'q' } }])
+    await expect(plain.schedules.replace('s', { ...made, template } as never)).rejects.toMatchObject(
+      refusal(),
+    );
   expect(await plain.schedules.get('s')).toMatchObject({ version, template: made.template });
   const rarer = { every_ms: 7_200_000, version, directives: [EMIT] };
   expect(await plain.schedules.replace('s', rarer as never)).toMatchObject({ every_ms: 7_200_000 });

@@ -109,6 +109,15 @@ test('of two who change it at once one is refused, and a repeat of the other fin
   });
 });
 
+test('as it is shown it is taken from programs in the same installation, too', async () => {
+  await using it = await overdueSchedule(redis.url, 'skip');
+  const { schedules } = it.client;
+  const shown = await schedules.get('s');
+  expect(await schedules.replace('s', shown)).toEqual(shown);
+  const changed = await schedules.replace('s', { ...shown, template: { directives: [AFTER] } });
+  expect(changed).toMatchObject({ template: { directives: [AFTER] }, every_ms: shown.every_ms });
+});
+
 test('a pause stays, a change of when it fires counts from now on, and what it fires begins nothing by itself', async () => {
   await using it = await overdueSchedule(redis.url, 'skip');
   await it.client.schedules.pause('s', { note: 'it moves' });

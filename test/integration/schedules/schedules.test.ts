@@ -249,6 +249,43 @@ describe.concurrent('a schedule', () => {
     });
   });
 
+  describe('is changed as it was shown', () => {
+    test('with one member of it changed, and as it is nothing changes', async () => {
+      const { schedules } = scene.client;
+      await schedules.create(rarely('shown'));
+      await schedules.trigger('shown', { key: 'k' });
+      const shown = await schedules.get('shown');
+      expect(await schedules.replace('shown', shown)).toEqual(shown);
+      const run = { agent: 'a', query: 'q' };
+      const often = { ...shown, cron: null, time_zone: null, every_ms: 60_000, template: { run } };
+      const changed = await schedules.replace('shown', often);
+      expect(changed).toMatchObject({ every_ms: 60_000, cron: null, template: { run }, fires: 'run' });
+      expect(changed.history).toEqual(shown.history);
+      await expect(schedules.replace('shown', { ...shown, jitter_ms: 5 })).rejects.toMatchObject({
+        problem: { code: 'version_conflict' },
+      });
+    });
+
+    test.each<[string, object, string]>([
+      ['a member that it does not have', { what: 1 }, 'what'],
+      ['another id', { id: 'other' }, 'id'],
+      ['null where none is shown', { overlap: null }, 'overlap'],
+      ['no way of saying when', { cron: null, time_zone: null }, 'cron'],
+      ['content beside the template', { directives: [ENDS] }, 'directives'],
+      ['another template', { template: { directives: [ENDS], what: 1 } }, 'template.what'],
+      ['a template that is none', { template: [] }, 'template'],
+      ['an empty template', { template: {} }, 'directives'],
+      ['a template with a fault', { template: { run: { agent: 'a' } } }, 'run.query'],
+    ])('but not with %s', async (name, more, path) => {
+      const { schedules } = scene.client;
+      const id = name.replaceAll(' ', '-');
+      const made = await schedules.create(rarely(id));
+      await expect(schedules.replace(id, { ...made, ...more } as never)).rejects.toMatchObject({
+        problem: { code: 'invalid_body', errors: [expect.objectContaining({ path })] },
+      });
+    });
+  });
+
   test('a tenant sees its own schedules alone, page by page', async () => {
     // Other tests make schedules of `acme` at the same time.
     const [pages, { globex }] = [await scene.of('pages'), scene];
@@ -316,6 +353,8 @@ describe.concurrent('a schedule', () => {
       const mine = await schedules.create(rarely('mine', { directives: [allowed] }));
       const taken = { version: mine.version, every_ms: 1_000, directives: [other] };
       await expect(schedules.replace('mine', taken)).rejects.toMatchObject(forbidden);
+      const shownTaken = { ...mine, template: { directives: [other] } };
+      await expect(schedules.replace('mine', shownTaken)).rejects.toMatchObject(forbidden);
       const lent = await acme.client.schedules.replace('mine', {
         ...taken,
         cron: '0 0 1 1 *',
