@@ -13,11 +13,15 @@ export const COVERED_BY_TESTS: readonly Check[] = [
   { name: 'declarations', command: ['tsc', '--noEmit', '-p', 'tsconfig.build.json', '--singleThreaded'] },
 ];
 
-export const CHECKS: readonly Check[] = [
-  { name: 'format', command: ['oxfmt', '--check', '.'] },
+/** A minute of a core: `npm test` runs them beside the tests, in what those leave of the processor. They read sources only. */
+export const LONG_CHECKS: readonly Check[] = [
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings', ...lintedPlaces()] },
   // One thread: several check the same shared types again, and cost twice the work.
   { name: 'types', command: ['tsc', '--noEmit', '--singleThreaded'] },
+];
+
+export const SHORT_CHECKS: readonly Check[] = [
+  { name: 'format', command: ['oxfmt', '--check', '.'] },
   { name: 'types of the console', command: ['tsc', '--noEmit', '-p', 'src/console', '--singleThreaded'] },
   { name: 'unused', command: ['knip'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
@@ -25,29 +29,48 @@ export const CHECKS: readonly Check[] = [
   { name: 'metrics', command: ['node', 'scripts/generate-metrics.ts', '--check'] },
 ];
 
-/** As many as continuous integration has cores. */
+export const CHECKS: readonly Check[] = [...LONG_CHECKS, ...SHORT_CHECKS];
+
+export interface CheckOptions {
+  /** How many run at once. Default: as many as continuous integration has cores. */
+  readonly atOnce?: number;
+  /** They get what nothing else wants of the processor. Default: false. */
+  readonly aside?: boolean;
+  /** Default: to the console, as each ends. */
+  readonly print?: (text: string) => void;
+}
+
 const AT_ONCE = 2;
+const LEAST_URGENT = ['nice', '-n', '19'] as const;
 const MOST_OUTPUT_BYTES = 64 * 1_024 * 1_024;
 
 /** Runs each check to its end, prints the output of those that fail, and returns how many passed and failed. */
-export async function runChecks(checks: readonly Check[]): Promise<{ passed: number; failed: number }> {
+export async function runChecks(
+  checks: readonly Check[],
+  options: CheckOptions = {},
+): Promise<{ passed: number; failed: number }> {
+  const { atOnce = AT_ONCE } = options;
   const waiting = [...checks];
   let passed = 0;
   const runNext = async (): Promise<void> => {
     for (let check = waiting.shift(); check !== undefined; check = waiting.shift())
-      if (await passes(check)) passed += 1;
+      if (await passes(check, options)) passed += 1;
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, runNext));
+  await Promise.all(Array.from({ length: atOnce }, runNext));
   return { passed, failed: checks.length - passed };
 }
 
-function passes({ name, command: [program, ...args] }: Check): Promise<boolean> {
+function passes(
+  { name, command }: Check,
+  { aside = false, print = console.log }: CheckOptions,
+): Promise<boolean> {
+  const [program, ...args] = aside ? [...LEAST_URGENT, ...command] : command;
   const startedAt = performance.now();
   const { promise, resolve } = Promise.withResolvers<boolean>();
   execFile(program, args, { maxBuffer: MOST_OUTPUT_BYTES }, (error, stdout, stderr) => {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    console.log(`${error === null ? '✓' : '✗'} ${name} (${seconds} s)`);
-    if (error !== null) console.log(stdout === '' && stderr === '' ? error.message : `${stdout}${stderr}`);
+    print(`${error === null ? '✓' : '✗'} ${name} (${seconds} s)`);
+    if (error !== null) print(stdout === '' && stderr === '' ? error.message : `${stdout}${stderr}`);
     resolve(error === null);
   });
   return promise;

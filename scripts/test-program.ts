@@ -14,7 +14,9 @@ const ENTRIES = [
   'src/worker/heartbeat-thread.ts',
   'src/json-schema/schema-thread.ts',
   ...globSync('test/support/servers/*.ts'),
-  'test/chaos/tool-server.ts',
+  ...['tool-server', 'model-server', 'hostile-model'].map((name) => `test/chaos/${name}.ts`),
+  ...['client', 'auth-client'].map((name) => `test/conformance/${name}.ts`),
+  'test/support/doomed-engines.ts',
 ];
 /** Beside the program as it is beside the folder of the command. */
 const CONTROL_SERVER = 'control-server/main';

@@ -1,10 +1,11 @@
-/** `npm test`: the checks, then every test; ends with the line `N passed, N failed`. With arguments: only those tests.
+/** `npm test`: the checks and every test; ends with the line `N passed, N failed`. With arguments: only those tests.
  *  It must count a failed check, or an interrupted test run, as failed. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CHECKS, runChecks } from './checks.ts';
+import { LONG_CHECKS, runChecks, SHORT_CHECKS } from './checks.ts';
 import { ensureConsole } from './console-freshness.mjs';
 import { writeTestProgram } from './test-program.ts';
 
@@ -34,26 +35,35 @@ const OF_THEIR_OWN = [
 const only = process.argv.slice(2);
 // Before the tests: several would build it at the same time.
 ensureConsole(process.cwd(), process.execPath, process.env);
-const checks = only.length === 0 ? await runChecks(CHECKS) : { passed: 0, failed: 0 };
-const tests =
-  only.length === 0
-    ? runTests(
-        OF_THEIR_OWN.map((file) => `--exclude=${file}`),
-        { ADJUTANT_TEST_PROGRAM: await writeTestProgram() },
-      )
-    : runTests(only, {});
-const failed = checks.failed + tests.failed;
-console.log(`${checks.passed + tests.passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+const counts = only.length === 0 ? await runAll() : [await runTests(only, {})];
+const sum = (of: keyof Count): number => counts.reduce((total, count) => total + count[of], 0);
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
+process.exitCode = sum('failed') === 0 ? 0 : 1;
 
-function runTests(args: readonly string[], more: Readonly<Record<string, string>>): Count {
+/** The short checks first; what the long ones say comes after the tests, whose output is long. */
+async function runAll(): Promise<Count[]> {
+  const short = await runChecks(SHORT_CHECKS);
+  const program = { ADJUTANT_TEST_PROGRAM: await writeTestProgram() };
+  const said: string[] = [];
+  const print = (text: string): void => void said.push(text);
+  const others = OF_THEIR_OWN.map((file) => `--exclude=${file}`);
+  const [long, tests] = await Promise.all([
+    runChecks(LONG_CHECKS, { atOnce: 1, aside: true, print }),
+    runTests(others, program),
+  ]);
+  console.log(said.join('\n'));
+  return [short, long, tests];
+}
+
+async function runTests(args: readonly string[], more: Readonly<Record<string, string>>): Promise<Count> {
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-test-'));
   const file = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { status } = spawnSync('vitest', ['run', ...reporters, ...args], {
+  const vitest = spawn('vitest', ['run', ...reporters, ...args], {
     stdio: 'inherit',
     env: { ...process.env, ...more },
   });
+  const [status] = (await once(vitest, 'close')) as [number | null];
   const count = countOf(file);
   rmSync(folder, { recursive: true });
   return { passed: count.passed, failed: status !== 0 && count.failed === 0 ? 1 : count.failed };

@@ -55,9 +55,9 @@ export interface System {
 /** A server gets no variable that it was not given: with this one it starts with a third less work. */
 const { NODE_COMPILE_CACHE: CACHE } = process.env;
 const TOOL_SERVER = programOf(fileURLToPath(new URL('./tool-server.ts', import.meta.url)));
-const MODEL_SERVER = fileURLToPath(new URL('./model-server.ts', import.meta.url));
+const MODEL_SERVER = programOf(fileURLToPath(new URL('./model-server.ts', import.meta.url)));
 const HOSTILE_SERVER = fileURLToPath(new URL('../support/servers/hostile-peer.mjs', import.meta.url));
-const HOSTILE_MODEL = fileURLToPath(new URL('./hostile-model.ts', import.meta.url));
+const HOSTILE_MODEL = programOf(fileURLToPath(new URL('./hostile-model.ts', import.meta.url)));
 const MODEL_PROVIDERS = ['main', 'spare'] as const;
 const APIS = 2;
 /** Beside one process of all roles. */

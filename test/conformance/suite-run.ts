@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { programOf } from '../support/program.ts';
 
 export interface SuiteRun {
   readonly passed: boolean;
@@ -33,8 +34,8 @@ const PACKAGE = dirname(
   createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json'),
 );
 const SUITE = join(PACKAGE, 'dist/index.js');
-const CLIENT = fileURLToPath(new URL('./client.ts', import.meta.url));
-const AUTH_CLIENT = fileURLToPath(new URL('./auth-client.ts', import.meta.url));
+const CLIENT = programOf(fileURLToPath(new URL('./client.ts', import.meta.url)));
+const AUTH_CLIENT = programOf(fileURLToPath(new URL('./auth-client.ts', import.meta.url)));
 const LIMIT_MS = 60_000;
 
 export async function suiteRun(scenario: string): Promise<SuiteRun> {

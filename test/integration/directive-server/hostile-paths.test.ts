@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDirectiveFolder } from '../../../src/directive-server/directive-folder.ts';
 import { type Refusal, serverFault } from '../../../src/directive-server/refusal.ts';
 import { callTool } from '../../../src/directive-server/tool-call.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const SECRET = 'SECRET-7f3a';
 const PATHS = 10_000;
@@ -183,7 +184,7 @@ const NAMES = [
 const segment = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...NAMES) },
   { weight: 5, arbitrary: fc.constantFrom('..', '.', '') },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 12 }) },
 );
 const start = fc.constantFrom(
   '',

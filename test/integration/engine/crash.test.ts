@@ -17,11 +17,12 @@ import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TEST_KEYS } from '../../support/pipeline.ts';
 import { spawnNode } from '../../support/process.ts';
+import { programOf } from '../../support/program.ts';
 import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-strategy.ts';
 import { timePassesUntil } from '../../support/time-passes.ts';
 
-const DOOMED = fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url));
+const DOOMED = programOf(fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url)));
 
 const RUN = 'r-00000000';
 const CHILD = `${RUN}.c2`;

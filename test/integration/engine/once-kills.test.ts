@@ -8,11 +8,12 @@ import { type EngineTest, makeEngine, openEngineTest } from '../../support/engin
 import { eventually } from '../../support/eventually.ts';
 import { holdAt, type Step } from '../../support/held-commands.ts';
 import { spawnNode } from '../../support/process.ts';
+import { programOf } from '../../support/program.ts';
 import { script } from '../../support/scripted-strategy.ts';
 import { useRedis } from '../../support/shared.ts';
 import { timePassesUntil } from '../../support/time-passes.ts';
 
-const DOOMED = fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url));
+const DOOMED = programOf(fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url)));
 /** In what names the request of a run under a key. */
 const UNDER_KEY = 'once.';
 const HOUR_MS = 3_600_000;

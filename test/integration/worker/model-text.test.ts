@@ -6,6 +6,7 @@ import { plainText } from '../../../src/contract/plain-text.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';
 import { type Pipeline } from '../../support/pipeline.ts';
 import { aborted, fails, gate } from '../../support/executors.ts';
@@ -42,7 +43,7 @@ test('any text at any speed is in the log as in the answer', async () => {
     fc.record({
       kind: fc.constantFrom('content', 'thinking', 'tool_call'),
       text: fc.oneof(
-        fc.string({ unit: 'binary', maxLength: 30 }),
+        fc.string({ unit: anyCharacter, maxLength: 30 }),
         fc.string({ unit: fc.constantFrom('\u001b', '"', '\\', '\n', '😀', '\ud83d', '\ude00', 'ä') }),
         fc.integer({ min: 1, max: 40_000 }).map((length) => 'é😀'.repeat(length)),
       ),

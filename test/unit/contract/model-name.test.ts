@@ -10,6 +10,7 @@ import {
   parseModelName,
   resolveModels,
 } from '../../../src/contract/model-name.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 function table(providers: readonly string[], aliases: Record<string, string[]> = {}): ModelTable {
   return {
@@ -112,7 +113,7 @@ describe('a name in a URL', () => {
     );
     const text = fc.oneof(
       fc.array(parts).map((list) => list.join('')),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
     );
     fc.assert(
       fc.property(text, (model) => {

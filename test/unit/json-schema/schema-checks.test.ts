@@ -13,6 +13,7 @@ function openChecks(limitMs = 20_000): SchemaChecks {
 
 /** Long enough for a thread to answer, on a busy machine. */
 const LIMIT_MS = 1_500;
+const TOO_LONG = `the check took longer than ${LIMIT_MS} ms`;
 const SLOW_PATTERN = { properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
 const SLOW_TEXT = { text: `${'a'.repeat(40)}!` };
 const UNIQUE = { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } };
@@ -71,15 +72,12 @@ describe('a schema that is not harmless', () => {
     const ticking = setInterval(() => (turns += 1), 10);
     const slow = checks.of(schema).check(value, 'arguments');
     const other = checks.of(PLAIN).check({ name: 'ab' }, 'arguments');
-    expect(await slow).toMatchObject({ kind: expect.stringMatching(/^unchecked$|^unusable$/) as string });
+    const verdict = await slow;
+    expect(verdict).toMatchObject({ kind: expect.stringMatching(/^unchecked$|^unusable$/) as string });
+    if (schema === SLOW_PATTERN) expect(verdict).toMatchObject({ kind: 'unchecked', reason: TOO_LONG });
     clearInterval(ticking);
     expect(turns).toBeGreaterThan(0);
     expect(await other).toEqual({ kind: 'passed' });
-  });
-
-  test('says why it was given up', async () => {
-    const verdict = await openChecks(LIMIT_MS).of(SLOW_PATTERN).check(SLOW_TEXT, 'arguments');
-    expect(verdict).toMatchObject({ kind: 'unchecked', reason: `the check took longer than ${LIMIT_MS} ms` });
   });
 
   test('that once took too long delays only such schemas, and is checked again', async () => {
