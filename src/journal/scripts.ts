@@ -43,6 +43,7 @@ export type ScriptName =
   | 'job-add'
   | 'job-done'
   | 'job-end'
+  | 'job-relock'
   | 'job-take'
   | 'lane-enter'
   | 'lane-leave'

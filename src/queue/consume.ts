@@ -78,9 +78,11 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       running ??= worker.run();
       running.catch(options.onError);
     },
-    pause: () => {
+    async pause() {
       goesOn = false;
-      return worker.pause(true);
+      await claims?.ready.none();
+      // It may have been resumed meanwhile.
+      if (!goesOn) await worker.pause(true);
     },
     resume: () => {
       goesOn = true;
@@ -88,6 +90,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     },
     async stop() {
       goesOn = false;
+      await claims?.ready.none();
       await worker.close();
     },
   };

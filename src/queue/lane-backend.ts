@@ -91,6 +91,8 @@ function taking(
     waitForJob: backend.waitForJob.bind(backend),
   };
   async function moveToActive(token: string, workerName?: string): Promise<Taken> {
+    // What was taken with another is handed on, whatever the scripts are now.
+    if (taker.hasReady()) return takenOf(await taker.take(token));
     if (!usesOurs()) return plain.moveToActive(token, workerName);
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
@@ -109,6 +111,8 @@ function taking(
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
   }
   async function waitForJob(blockTimeout: number) {
+    // The last end found the lane empty; what is ready was taken before.
+    if (taker.hasReady()) return SEEN;
     const woken = await plain.waitForJob(blockTimeout);
     known.forget();
     return woken;
@@ -119,6 +123,9 @@ function taking(
     waitForJob,
   };
 }
+
+/** As if a marker had come. */
+const SEEN: Awaited<ReturnType<RedisQueueBackend['waitForJob']>> = { member: '0', score: 0 };
 
 /** Nothing waits for its end, and nothing is kept of it. */
 function isPlainEnd(job: DoneJob): boolean {
@@ -139,5 +146,8 @@ function takenOf([kind, id, name, data, opts, timestamp, attempts]: ScriptReply)
     delay: 0,
     priority: 0,
   };
-  return [job, job.id, 0, 0];
+  return [job, job.id, 0, AT_ONCE];
 }
+
+/** BullMQ's worker begins a job before it asks for the next one only where a delayed one is due at some time, also one that has passed. */
+const AT_ONCE = 1;

@@ -94,6 +94,17 @@ export function createTakePlaces() {
   };
 }
 
+/** The claim token of the n-th job of a take, as job-take.lua has it. */
+export function nthTake(take: Take, nth: number): Take {
+  return nth === 1 ? take : { ...take, token: `${take.token}.${nth}` };
+}
+
+/** The lock of the n-th job of a take: the tokens that BullMQ's worker gives out end in a number, and the next is one higher. */
+export function nthLock(lock: string, nth: number): string {
+  const at = lock.lastIndexOf(':') + 1;
+  return nth === 1 ? lock : `${lock.slice(0, at)}${Number(lock.slice(at)) + nth - 1}`;
+}
+
 export type LaneClaims = ReturnType<typeof createLaneClaims>;
 
 /** The jobs of one consumer that were claimed and are not begun, and the answers for those that have ended. */
@@ -101,6 +112,7 @@ export function createLaneClaims(claiming: ClaimingLane) {
   const held = new Map<string, HeldJob>();
   const ended = new Map<string, ScriptReply>();
   const ending = createRecent();
+  const ready = createReadyJobs();
 
   /** Of a job that came with its claim; the slot for it is taken. */
   function hold(reply: ScriptReply, { token, askedAt }: Take, end: JobEnd, isDurable: boolean): void {
@@ -111,6 +123,8 @@ export function createLaneClaims(claiming: ClaimingLane) {
   return {
     ...claiming,
     hold,
+    ready,
+    holdAgain: (id: string, job: HeldJob): void => void held.set(id, job),
     /** Once for each; null: its directive is to be claimed. */
     heldJob(id: string): HeldJob | null {
       const job = held.get(id) ?? null;
@@ -127,6 +141,50 @@ export function createLaneClaims(claiming: ClaimingLane) {
       const reply = ended.get(id);
       ended.delete(id);
       return reply;
+    },
+  };
+}
+
+/** A job that was taken with others, under the lock with which BullMQ's worker asks for it. */
+export interface ReadyJob {
+  readonly lock: string;
+  readonly reply: ScriptReply;
+}
+
+/** Jobs that were taken before BullMQ's worker asked for each of them: it asks at once, while it has free slots. */
+function createReadyJobs() {
+  const jobs: ReadyJob[] = [];
+  let takes = 0;
+  let waiting: (() => void)[] = [];
+
+  function changed(): void {
+    if (takes > 0 || jobs.length > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  }
+
+  return {
+    /** What `take` resolves to is the first; the others are ready from then on. */
+    async during(take: () => Promise<[ScriptReply, readonly ReadyJob[]]>): Promise<ScriptReply> {
+      takes += 1;
+      try {
+        const [first, others] = await take();
+        jobs.push(...others);
+        return first;
+      } finally {
+        takes -= 1;
+        changed();
+      }
+    },
+    next(): ReadyJob | undefined {
+      const job = jobs.shift();
+      if (job !== undefined) changed();
+      return job;
+    },
+    any: (): boolean => jobs.length > 0,
+    /** Resolves when each has been asked for, and none is on its way. */
+    async none(): Promise<void> {
+      if (takes > 0 || jobs.length > 0) await new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
 }

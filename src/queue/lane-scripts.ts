@@ -156,7 +156,7 @@ async function record(
 
 /** Where job-take.lua remembers a take. */
 function rememberedBy(name: string, args: readonly unknown[]): string[] {
-  return name === 'adjutant:job-take' ? [`${String(args[1])}taken:${String(args.at(-1))}`] : [];
+  return name === 'adjutant:job-take' ? [`${String(args[1])}taken:${String(args.at(-2))}`] : [];
 }
 
 /** Redis does all of it or nothing, so that nothing is left when this process or its connection ends meanwhile. */

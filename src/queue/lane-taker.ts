@@ -8,9 +8,11 @@ import {
   hasClaim,
   type JobEnd,
   type LaneClaims,
+  type ReadyJob,
   type Take,
   takeOf,
 } from './lane-claims.ts';
+import { createSeveralJobs, NOTHING } from './several-jobs.ts';
 
 export interface LaneTakerOptions {
   /** Of the lane's keys. */
@@ -27,19 +29,34 @@ export type LaneTaker = ReturnType<typeof createLaneTaker>;
 /** What is taken is a job as include-job.lua says it, or why there is none. */
 export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerOptions) {
   const places = createTakePlaces();
+  const several = createSeveralJobs({ base, run, lockMs, claims, endOf });
 
   async function take(lock: string): Promise<ScriptReply> {
-    return taking(lock, ({ args }) => run('job-take', [base], args));
+    if (claims === null) return taking(lock, ({ args }) => run('job-take', [base], [...args, 1]));
+    const ready = claims.ready.next();
+    if (ready !== undefined) return several.asked(ready, lock, claims);
+    return claims.ready.during(async () => {
+      let others: readonly ReadyJob[] = [];
+      const first = await taking(lock, async (take, confirm) => {
+        const [reply, ...more] = await several.take(take, lock, confirm === null && take.claims);
+        others = more.flatMap((job) => job ?? []);
+        return reply?.reply ?? NOTHING;
+      });
+      return [first, others];
+    });
   }
 
   /** Ends a job whose directive is dealt with. */
   async function done(lock: string, id: string, takesNext: boolean): Promise<ScriptReply> {
     if (!takesNext) return run('job-done', [base], [id, 0, ...takeBy(lock, '', null).args]);
-    return taking(lock, ({ args }) => run('job-done', [base], [id, 1, ...args]));
+    return taking(lock, async ({ args }) => run('job-done', [base], [id, 1, ...args]));
   }
 
   /** With a slot for what is claimed, which is given back where no claim comes. */
-  async function taking(lock: string, send: (take: Take) => Promise<ScriptReply>): Promise<ScriptReply> {
+  async function taking(
+    lock: string,
+    send: (take: Take, confirm: Confirm | null) => Promise<ScriptReply>,
+  ): Promise<ScriptReply> {
     const claiming = claims?.reserve() ? claims : null;
     const place = places.take();
     let isHeld = false;
@@ -47,7 +64,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
       const asked = takeBy(lock, place, claiming);
       const confirm = (await claiming?.confirm()) ?? null;
       const learn = known.asked();
-      const reply = learn(await send(asked));
+      const reply = learn(await send(asked, confirm));
       if (hasClaim(reply)) await hold(lock, reply, asked, confirm);
       isHeld = hasClaim(reply);
       return reply;
@@ -93,6 +110,8 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   return {
     take,
     done,
+    /** Whether a take is answered at once. */
+    hasReady: (): boolean => claims?.ready.any() ?? false,
     /** What was taken when a job ended together with its directive; undefined: it has not. */
     endedWith: (id: string): ScriptReply | undefined => claims?.endedWith(id),
   };

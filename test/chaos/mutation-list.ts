@@ -263,12 +263,16 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'take-repeat': [
     patch(
       `${SCRIPTS}/job-take.lua`,
-      'local again = known == take and taken_again(1, taken)',
+      'local again = known == take and all_again(taken, now)',
       'local again = nil',
     ),
   ],
   'end-repeat': [
-    patch(`${SCRIPTS}/include-take.lua`, 'local again = id and taken_again(at, id)', 'local again = nil'),
+    patch(
+      `${SCRIPTS}/include-take.lua`,
+      'local again = id and taken_again(at, id, ARGV[at])',
+      'local again = nil',
+    ),
   ],
   'end-repeat-lock': [
     patch(`${SCRIPTS}/include-take.lua`, "or not redis.call('LPOS',", "or redis.call('LPOS',"),
@@ -304,6 +308,21 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'start-fence': [
     patch(`${SCRIPTS}/start.lua`, "if record[1] ~= 'running' or record[2] ~= ARGV[2] then", 'if false then'),
   ],
+};
+
+/** Of several jobs that are taken at once. */
+const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'several-lock': [patch(`${SCRIPTS}/job-take.lua`, 'take_job(lock_of(nth),', 'take_job(ARGV[1],')],
+  'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
+  'several-relock': [
+    patch(`${SCRIPTS}/job-relock.lua`, 'if holder ~= ARGV[2] and holder ~= ARGV[3] then', 'if false then'),
+  ],
+  'several-ready': [patch('src/queue/lane-backend.ts', 'if (taker.hasReady()) return SEEN;', '')],
+  'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
+  'several-pause': [
+    patch('src/queue/consume.ts', 'await claims?.ready.none();\n      // It may', '// It may'),
+  ],
+  'several-confirmed': [patch('src/queue/lane-taker.ts', 'confirm === null && take.claims', 'take.claims')],
 };
 
 /** Protections of the API keys. */
@@ -577,6 +596,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   test: string,
 ])[] = [
   [TESTED_MUTATIONS, 'test/integration/queue/lane-claims.test.ts'],
+  [SEVERAL_MUTATIONS, 'test/integration/queue/several-jobs.test.ts'],
   [ACCESS_MUTATIONS, 'test/integration/access/key-changes.test.ts'],
   [ARCHIVE_MUTATIONS, 'test/integration/archive/archive.test.ts'],
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],

@@ -29,9 +29,9 @@ local function next_delayed()
 end
 
 -- Takes the next job under the lock `token`; `take`, which tells a repeat, stays with the job. `now`: the worker's clock, as with BullMQ's
--- delays.
+-- delays. `more`: others wait behind it.
 -- Returns a `job_reply` | { 'none', `next_delayed` } | { 'slow' }: nothing is changed, BullMQ's script decides.
-local function take_job(token, lock_ms, now, take)
+local function take_job(token, lock_ms, now, take, more)
   local meta = lane_meta()
   local due_at = next_delayed()
   if meta[1] or meta[2] or meta[3] or (due_at > 0 and due_at <= tonumber(now)) then
@@ -49,7 +49,7 @@ local function take_job(token, lock_ms, now, take)
   end
   redis.call('SET', job .. ':lock', token, 'PX', lock_ms)
   redis.call('HSET', job, 'processedOn', now, 'take', take)
-  if redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') == 0 then
+  if not more and redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') == 0 then
     return job_reply(id, fields, due_at)
   end
   mark()

@@ -26,8 +26,8 @@ local function is_serial(key)
   return serial_lanes[key]
 end
 
--- The data of a job with its body, and the claim of its directive; nothing = the worker asks for it.
-local function claim_of(at, data, now)
+-- The data of a job with its body, and the claim `token` of its directive; nothing = the worker asks for it.
+local function claim_of(at, data, now, token)
   local request, id, digest, body_in = string.match(data, OF_DIRECTIVE)
   local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
   if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
@@ -38,16 +38,16 @@ local function claim_of(at, data, now)
   if not body then
     return
   end
-  local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = ARGV[at + 3], lane = lane, index = ARGV[at + 10],
+  local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
     owes_start = ARGV[at + 9] == '1' }
   return body == true and data or with_body(data, body), claim_directive(id, wish, now)
 end
 
--- A job that was taken, as `job_reply`, then the answer of `claim_directive`.
-local function with_claim(at, taken, now)
+-- A job that was taken, as `job_reply`, then the answer of `claim_directive`. `token` of the claim; nil = that of the take.
+local function with_claim(at, taken, now, token)
   if taken[1] == 'job' then
     -- What is wrong with it concerns its own attempt, not the lane.
-    local ran, data, verdict = pcall(claim_of, at, taken[4], now)
+    local ran, data, verdict = pcall(claim_of, at, taken[4], now, token or ARGV[at + 3])
     if ran and verdict and not verdict.err then
       taken[4] = data
       for _, value in ipairs(verdict) do
@@ -66,9 +66,9 @@ local function remember_ms(at)
   return int(tonumber(ARGV[at + 1]) * REMEMBERED_LOCKS)
 end
 
--- A job that this take has taken before, under its lock again, as `job_reply`; nil = somebody else has it, or may take it.
-local function taken_again(at, id)
-  local token, lock = ARGV[at], BASE .. id .. ':lock'
+-- A job that this take has taken before, under its lock `token` again, as `job_reply`; nil = somebody else has it, or may take it.
+local function taken_again(at, id, token)
+  local lock = BASE .. id .. ':lock'
   local holder = redis.call('GET', lock)
   if holder ~= token and (holder or not redis.call('LPOS', BASE .. 'active', id)) then
     return nil
@@ -81,7 +81,7 @@ end
 -- The job that an end took when it ran first, by its take or, where BullMQ's worker asks as if anew, by its lock. { 'done' } = none.
 local function taken_before(at, now)
   local id = held_job(ARGV[at + 3], ARGV[at])
-  local again = id and taken_again(at, id)
+  local again = id and taken_again(at, id, ARGV[at])
   return again and with_claim(at, again, now) or { 'done' }
 end
 

@@ -3,15 +3,12 @@
 import { expect, test } from 'vitest';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
-import { prepareScripts, type RunScript } from '../../../src/journal/scripts.ts';
-import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
+import type { RunScript } from '../../../src/journal/scripts.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import { type JobData, jobId } from '../../../src/queue/job.ts';
-import { type ClaimingLane, createLaneClaims } from '../../../src/queue/lane-claims.ts';
+import type { JobData } from '../../../src/queue/job.ts';
 import { mayHaveRun } from '../../../src/queue/possible-execution.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
-import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import {
   acceptance,
@@ -24,6 +21,7 @@ import {
   startedOf,
   toolCall,
 } from '../../support/journal.ts';
+import { granted, nameOf, takerOn, type TakerOptions } from '../../support/lane-taker.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
@@ -53,49 +51,7 @@ async function submitted(fields: Partial<ToolExec> = {}): Promise<ToolExec> {
   return call;
 }
 
-/** A worker's view of the lane, with two slots. `repeats`: each script runs twice, and the second answer is the one that arrives. */
-function openTaker({
-  repeats = false,
-  script = (run) => run,
-  ...more
-}: Partial<ClaimingLane> & { repeats?: boolean; script?: (run: RunScript) => RunScript } = {}) {
-  const { connection, keys, journal } = open;
-  const once = prepareScripts(connection);
-  const twice: RunScript = async (...given) => {
-    await once(...given);
-    return once(...given);
-  };
-  const slots = { free: 2 };
-  const claims = createLaneClaims({
-    lane: LANE,
-    leaseMs: 60_000,
-    keyPrefix: keys.prefix,
-    sweep: keys.sweep,
-    serial: keys.serial(LANE),
-    owesStart: true,
-    confirm: async () => null,
-    reserve: () => slots.free > 0 && (slots.free -= 1) >= 0,
-    release: () => void (slots.free += 1),
-    mayGoOn: () => true,
-    ...more,
-  });
-  const base = `${lanePrefix(keys.prefix, LANE)}:${LANE}:`;
-  const run = script(repeats ? twice : once);
-  const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
-  const held = async ({ request_id, id }: ToolExec) => {
-    const job = claims.heldJob(jobId(request_id, id));
-    return job && { ...job, verdict: job.reply && (await journal.claimedWithJob(request_id, job.reply)) };
-  };
-  return { ...taker, slots, held };
-}
-
-const nameOf = ({ request_id, id }: ToolExec): string => jobId(request_id, id);
-
-/** The claim of a directive that was granted; fails the test when it was not. */
-function granted({ request_id: requestId, id }: ToolExec, verdict: ClaimVerdict | null | undefined) {
-  if (verdict?.kind !== 'granted') throw new Error(`not granted but ${verdict?.kind}`);
-  return { requestId, id, fence: verdict.fence };
-}
+const openTaker = (options: TakerOptions = {}) => takerOn(open, options);
 
 async function waitingAndActive(): Promise<[number, number]> {
   const { waiting, active } = await open.lanes.counts(LANE);

@@ -1,0 +1,75 @@
+// Several jobs of a lane that are taken with one script, as many as there are slots for: BullMQ's worker asks for one after the other.
+// Must never take one without its own lock, claim and slot, nor keep the slot of one that did not come.
+import type { RunScript, ScriptReply } from '../journal/scripts.ts';
+import {
+  hasClaim,
+  type JobEnd,
+  type LaneClaims,
+  nthLock,
+  nthTake,
+  type ReadyJob,
+  type Take,
+} from './lane-claims.ts';
+
+interface SeveralJobsOptions {
+  /** Of the lane's keys. */
+  base: string;
+  run: RunScript;
+  lockMs: number;
+  claims: LaneClaims | null;
+  /** How a job ends together with its directive. */
+  endOf(lock: string, id: string): JobEnd;
+}
+
+/** Of one script: Redis does nothing else meanwhile, and other workers may be idle too. */
+const MOST_TAKEN = 16;
+
+export const NOTHING: ScriptReply = ['none', 0];
+
+export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJobsOptions) {
+  /** The first is for the slot of the take itself; the others are held with slots of their own. null: somebody else has it. */
+  async function take(asked: Take, lock: string, mayBeMore: boolean): Promise<(ReadyJob | null)[]> {
+    let slots = mayBeMore ? reserveMore() : 0;
+    try {
+      const replies = jobsOf(await run('job-take', [base], [...asked.args, 1 + slots]));
+      return replies.map((reply, index) => {
+        if (reply === null) return null;
+        const own = nthLock(lock, index + 1);
+        if (index > 0 && hasClaim(reply)) {
+          claims?.hold(reply, nthTake(asked, index + 1), endOf(own, String(reply[1])), true);
+          slots -= 1;
+        }
+        return { lock: own, reply };
+      });
+    } finally {
+      for (; slots > 0; slots -= 1) claims?.release();
+    }
+  }
+
+  function reserveMore(): number {
+    let slots = 0;
+    while (slots < MOST_TAKEN - 1 && claims?.reserve()) slots += 1;
+    return slots;
+  }
+
+  /** BullMQ's worker asks for it: with its token, as was to be expected, or with another, as after a pause, when it counts anew. */
+  async function asked(ready: ReadyJob, lock: string, by: LaneClaims): Promise<ScriptReply> {
+    if (ready.lock === lock) return ready.reply;
+    const id = String(ready.reply[1]);
+    const [isOurs] = await run('job-relock', [base], [id, ready.lock, lock, lockMs]);
+    const held = by.heldJob(id);
+    if (isOurs === 1) {
+      if (held) by.holdAgain(id, { ...held, ...endOf(lock, id) });
+      return ready.reply;
+    }
+    if (held) by.release();
+    return NOTHING;
+  }
+
+  return { take, asked };
+}
+
+/** As job-take.lua answers: one, or each of some. */
+function jobsOf(reply: ScriptReply): readonly (ScriptReply | null)[] {
+  return reply[0] === 'jobs' ? (reply.slice(1) as unknown as (ScriptReply | null)[]) : [reply];
+}
