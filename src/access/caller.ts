@@ -2,7 +2,7 @@
 // Must never let a call pass on behalf of a caller whose key does not allow it.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Scope } from '../contract/access.ts';
-import type { BudgetListing } from '../contract/budget-listing.ts';
+import type { BudgetListing, ListedBudget } from '../contract/budget-listing.ts';
 import type { Spender } from '../contract/budget.ts';
 import type { BulkRedrive } from '../contract/bulk.ts';
 import type { Redrive } from '../contract/dead-letter.ts';
@@ -147,10 +147,13 @@ export function guardClient(
   };
 }
 
-/** Who manages keys sees what each has spent. */
+/** Who manages keys sees what each has spent; the operators', what each tenant has. */
 function ownBudgets(caller: Principal | null, listing: BudgetListing): BudgetListing {
   if (caller === null || hasScope(caller, 'admin')) return listing;
-  return { ...listing, budgets: listing.budgets.filter(({ key }) => key === undefined || key === caller.id) };
+  const { more: _more, budgets, ...rest } = listing;
+  const isOwn = ({ key, tenant = caller.tenant }: ListedBudget): boolean =>
+    tenant === caller.tenant && (key === undefined || key === caller.id);
+  return { ...rest, budgets: budgets.filter(isOwn) };
 }
 
 type Submissions = Pick<DirectiveClient, 'submit' | 'execute'>;

@@ -49,6 +49,8 @@ export const budgetListingSchema = z.object({
   resets_at: instantSchema,
   currency: z.string(),
   budgets: z.array(listedBudgetSchema),
+  /** Only to operators: of which rules there are more budgets of tenants than are listed, and how many. Listed are those of which most is used. */
+  more: z.array(z.object({ name: z.string(), budgets: z.int().min(1) })).optional(),
 });
 
 export type ListedBudget = z.infer<typeof listedBudgetSchema>;

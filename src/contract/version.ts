@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'd9f36b4e74412347135c883a72c3f7b8d6d139a2b2a1ec6c4f05ed8869e678e3';
+export const CONTRACT_SHA256 = '6b7208897e7675f64cddcb3b3cea264048857543a537447a5e37402f18c8a914';

@@ -1,5 +1,5 @@
 // Lists the budgets of a tenant as they stand today.
-// Must never show a tenant what another one, or all together, have spent.
+// Must never show a tenant what another one, or all together, have spent: that is for the operators.
 import { BUDGET_CURRENCY, type BudgetRule, type BudgetSettings, EACH } from '../contract/budget.ts';
 import { type BudgetListing, listedBudgetSchema, type ListedBudget } from '../contract/budget-listing.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
@@ -14,6 +14,9 @@ type Fields = ReadonlyMap<string, string>;
 /** Of all tenants together. */
 const SHARED = '';
 
+/** Of a rule that gives each tenant a budget, the operators see so many: those of which most is used. */
+const MOST_OF_EACH = 20;
+
 export type ListBudgets = (tenant: string) => Promise<BudgetListing>;
 
 /** `timeZone` and `rules`: of this process; what no call was counted in today is listed by them alone. */
@@ -26,8 +29,11 @@ export function createBudgetList(
   const daysOf = createBudgetDays(timeZone);
   return async (tenant) => {
     // The operators' tenant sees what is of all.
-    const owners = tenant === DEFAULT_TENANT ? [SHARED, tenant] : [tenant];
-    const [, day, , endsAt, zone, text] = await read(run, place, { timeZone, daysOf, owners });
+    const isOperators = tenant === DEFAULT_TENANT;
+    const owners = isOperators ? [SHARED, tenant] : [tenant];
+    const most = isOperators ? MOST_OF_EACH : 0;
+    const reply = await read(run, place, { timeZone, daysOf, whose: [most, ...owners] });
+    const [, day, , endsAt, zone, text, more] = reply;
     const found = new Map((JSON.parse(String(text)) as string[][]).map(fieldsOf));
     for (const budget of rules.flatMap((rule) => ownOf(rule, tenant)))
       if (!found.has(budget.id)) found.set(budget.id, new Map(Object.entries(budgetFields(budget))));
@@ -37,6 +43,7 @@ export function createBudgetList(
       resets_at: new Date(Number(endsAt) * 1_000).toISOString(),
       currency: BUDGET_CURRENCY,
       budgets: [...found.values()].map(listed).toSorted(byName),
+      ...moreOf(found, JSON.parse(String(more)) as [string, number][]),
     };
   };
 }
@@ -44,14 +51,26 @@ export function createBudgetList(
 async function read(
   run: RunScript,
   place: string,
-  asked: { timeZone: string; daysOf: ReturnType<typeof createBudgetDays>; owners: readonly string[] },
+  asked: {
+    timeZone: string;
+    daysOf: ReturnType<typeof createBudgetDays>;
+    whose: readonly (string | number)[];
+  },
 ) {
-  const { timeZone, daysOf, owners } = asked;
-  const reply = await run('budget-read', [place], [JSON.stringify(daysOf(Date.now())), ...owners]);
+  const { timeZone, daysOf, whose } = asked;
+  const reply = await run('budget-read', [place], [JSON.stringify(daysOf(Date.now())), ...whose]);
   const [verdict, seconds] = reply;
   if (verdict === 'ok') return reply;
   const days = daysAround(Number(seconds) * 1_000, timeZone);
-  return run('budget-read', [place], [JSON.stringify(days), ...owners]);
+  return run('budget-read', [place], [JSON.stringify(days), ...whose]);
+}
+
+function moreOf(
+  found: ReadonlyMap<string, Fields>,
+  left: readonly [string, number][],
+): Pick<BudgetListing, 'more'> {
+  if (left.length === 0) return {};
+  return { more: left.map(([id, budgets]) => ({ name: found.get(id)?.get('name') ?? '', budgets })) };
 }
 
 /** The budgets of a rule that the tenant sees and that are known without a call. */
@@ -112,7 +131,11 @@ function countIn(fields: Fields, name: string): number {
   return Number.isSafeInteger(count) ? Math.max(0, count) : 0;
 }
 
+/** Of one name, what is used most first. */
 function byName(left: ListedBudget, right: ListedBudget): number {
-  const key = ({ name, tenant = '', key: of = '' }: ListedBudget): string => `${name} ${tenant} ${of}`;
-  return key(left) < key(right) ? -1 : 1;
+  if (left.name !== right.name) return left.name < right.name ? -1 : 1;
+  const isMoney = left.money.limit !== null;
+  const used = ({ money, tokens }: ListedBudget): number => (isMoney ? money.used : tokens.used);
+  const key = ({ tenant = '', key: of = '' }: ListedBudget): string => `${tenant} ${of}`;
+  return used(right) - used(left) || (key(left) < key(right) ? -1 : 1);
 }

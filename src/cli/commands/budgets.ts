@@ -16,6 +16,8 @@ export async function budgets({ client, terminal, json }: Invocation): Promise<E
   const head = ['BUDGET', 'OF', 'TOKENS', `MONEY (${listing.currency})`, 'CALLS', 'HELD BACK', 'WHEN SPENT'];
   if (listing.budgets.length > 0)
     for (const line of table([head, ...listing.budgets.map(rowOf)])) terminal.out(line);
+  for (const { name, budgets: left } of listing.more ?? [])
+    terminal.err(terminal.paintErr('dim', `${oneLine(name, 80)}: ${left} more, of which less is used.`));
   terminal.err(terminal.paintErr('dim', footOf(listing)));
   return EXIT.done;
 }

@@ -2,9 +2,10 @@
 -- Must never change one.
 --
 -- KEYS[1] the beginning of every key of budgets
--- ARGV[1] days as JSON, for a Redis that knows none yet   ARGV[2…] whose: tenants; '' = of all together
--- Returns { 'ok', day, begins_at s, ends_at s, time zone, as JSON: a list of { budget, field, value, field, value… } }
---   | { 'clock', now s }: the days are others.
+-- ARGV[1] days as JSON, for a Redis that knows none yet   ARGV[2] how many of each rule that gives each tenant its own
+--   ARGV[3…] whose: tenants; '' = of all together
+-- Returns { 'ok', day, begins_at s, ends_at s, time zone, as JSON: a list of { budget, field, value, field, value… },
+--   as JSON: a list of { one budget of a rule, how many more there are } } | { 'clock', now s }: the days are others.
 -- @include include-budgets.lua
 
 local seconds = tonumber(redis.call('TIME')[1])
@@ -21,13 +22,35 @@ end
 if not today then
   return { 'clock', seconds }
 end
-local found = {}
-for index = 2, #ARGV do
+local found, more = {}, {}
+local function add(id)
+  local fields = redis.call('HGETALL', budget_key(today.name, id))
+  if #fields == 0 then
+    return false
+  end
+  table.insert(fields, 1, id)
+  found[#found + 1] = fields
+  return true
+end
+for index = 3, #ARGV do
   for _, id in ipairs(redis.call('SMEMBERS', budgets_of(today.name, ARGV[index]))) do
-    local fields = redis.call('HGETALL', budget_key(today.name, id))
-    table.insert(fields, 1, id)
-    found[#found + 1] = fields
+    add(id)
   end
 end
-local text = #found == 0 and '[]' or cjson.encode(found)
-return { 'ok', today.name, today.beginsAt, today.endsAt, zone, text }
+local most = tonumber(ARGV[2])
+for _, rule in ipairs(most > 0 and redis.call('SMEMBERS', BUDGETS .. today.name .. ':ranked') or {}) do
+  local place = BUDGETS .. today.name .. ':rank:' .. rule
+  local first = redis.call('ZREVRANGE', place, 0, most - 1)
+  local named
+  for _, id in ipairs(first) do
+    named = add(id) and id or named
+  end
+  local left = redis.call('ZCARD', place) - #first
+  if left > 0 and named then
+    more[#more + 1] = { named, left }
+  end
+end
+local function json(list)
+  return #list == 0 and '[]' or cjson.encode(list)
+end
+return { 'ok', today.name, today.beginsAt, today.endsAt, zone, json(found), json(more) }

@@ -8,7 +8,6 @@
 -- Returns { 'ok', day }, also to a repeat, | { 'refused', which of the budgets, tokens | money, used, ends_at s }
 --   | { 'clock', now s }: the days are others.
 -- @include include-budgets.lua
-local KEEP_MS = 3 * 86400 * 1000
 local MOST_OF_TENANT = 2000
 local asked = cjson.decode(ARGV[4])
 
@@ -41,6 +40,7 @@ local function count(budget, numbers)
     redis.call('SADD', owned, budget.id)
     redis.call('PEXPIRE', owned, KEEP_MS)
   end
+  rank_budget(day, budget.id)
 end
 
 local zone = { 'name', day, 'begins_at', today.beginsAt, 'ends_at', today.endsAt, 'time_zone', known.timeZone }

@@ -28,6 +28,7 @@ for _, id in ipairs(kept.budgets) do
       correct(key, unit, above)
       correct(key, unit .. '|' .. kept.label, above)
     end
+    rank_budget(kept.day, id)
   end
 end
 return { 'settled' }

@@ -1,6 +1,6 @@
 /** Budgets of a day, on a real Redis: what passes, what is given back, what a repeat, a lapse and another day change.
  *  It must never need a worker. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { BudgetRule, Spender } from '../../../src/contract/budget.ts';
 import { createBudgetList } from '../../../src/journal/budget-list.ts';
 import { createModelBudgets } from '../../../src/journal/model-budgets.ts';
@@ -174,6 +174,53 @@ test('each tenant and each key has its own, whatever they are called, and sees n
   expect(await tight.of('acme')(20)).toMatchObject({ breach: { budget: 'shared', used: null, limit: null } });
   expect(await tight.of('default')(20)).toMatchObject({ breach: { used: 120, limit: 130 } });
   expect(budgets.of({ tenant: 'acme', spender: null, model: 'p:m' })).not.toBeNull();
+});
+
+describe('what each tenant has of its own', () => {
+  const shown = async (list: ReturnType<typeof budgetsOf>['list'], tenant = 'default') => {
+    const { budgets, more } = await list(tenant);
+    return { more, budgets: budgets.map((each) => `${each.name} ${each.tenant} ${each.tokens.used}`) };
+  };
+
+  test('is seen by the operators, the most first and not all of it', async () => {
+    const { of, list } = budgetsOf('ranked', [{ name: 'each', tenant: '*', tokensPerDay: 1_000 }]);
+    for (let nth = 1; nth <= 25; nth += 1) await of(`t${nth}`)(nth * 10);
+    const biggest = Array.from({ length: 20 }, (_, nth) => `each t${25 - nth} ${(25 - nth) * 10}`);
+    expect(await shown(list)).toEqual({
+      budgets: [...biggest, 'each default 0'],
+      more: [{ name: 'each', budgets: 5 }],
+    });
+    expect(await shown(list, 't1')).toEqual({ budgets: ['each t1 10'], more: undefined });
+    const late = await of('t1')(900);
+    expect((await shown(list)).budgets[0]).toBe('each t1 910');
+    if (late?.ok) late.settle({ tokens: 0, money: 0 });
+    await settled();
+    expect(await shown(list)).toMatchObject({ budgets: [...biggest, 'each default 0'] });
+    await of('t2')(1_000);
+    expect((await list('default')).budgets.find(({ tenant }) => tenant === 't25')?.breaches).toBe(0);
+  });
+
+  test('is ordered by money where that is limited', async () => {
+    const { of, list } = budgetsOf('rich', [{ name: 'each', tenant: '*', moneyPerDay: 100 }]);
+    await of('a')(90, 1);
+    await of('b')(1, 90);
+    expect((await shown(list)).budgets).toEqual(['each b 1', 'each a 90', 'each default 0']);
+  });
+
+  test('is kept of so many tenants only; who uses much is among them again', async () => {
+    const { of, list, prefix } = budgetsOf('crowd', [{ name: 'each', tenant: '*', tokensPerDay: 1_000 }]);
+    await of('first')(1);
+    const [rank = ''] = await open.connection.keys(`${prefix}*:rank:*`);
+    const crowd = Array.from({ length: 2_000 }, (_, nth) => [5, `b${nth}`]).flat();
+    await open.connection.zadd(rank, ...crowd);
+    await of('second')(1);
+    await of('third')(900);
+    expect(await open.connection.zcard(rank)).toBe(2_000);
+    expect((await shown(list)).budgets[0]).toBe('each third 900');
+    await of('first')(950);
+    expect((await shown(list)).budgets[0]).toBe('each first 951');
+    expect(await open.connection.pttl(rank)).toBeGreaterThan(0);
+  });
 });
 
 test('a key has what it was made with; without a budget nothing is asked', async () => {

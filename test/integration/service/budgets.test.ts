@@ -98,6 +98,7 @@ beforeAll(async () => {
           'twice-a': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
           'twice-b': { alias: 'twice', tokens_per_day: 1, on_breach: 'ask' },
           acme: { tenant: 'acme', tokens_per_day: 1_000_000 },
+          each: { tenant: '*', alias: 'small' },
           found: { alias: 'main:found', tokens_per_day: 1, on_breach: 'cheaper', cheaper: 'small' },
         },
       },
@@ -333,12 +334,18 @@ test('the budget of a key holds for its directives and for its runs, and no othe
   expect(mine).toMatchObject({ tenant: 'acme', key: made.id, tokens: { limit: 200 } });
   expect(mine.tokens.used).toBeLessThanOrEqual(200);
   const names = async (by: DirectiveClient) => (await by.budgets()).budgets.map(({ name }) => name);
-  expect(await names(own)).toEqual(['acme', `key.${made.id}`]);
+  expect(await names(own)).toEqual(['acme', 'each', `key.${made.id}`]);
   const { key: another } = await access.create({ name: 'reads', tenant: 'acme', scopes: ['read'] });
   const reader = createHttpClient({ baseUrl: service.url, apiKey: another });
-  expect(await names(reader)).toEqual(['acme']);
+  expect(await names(reader)).toEqual(['acme', 'each']);
   expect(await names(client)).not.toContain('acme');
-  await Promise.all([own.close(), reader.close()]);
+  const ofEach = async (by: DirectiveClient) =>
+    (await by.budgets()).budgets.filter(({ name }) => name === 'each').map(({ tenant }) => tenant);
+  expect(await ofEach(client)).toEqual(expect.arrayContaining(['acme', 'default']));
+  const { key: watches } = await access.create({ name: 'watches', scopes: ['read'] });
+  const watcher = createHttpClient({ baseUrl: service.url, apiKey: watches });
+  expect(await ofEach(watcher)).toEqual(['default']);
+  await Promise.all([own.close(), reader.close(), watcher.close()]);
 });
 
 test('a call that the whole day could not take says so, and names no midnight', async () => {

@@ -90,6 +90,16 @@ describe('a budget', () => {
     await budgets({ client, terminal, json: false } as unknown as Invocation);
     expect(stdout.text()).toMatch(shown);
   });
+
+  test('of each tenant says how many more there are', async () => {
+    const stderr = textStream(false);
+    const day = { currency: 'USD', day: '2027-01-31', time_zone: 'UTC', resets_at: '2027-02-01T00:00:00Z' };
+    const listing = { ...day, budgets: [listed(5)], more: [{ name: 'each', budgets: 7 }] };
+    const client = { budgets: async () => listing };
+    const terminal = createTerminal(textStream(false), stderr);
+    await budgets({ client, terminal, json: false } as unknown as Invocation);
+    expect(stderr.text()).toContain('each: 7 more, of which less is used.');
+  });
 });
 
 describe('dead redrive --dry-run', () => {
