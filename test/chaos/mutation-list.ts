@@ -312,7 +312,9 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Of several jobs that are taken at once. */
 const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'several-lock': [patch(`${SCRIPTS}/job-take.lua`, 'take_job(lock_of(nth),', 'take_job(ARGV[1],')],
+  'several-lock': [
+    patch(`${SCRIPTS}/job-take.lua`, 'pcall(take_job, lock_of(nth),', 'pcall(take_job, ARGV[1],'),
+  ],
   'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
   'several-relock': [
     patch(`${SCRIPTS}/job-relock.lua`, 'if holder ~= ARGV[2] and holder ~= ARGV[3] then', 'if false then'),
