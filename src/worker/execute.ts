@@ -18,6 +18,7 @@ import {
   sealSaid,
 } from './encrypted-attempt.ts';
 import type { Said } from './pending-reports.ts';
+import { after } from './deadline-timer.ts';
 import { lastLook } from './gate-pass.ts';
 import { modelsOf } from './model-candidate.ts';
 import { logIds } from './log-ids.ts';
@@ -104,19 +105,6 @@ function placeOf({ envelope, claim: { requestId, id } }: Claimed): SealedPlace {
 /** Nothing was called. */
 function unread(execution: Execution, handle: AttemptHandle): Executed {
   return { execution, stop: handle.stopReason(), seen: false, unreachedForMs: null };
-}
-
-/** Timers of the same time share a list, and one of its own costs as much as the rest of an attempt's timers. */
-const SHARED_STEP_MS = 1_000;
-
-/** Calls `then` after `ms`: at first in whole seconds. Returns how to end it. */
-function after(ms: number, then: () => void): () => void {
-  const rest = ms % SHARED_STEP_MS;
-  let timer = ms > SHARED_STEP_MS ? setTimeout(last, ms - rest) : setTimeout(then, ms);
-  function last(): void {
-    timer = setTimeout(then, rest);
-  }
-  return () => clearTimeout(timer);
 }
 
 /** The end says what of the attempt's words is not in the log. */
