@@ -216,7 +216,8 @@ export async function closeRedis(connection: RedisConnection, withinMs = CLOSE_M
   const isAsked = connection.status === 'ready' && withinMs > 0;
   const answered = isAsked && (await Promise.race([quit(connection), after(Math.min(withinMs, CLOSE_MS))]));
   if (!answered) connection.disconnect();
-  for (const another of duplicates.get(connection) ?? []) another.disconnect();
+  // To disconnect what has ended would leave a timer of 2 s, which keeps the process alive.
+  for (const another of duplicates.get(connection) ?? []) if (another.status !== 'end') another.disconnect();
 }
 
 async function quit(connection: RedisConnection): Promise<boolean> {

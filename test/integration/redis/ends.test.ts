@@ -2,9 +2,12 @@
  *  It must not end because something ends it. */
 import { describe, expect, test } from 'vitest';
 import { freePort, spawnNode } from '../../support/process.ts';
+import { startRedis } from '../../support/redis.ts';
+
+const IMPORT = `import { closeRedis, connectRedis } from '${new URL('../../../src/redis/connection.ts', import.meta.url).href}';`;
 
 const CODE = `
-  import { closeRedis, connectRedis } from '${new URL('../../../src/redis/connection.ts', import.meta.url).href}';
+  ${IMPORT}
   const [url, way] = process.argv.slice(1);
   const connection = connectRedis(url, 'commands');
   const another = connection.duplicate();
@@ -25,4 +28,23 @@ describe('while Redis is away', () => {
     );
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
+});
+
+const ENDED_BEFORE = `
+  ${IMPORT}
+  const connection = connectRedis(process.argv[1], 'commands');
+  const another = connection.duplicate();
+  await Promise.all([connection.ping(), another.ping()]);
+  const ended = new Promise((resolve) => another.once('end', resolve));
+  another.disconnect();
+  await ended;
+  await closeRedis(connection);
+  console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length + ' timers');
+`;
+
+test('a duplicate that has ended before is left alone: disconnected once more, it would hold the process for 2 s', async () => {
+  await using redis = await startRedis();
+  const child = spawnNode(['--input-type=module', '-e', ENDED_BEFORE, redis.url], {});
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(child.lines).toEqual(['0 timers']);
 });
