@@ -10,7 +10,7 @@ import type { Lanes } from './lanes.ts';
 
 export interface GatedLanesParts {
   gate: Gate;
-  lanes: Pick<Lanes, 'enqueue' | 'enqueueAll' | 'enqueueFirst'>;
+  lanes: Pick<Lanes, 'enqueue' | 'enqueueOpen' | 'enqueueFirst'>;
   roomIn: LaneRoom;
   /** Of the process. */
   news: GateNews;
@@ -119,10 +119,7 @@ function followers(lanes: GatedLanesParts['lanes'], news: GateNews) {
     { released, dueMs }: Pick<WithReleased<string>, 'released' | 'dueMs'>,
   ): Promise<void> {
     if (dueMs !== null) news.due(lane, dueMs);
-    const jobs = released.map(jobOf);
-    const [first, ...others] = jobs;
-    if (first === undefined) return;
-    await (others.length === 0 ? lanes.enqueue(lane, first) : lanes.enqueueAll(lane, jobs)).catch(() => {});
+    if (released.length > 0) await lanes.enqueueOpen(lane, released.map(jobOf)).catch(() => {});
   }
 
   /** Likewise; one that goes ahead is the last that was let out. */

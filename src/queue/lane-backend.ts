@@ -63,7 +63,7 @@ function adding(backend: RedisQueueBackend, run: RunScript, usesOurs: () => bool
 /** As job-add.lua reads them. */
 function addedArguments({ job, jobId }: AddedEntry): (string | number)[] {
   const { name, data, opts, timestamp } = job;
-  return [jobId, name, data, JSON.stringify(opts), timestamp];
+  return [jobId, name, data, JSON.stringify(opts), timestamp, ''];
 }
 
 function partsOf<T>(list: readonly T[], size: number): T[][] {

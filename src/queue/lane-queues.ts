@@ -9,6 +9,8 @@ import { laneScriptsOn } from './lane-scripts.ts';
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
 
+export type LaneQueues = ReturnType<typeof createLaneQueues>;
+
 export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
   const queues = new Map<string, Queue>();
   const registry = createLaneRegistry(connection, keys);

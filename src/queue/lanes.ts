@@ -6,8 +6,7 @@ import { jobId, type JobData } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
-
-const JOB_NAME = 'directive';
+import { createOpenJobs, JOB_NAME } from './open-jobs.ts';
 
 /** Jobs of a lane by what they wait for. */
 export interface LaneCounts {
@@ -28,6 +27,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
   const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
   const throttle = createLaneThrottle(queue);
+  const { addFirst, enqueueFirst, enqueueOpen } = createOpenJobs(connection, keys, queues);
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
@@ -37,20 +37,16 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
 
   /**
    * Replaces the job of a directive that is due and not taken: the job may belong to a dead worker, or be delayed by a wrong
-   * clock. A job that waits in its lane stays, and so does one that a living worker holds.
+   * clock. A job that waits in its lane stays, and so does one that a living worker holds. `evenEnded`: a worker has something to do for it
+   * after its end.
    */
-  async function requeue(lane: string, data: JobData): Promise<void> {
+  async function requeue(lane: string, data: JobData, { evenEnded = false } = {}): Promise<void> {
     const id = jobId(data.request_id, data.id);
     const state = await queue(lane).getJobState(id);
     if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
     await queue(lane).remove(id);
-    await enqueueFirst(lane, data);
-  }
-
-  /** Before those that wait. */
-  async function enqueueFirst(lane: string, data: JobData): Promise<void> {
-    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), lifo: true });
+    await (evenEnded ? addFirst : enqueueFirst)(lane, data);
   }
 
   async function enqueueAll(lane: string, jobs: readonly JobData[]): Promise<void> {
@@ -110,6 +106,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     enqueue,
     requeue,
     enqueueFirst,
+    enqueueOpen,
     enqueueAll,
     removeJob,
     queued,

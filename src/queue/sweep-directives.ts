@@ -214,7 +214,7 @@ async function enqueueForTask(
   at: number,
 ): Promise<void> {
   const { requestId, id } = entry;
-  if (lane) await lanes.requeue(lane, { request_id: requestId, id, digest });
+  if (lane) await lanes.requeue(lane, { request_id: requestId, id, digest }, { evenEnded: true });
   await index.lookAgain(entry, at);
 }
 

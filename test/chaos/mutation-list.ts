@@ -587,9 +587,19 @@ const EDIT_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Of the way in. */
 const ENTRANCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'job-of-ended': [
-    patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(ARGV[at + 2]) and add_job', 'if add_job'),
+  'job-of-ended': [patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(data) and add_job', 'if add_job')],
+};
+
+/** Of jobs that are put before others, or let out of a gate. */
+const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'first-job-of-ended': [
+    patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(data) and add_job', 'if add_job'),
   ],
+  'first-job-looked-at': [patch('src/queue/open-jobs.ts', '    await removeEnded(lane, [data]);\n', '')],
+  'open-job-looked-at': [
+    patch('src/queue/open-jobs.ts', 'if (scriptedBase(lane) === null) await removeEnded(lane, jobs);', ''),
+  ],
+  'job-of-left-task': [patch('src/queue/lanes.ts', 'evenEnded ? addFirst : enqueueFirst', 'enqueueFirst')],
 };
 
 /** The protections that a test of their own notices, with that test. */
@@ -613,5 +623,6 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [PAYLOAD_MUTATIONS, 'test/integration/service/large-payloads.test.ts'],
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
   [ENTRANCE_MUTATIONS, 'test/integration/queue/entrance.test.ts'],
+  [OPEN_JOBS_MUTATIONS, 'test/integration/queue/open-jobs.test.ts'],
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
 ];

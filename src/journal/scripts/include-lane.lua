@@ -21,8 +21,8 @@ local function mark()
 end
 
 -- Adds a job behind those that wait. Returns whether it was added: while the job is there, that changes nothing. `replaces`: it takes the
--- place of a job that speaks of a directive before this one, which is rare, so that nobody looks first.
-local function add_job(id, name, data, options, timestamp, replaces)
+-- place of a job that speaks of a directive before this one, which is rare, so that nobody looks first. `first`: before those that wait.
+local function add_job(id, name, data, options, timestamp, replaces, first)
   local job = BASE .. id
   if not replaces and redis.call('EXISTS', job) == 1 then
     return false
@@ -31,7 +31,7 @@ local function add_job(id, name, data, options, timestamp, replaces)
   if added < 6 then
     return false
   end
-  redis.call('LPUSH', BASE .. 'wait', id)
+  redis.call(first and 'RPUSH' or 'LPUSH', BASE .. 'wait', id)
   return true
 end
 

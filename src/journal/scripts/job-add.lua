@@ -1,9 +1,9 @@
--- Adds jobs to their lane, behind those that wait, in their order. While a job is there, adding it again changes nothing.
+-- Adds jobs to their lane, behind those that wait, in their order, or before them. While a job is there, adding it again changes nothing.
 -- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may; nor add the job of a directive that
 -- has ended: where nobody serves the lane it would stay for ever. One Redis only.
 -- @include include-lane.lua
 --
--- ARGV of each job: id, name, data as JSON, options as JSON, timestamp in milliseconds since the epoch
+-- ARGV of each job: id, name, data as JSON, options as JSON, timestamp in milliseconds since the epoch, 'first' = before those that wait
 -- Returns { how many were added }.
 local added = 0
 local place, lane = string.match(BASE, '^{(.*)}:(.*):$')
@@ -15,8 +15,9 @@ local function is_of_ended(data)
   return is_terminal(request and PREFIX and redis.call('HGET', PREFIX .. ':' .. tag_of(request) .. ':state', id .. '|status'))
 end
 
-for at = 1, #ARGV, 5 do
-  if not is_of_ended(ARGV[at + 2]) and add_job(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) then
+for at = 1, #ARGV, 6 do
+  local id, name, data, options, timestamp, where = unpack(ARGV, at, at + 5)
+  if not is_of_ended(data) and add_job(id, name, data, options, timestamp, false, where == 'first') then
     added = added + 1
   end
 end

@@ -7,7 +7,7 @@ import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { acceptance, toolCall, LANE } from '../../support/journal.ts';
+import { acceptance, endOf, jobOf, toolCall, LANE } from '../../support/journal.ts';
 import { countingCall, countingCalls } from '../../support/calls.ts';
 import { installOn, type Processes } from '../../support/installation.ts';
 import { auditLoad, startLoad } from '../../support/load.ts';
@@ -155,6 +155,16 @@ describe('on a cluster', () => {
     const result = (call: typeof forgotten) => open.client.result(call.request_id, call.id);
     expect((await result(forgotten))?.data).toMatchObject({ result: { ok: true } });
     expect((await result(overdue))?.data).toMatchObject({ result: { error: { type: 'deadline_exceeded' } } });
+  });
+
+  test('what has ended gets no job, where it is looked at only afterwards', async () => {
+    await using open = await openPipeline(cluster.url);
+    const call = toolCall();
+    await open.journal.accept(call.request_id, [acceptance(call)]);
+    await open.journal.endUnclaimed(call.request_id, call.id, 'succeeded', [endOf(call)]);
+    await open.lanes.requeue(LANE, jobOf(call));
+    await open.lanes.enqueueOpen(LANE, [jobOf(call)]);
+    expect(await open.lanes.queued(LANE)).toBe(0);
   });
 });
 

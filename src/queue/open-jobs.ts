@@ -1,0 +1,62 @@
+// Adds the jobs of directives that may have ended since somebody looked: let out of a gate, or enqueued again.
+// Must never leave the job of one that has ended: where nobody serves its lane, it would stay for ever.
+import type { KeySpace } from '../journal/keys.ts';
+import type { DirectiveStatus } from '../journal/records.ts';
+import { prepareScripts } from '../journal/scripts.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { jobId, type JobData } from './job.ts';
+import type { LaneQueues } from './lane-queues.ts';
+
+export const JOB_NAME = 'directive';
+
+/** As BullMQ keeps them of such a job. */
+const FIRST_OPTIONS = JSON.stringify({ attempts: 0, lifo: true });
+
+const ENDED: ReadonlySet<string | null> = new Set<DirectiveStatus>(['succeeded', 'failed']);
+
+export function createOpenJobs(
+  connection: RedisConnection,
+  keys: Pick<KeySpace, 'request'>,
+  { queue, scriptedBase }: Pick<LaneQueues, 'queue' | 'scriptedBase'>,
+) {
+  const run = prepareScripts(connection);
+
+  /** Before those that wait, whether it has ended or not. */
+  async function addFirst(lane: string, data: JobData): Promise<void> {
+    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), lifo: true });
+  }
+
+  /** Before those that wait. */
+  async function enqueueFirst(lane: string, data: JobData): Promise<void> {
+    const base = scriptedBase(lane);
+    const id = jobId(data.request_id, data.id);
+    if (base !== null)
+      return void (await run(
+        'job-add',
+        [base],
+        [id, JOB_NAME, JSON.stringify(data), FIRST_OPTIONS, Date.now(), 'first'],
+      ));
+    await addFirst(lane, data);
+    await removeEnded(lane, [data]);
+  }
+
+  /** Behind those that wait. */
+  async function enqueueOpen(lane: string, jobs: readonly JobData[]): Promise<void> {
+    await queue(lane).addBulk(
+      jobs.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
+    );
+    if (scriptedBase(lane) === null) await removeEnded(lane, jobs);
+  }
+
+  /** What BullMQ's own scripts have added without a look. A job that a worker has stays with it. */
+  async function removeEnded(lane: string, jobs: readonly JobData[]): Promise<void> {
+    await Promise.all(
+      jobs.map(async ({ request_id: requestId, id }) => {
+        const status = await connection.hget(keys.request(requestId)[0], `${id}|status`);
+        if (ENDED.has(status)) await queue(lane).remove(jobId(requestId, id));
+      }),
+    );
+  }
+
+  return { addFirst, enqueueFirst, enqueueOpen };
+}
