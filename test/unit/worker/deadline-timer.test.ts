@@ -1,5 +1,5 @@
 /** The deadline of an attempt beside the limits of its call. It must not measure time: only who comes first counts. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { after } from '../../../src/worker/deadline-timer.ts';
 
 test('a deadline that passed while the process stood still comes before a later limit of the call', async () => {
@@ -15,11 +15,18 @@ test('a deadline that passed while the process stood still comes before a later 
   expect(fired).toEqual(['deadline', 'limit of the call']);
 });
 
-test.each([10, 1_020])('one that is ended does not come, with %d ms', async (ms) => {
+test.each([
+  ['at once', 10, 5],
+  ['in its whole seconds', 1_020, 500],
+  ['in what is left of them', 1_020, 1_010],
+])('one that is ended %s does not come', (_when, ms, endedAt) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const fired: string[] = [];
   const end = after(ms, () => fired.push('deadline'));
-  await new Promise((resolve) => setTimeout(resolve, ms > 1_000 ? 1_005 : 1));
+  after(ms, () => fired.push('another'));
+  vi.advanceTimersByTime(endedAt);
   end();
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(fired).toEqual([]);
+  vi.advanceTimersByTime(2_000);
+  expect(fired).toEqual(['another']);
 });
