@@ -5,7 +5,7 @@ import { startRedis, type TestRedis } from '../test/support/redis.ts';
 import { disturbed, busyMachine } from './busy-machine.ts';
 import { type Figures, figuresOf, goalTable } from './goals.ts';
 import { lastFigures, type LastRow, lastRows, saveRun } from './last-run.ts';
-import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
+import { type Measured, type Measurement, measure, type Plan, WARM_UP } from './measurement.ts';
 import { commandReport, medians, report, rowsOf } from './report.ts';
 import { HOST_SCENARIOS, type Scenario, SCENARIOS, TABLE, TRACE_SCENARIOS } from './scenarios.ts';
 import { chapters, type SectionPlan, SECTIONS } from './sections.ts';
@@ -14,6 +14,7 @@ const USAGE = `npm run bench -- [options]
 Without --only: the whole table with its goals, in about a quarter of an hour.
   --n 5000                      operations with 100 in flight; in the whole table 2000
   --single 500                  operations one at a time; in the whole table 200
+  --warm 500                    operations before anything counts; the compiler of V8 goes on for some ten thousand
   --only bullmq,noop,direct,http,up,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
@@ -40,6 +41,7 @@ const { values } = parseArgs({
   options: {
     n: { type: 'string' },
     single: { type: 'string' },
+    warm: { type: 'string', default: String(WARM_UP) },
     only: { type: 'string' },
     fsync: { type: 'string', default: 'everysec,always' },
     slots: { type: 'string', default: '50' },
@@ -76,6 +78,7 @@ const ALL: Readonly<Record<string, Scenario>> = { ...HOST_SCENARIOS, ...TRACE_SC
 const COUNTED = { count: 100, concurrency: 1 };
 
 const plan: Plan = {
+  warmUp: Number(values.warm),
   loads: [
     { count: operations, concurrency: 100 },
     { count: single, concurrency: 1 },

@@ -52,10 +52,14 @@ const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
 /** What the rest of the machine used meanwhile, the kernel's network included: much of it spoils a measurement. */
 export const OTHERS = 'others';
 
-/** Brings code and connections up to temperature before anything counts. */
-const WARM_UP: LoadRequest = { count: 500, concurrency: 50 };
+/** Operations that bring connections and most code up to temperature before anything counts. The compiler of V8 goes on for some ten thousand. */
+export const WARM_UP = 500;
+
+const WARM_CONCURRENCY = 50;
 
 export interface Plan {
+  /** Operations before anything counts. Default: WARM_UP. */
+  readonly warmUp?: number;
   readonly loads: readonly LoadRequest[];
   /** Another load, run untimed, whose commands to Redis are counted; null for none. */
   readonly counted: LoadRequest | null;
@@ -70,7 +74,7 @@ export async function measure(transport: string, stage: Stage, plan: Plan): Prom
   const client = fork(CLIENT, [transport, JSON.stringify(stage.target)]);
   try {
     await reply(client);
-    await ask(client, WARM_UP);
+    await ask(client, { count: plan.warmUp ?? WARM_UP, concurrency: WARM_CONCURRENCY });
     const measurements = [];
     for (const load of plan.loads) measurements.push(await measureLoad(stage, client, load));
     const { counted } = plan;

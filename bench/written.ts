@@ -3,14 +3,12 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
-import { measure } from './measurement.ts';
+import { measure, WARM_UP } from './measurement.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 const DEFAULT_COUNT = 1_000;
 const CONCURRENCY = 100;
 const SLOTS = 50;
-/** What `measure` runs before it counts is in the file as well. */
-const WARM_UP = 500;
 const MOST_SHOWN = 40;
 const [count, name] = [Number(process.argv[2] ?? DEFAULT_COUNT), process.argv[3] ?? 'noop'];
 const scenario = SCENARIOS[name];
@@ -77,6 +75,7 @@ for (const { args, size } of commandsOf(bytes)) {
   const sum = sums.get(place) ?? { times: 0, size: 0 };
   sums.set(place, { times: sum.times + 1, size: sum.size + size });
 }
+// What is run before anything counts is in the file as well.
 const operations = count + WARM_UP;
 const memory = measurements[0]?.memoryBytes ?? Number.NaN;
 console.log(
