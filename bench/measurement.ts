@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { keySpace } from '../src/journal/keys.ts';
+import { connectRedis } from '../src/redis/connection.ts';
 import type { LoadRequest } from './client-process.ts';
 import { type CommandCount, countCommands } from './command-count.ts';
 import type { LoadResult } from './load.ts';
@@ -89,11 +90,11 @@ export async function measure(transport: string, stage: Stage, plan: Plan): Prom
 
 async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest) {
   const parts = withChildren([...stage.parts, { name: 'client', pid: client.pid ?? 0 }]);
-  await settled(stage.target.redisPort);
+  await settled(stage.target);
   const heldBefore = await held(stage.target.redisPort);
   const [machineBefore, ...before] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const result = await ask(client, load);
-  await settled(stage.target.redisPort);
+  await settled(stage.target);
   const [machineAfter, ...after] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const heldAfter = await held(stage.target.redisPort);
   const used = after.map((timeMs, index) => timeMs - (before[index] ?? 0));
@@ -112,11 +113,12 @@ const POLL_MS = 20;
 const LONGEST_SETTLING_MS = 5_000;
 
 /** What an operation leaves to be done costs as well: the rows of the list of requests. */
-async function settled(redisPort: number): Promise<void> {
-  const redis = new Redis(redisPort, '127.0.0.1');
+async function settled({ redisPort, redisUrl = `redis://127.0.0.1:${redisPort}` }: Target): Promise<void> {
+  const redis = connectRedis(redisUrl, 'commands');
   const { changedRequests, sweep } = keySpace();
+  const keys = [changedRequests, sweep];
   for (const giveUpAt = Date.now() + LONGEST_SETTLING_MS; Date.now() < giveUpAt; await delay(POLL_MS))
-    if ((await redis.exists(changedRequests, sweep)) === 0) break;
+    if ((await Promise.all(keys.map((key) => redis.exists(key)))).every((there) => there === 0)) break;
   redis.disconnect();
 }
 

@@ -1,6 +1,7 @@
 // Asks for a claim, and has the sweeper look when its lease ends.
 // Must never ask for a claim without that: the death of its worker would be found late.
 import type { RedisConnection } from '../redis/connection.ts';
+import type { Announce } from './announcer.ts';
 import type { ClaimRequest } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript, ScriptReply } from './scripts.ts';
@@ -12,7 +13,7 @@ export const EARLY_SLACK_MS = 20;
 /** As `claim_directive` answers. What was agreed for earlier stays. */
 export async function requestClaim(
   run: RunScript,
-  { connection, keys }: { connection: RedisConnection; keys: KeySpace },
+  { connection, keys, announce }: { connection: RedisConnection; keys: KeySpace; announce: Announce },
   request: ClaimRequest,
 ): Promise<ScriptReply> {
   const { requestId, id, leaseMs } = request;
@@ -20,7 +21,7 @@ export async function requestClaim(
   const args = claimArguments(request);
   if (!connection.isCluster) return run('claim', [...ofRequest, keys.sweep], args);
   // The index is in another slot.
-  const announcing = run('index-add', [keys.sweep], [leaseMs, `${requestId}/${id}`]);
+  const announcing = announce([`${requestId}/${id}`], leaseMs);
   const [reply] = await Promise.all([run('claim', ofRequest, args), announcing]);
   return reply;
 }

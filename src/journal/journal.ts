@@ -11,6 +11,7 @@ import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptArguments, keysTogether } from './acceptance-words.ts';
+import { createAnnouncer } from './announcer.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
@@ -144,6 +145,7 @@ export type Journal = ReturnType<typeof createJournal>;
 export function createJournal(options: JournalOptions) {
   const { connection, keys, retentionMs, wakeRun, requestBytes, onEnd, onChange, noteEnded } = options;
   const run = prepareScripts(connection);
+  const announce = createAnnouncer(connection, keys, run);
   const { limitsOf = NO_TENANT_LIMITS } = options;
   const mostBytes = (requestId: string): number =>
     requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
@@ -169,7 +171,10 @@ export function createJournal(options: JournalOptions) {
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
-    return wake(request.requestId, claimVerdict(await requestClaim(run, options, request)));
+    return wake(
+      request.requestId,
+      claimVerdict(await requestClaim(run, { connection, keys, announce }, request)),
+    );
   }
 
   /** What came with a job, as include-claim.lua answers. */

@@ -4,6 +4,7 @@ import { isPassing } from '../contract/server-read.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { createAnnouncer } from './announcer.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import type { KeySpace } from './keys.ts';
@@ -99,6 +100,7 @@ export function createSweepIndex(
   { noteEnded, isLimited = () => false, isListed = true }: SweepIndexOptions = {},
 ) {
   const run = prepareScripts(connection);
+  const announceAll = createAnnouncer(connection, keys, run);
   /** How far the clock of Redis is ahead of this process', milliseconds: known from the first look of its sweeper on. */
   let aheadMs = 0;
   let ended: string[] = [];
@@ -116,8 +118,7 @@ export function createSweepIndex(
    * score of those that were not there.
    */
   async function announce(refs: readonly DirectiveRef[], afterMs: number): Promise<string> {
-    const [score] = await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
-    return String(score);
+    return announceAll(refs.map(memberOf), afterMs);
   }
 
   /** Somebody looks within this time, or earlier if that was agreed. By the clock of Redis. */

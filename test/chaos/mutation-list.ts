@@ -602,6 +602,14 @@ const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'job-of-left-task': [patch('src/queue/lanes.ts', 'evenEnded ? addFirst : enqueueFirst', 'enqueueFirst')],
 };
 
+/** Of announcements on a cluster. */
+const ANNOUNCER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'announced-by-old-clock': [patch('src/journal/announcer.ts', ' || sinceMs > FRESH_MS', '')],
+  'announced-by-late-answer': [
+    patch('src/journal/announcer.ts', ' && readAt - askedAt <= LONGEST_ANSWER_MS', ''),
+  ],
+};
+
 /** The protections that a test of their own notices, with that test. */
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
@@ -625,4 +633,5 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [ENTRANCE_MUTATIONS, 'test/integration/queue/entrance.test.ts'],
   [OPEN_JOBS_MUTATIONS, 'test/integration/queue/open-jobs.test.ts'],
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
+  [ANNOUNCER_MUTATIONS, 'test/unit/journal/announcer.test.ts'],
 ];

@@ -9,6 +9,7 @@ import {
   claimOf,
   endOf,
   failureOf,
+  LANE,
   RETENTION_MS,
   startedOf,
   toolCall,
@@ -277,5 +278,35 @@ describe.each([
     const requested = await open.journal.cancel(call.request_id, call.id, failureOf(call));
     expect(requested.kind).toBe('requested');
     expect(await open.journal.extend(ref, 1000)).toBe('cancelled');
+  });
+
+  test('has the sweeper look when a lease ends, also where the claim follows another one', async () => {
+    const nowMs = async (): Promise<number> => Number((await open.connection.time())[0]) * 1_000;
+    const calls = [
+      await open.accepted({}, 9e15),
+      await open.accepted({}, 9e15),
+      await open.accepted({}, 100),
+    ];
+    const from = await nowMs();
+    for (const call of calls) await open.claimed(call, 60_000);
+    const until = (await nowMs()) + 1_000;
+    const looks = calls.map(({ request_id, id }) =>
+      open.connection.zscore(open.keys.sweep, `${request_id}/${id}`),
+    );
+    const [first, second, earlier] = (await Promise.all(looks)).map(Number);
+    for (const look of [first, second]) {
+      // An answer that took a quarter of a second is still believed.
+      expect(look).toBeGreaterThanOrEqual(from + 60_000 - 250);
+      expect(look).toBeLessThanOrEqual(until + 60_000);
+    }
+    expect(earlier).toBe(100);
+  });
+
+  test('moves what begins later by the score of its announcement, also where that follows another one', async () => {
+    const [before, call] = [toolCall(), toolCall()];
+    await open.index.announce([{ requestId: before.request_id, id: before.id }], 5_000);
+    const score = await open.index.announce([{ requestId: call.request_id, id: call.id }], 5_000);
+    await open.later.add(call.request_id, [{ id: call.id, lane: LANE, when: 'd3600000' }], score);
+    expect([await open.index.size(), await open.later.size()]).toEqual([1, 1]);
   });
 });
