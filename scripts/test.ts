@@ -42,14 +42,13 @@ process.exitCode = sum('failed') === 0 ? 0 : 1;
 
 /** The short checks first; what the long ones say comes after the tests, whose output is long. */
 async function runAll(): Promise<Count[]> {
-  const short = await runChecks(SHORT_CHECKS);
-  const program = { ADJUTANT_TEST_PROGRAM: await writeTestProgram() };
+  const [short, program] = await Promise.all([runChecks(SHORT_CHECKS), writeTestProgram()]);
   const said: string[] = [];
   const print = (text: string): void => void said.push(text);
   const others = OF_THEIR_OWN.map((file) => `--exclude=${file}`);
   const [long, tests] = await Promise.all([
     runChecks(LONG_CHECKS, { atOnce: 1, aside: true, print }),
-    runTests(others, program),
+    runTests(others, { ADJUTANT_TEST_PROGRAM: program }),
   ]);
   console.log(said.join('\n'));
   return [short, long, tests];
