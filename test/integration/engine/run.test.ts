@@ -110,7 +110,7 @@ describe('a run', () => {
     const digest = (await engines.journal.directive(id, 's0.a'))?.digest ?? '';
     // BullMQ gives the dead worker's job to the next free one.
     await eventually(async () => {
-      await engines.lanes.requeue(LANE, { request_id: id, id: 's0.a', digest });
+      await engines.lanes.requeue(LANE, { request_id: id, id: 's0.a', digest }, { evenEnded: true });
       return (await engines.runs.head(id))?.ended;
     }).toBe(true);
   });
