@@ -90,13 +90,15 @@ function taking(
     moveToCompleted: backend.moveToCompleted.bind(backend),
     waitForJob: backend.waitForJob.bind(backend),
   };
+  let isWaiting = false;
   async function moveToActive(token: string, workerName?: string): Promise<Taken> {
     // What was taken with another is handed on, whatever the scripts are now.
     if (taker.hasReady()) return takenOf(await taker.take(token));
     if (!usesOurs()) return plain.moveToActive(token, workerName);
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
-    const reply = await taker.take(token);
+    // While the worker waits for a job, it asks for no others.
+    const reply = await taker.take(token, isWaiting);
     return reply[0] === 'slow' ? plain.moveToActive(token, workerName) : takenOf(reply);
   }
   async function moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
@@ -111,11 +113,15 @@ function taking(
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
   }
   async function waitForJob(blockTimeout: number) {
-    // The last end found the lane empty; what is ready was taken before.
-    if (taker.hasReady()) return SEEN;
-    const woken = await plain.waitForJob(blockTimeout);
-    known.forget();
-    return woken;
+    isWaiting = true;
+    try {
+      // The last end found the lane empty; what is ready was taken before.
+      if (await taker.willHaveReady()) return SEEN;
+      return await plain.waitForJob(blockTimeout);
+    } finally {
+      known.forget();
+      isWaiting = false;
+    }
   }
   return {
     moveToActive,

@@ -155,26 +155,49 @@ export interface ReadyJob {
 function createReadyJobs() {
   const jobs: ReadyJob[] = [];
   let takes = 0;
+  /** A take of several that is under way. */
+  let arriving: Promise<void> | null = null;
   let waiting: (() => void)[] = [];
 
   function changed(): void {
-    if (takes > 0 || jobs.length > 0) return;
+    if (arriving !== null || jobs.length > 0) return;
     for (const resolve of waiting) resolve();
     waiting = [];
   }
 
   return {
-    /** What `take` resolves to is the first; the others are ready from then on. */
-    async during(take: () => Promise<[ScriptReply, readonly ReadyJob[]]>): Promise<ScriptReply> {
+    /**
+     * What `take` resolves to is the first; the others, which it adds to `taken`, are ready from then on. `mayBeMore`: asked right before;
+     * never beside another take, whose job may come without a claim: it would wait for a slot that the others have, where BullMQ's
+     * worker has no place for them.
+     */
+    async during(
+      take: (taken: ReadyJob[], mayBeMore: () => boolean) => Promise<ScriptReply>,
+    ): Promise<ScriptReply> {
       takes += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const mayBeMore = (): boolean => {
+        if (takes === 1) arriving = promise;
+        return takes === 1;
+      };
       try {
-        const [first, others] = await take();
-        jobs.push(...others);
-        return first;
+        return await take(jobs, mayBeMore);
       } finally {
         takes -= 1;
+        if (arriving === promise) arriving = null;
+        resolve();
         changed();
       }
+    },
+    /** Until a take of several has ended. Whoever takes meanwhile would take more than there is room for. */
+    async arrived(): Promise<void> {
+      await arriving;
+    },
+    isArriving: (): boolean => arriving !== null,
+    isNear: (): boolean => arriving !== null || jobs.length > 0,
+    async anySoon(): Promise<boolean> {
+      while (arriving !== null) await arriving;
+      return jobs.length > 0;
     },
     next(): ReadyJob | undefined {
       const job = jobs.shift();
@@ -184,7 +207,8 @@ function createReadyJobs() {
     any: (): boolean => jobs.length > 0,
     /** Resolves when each has been asked for, and none is on its way. */
     async none(): Promise<void> {
-      if (takes > 0 || jobs.length > 0) await new Promise<void>((resolve) => void waiting.push(resolve));
+      if (arriving !== null || jobs.length > 0)
+        await new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
 }

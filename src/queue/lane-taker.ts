@@ -8,11 +8,10 @@ import {
   hasClaim,
   type JobEnd,
   type LaneClaims,
-  type ReadyJob,
   type Take,
   takeOf,
 } from './lane-claims.ts';
-import { createSeveralJobs, NOTHING } from './several-jobs.ts';
+import { createSeveralJobs } from './several-jobs.ts';
 
 export interface LaneTakerOptions {
   /** Of the lane's keys. */
@@ -31,25 +30,29 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   const places = createTakePlaces();
   const several = createSeveralJobs({ base, run, lockMs, claims, endOf });
 
-  async function take(lock: string): Promise<ScriptReply> {
+  /** `isOne`: no more than one, as where nobody would ask for the others soon. */
+  async function take(lock: string, isOne = false): Promise<ScriptReply> {
     if (claims === null) return taking(lock, ({ args }) => run('job-take', [base], [...args, 1]));
+    while (claims.ready.isArriving()) await claims.ready.arrived();
     const ready = claims.ready.next();
     if (ready !== undefined) return several.asked(ready, lock, claims);
-    return claims.ready.during(async () => {
-      let others: readonly ReadyJob[] = [];
-      const first = await taking(lock, async (take, confirm) => {
-        const [reply, ...more] = await several.take(take, lock, confirm === null && take.claims);
-        others = more.flatMap((job) => job ?? []);
-        return reply?.reply ?? NOTHING;
-      });
-      return [first, others];
-    });
+    return claims.ready.during(async (jobs, mayBeMore) =>
+      taking(lock, async (take, confirm) => {
+        const areMore = !isOne && confirm === null && take.claims && mayBeMore();
+        return several.take(take, lock, { mayBeMore: areMore, ready: jobs });
+      }),
+    );
   }
 
   /** Ends a job whose directive is dealt with. */
   async function done(lock: string, id: string, takesNext: boolean): Promise<ScriptReply> {
-    if (!takesNext) return run('job-done', [base], [id, 0, ...takeBy(lock, '', null).args]);
-    return taking(lock, async ({ args }) => run('job-done', [base], [id, 1, ...args]));
+    if (!takesNext || claims?.ready.isNear()) {
+      const reply = await run('job-done', [base], [id, 0, ...takeBy(lock, '', null).args]);
+      return takesNext && reply[0] === 'done' ? take(lock, true) : reply;
+    }
+    const next = (): Promise<ScriptReply> =>
+      taking(lock, async ({ args }) => run('job-done', [base], [id, 1, ...args]));
+    return claims === null ? next() : claims.ready.during(next);
   }
 
   /** With a slot for what is claimed, which is given back where no claim comes. */
@@ -112,6 +115,8 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     done,
     /** Whether a take is answered at once. */
     hasReady: (): boolean => claims?.ready.any() ?? false,
+    /** The same, once those have come that are on their way. */
+    willHaveReady: async (): Promise<boolean> => claims?.ready.anySoon() ?? false,
     /** What was taken when a job ended together with its directive; undefined: it has not. */
     endedWith: (id: string): ScriptReply | undefined => claims?.endedWith(id),
   };

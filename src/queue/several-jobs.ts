@@ -24,11 +24,22 @@ interface SeveralJobsOptions {
 /** Of one script: Redis does nothing else meanwhile, and other workers may be idle too. */
 const MOST_TAKEN = 16;
 
-export const NOTHING: ScriptReply = ['none', 0];
+const NOTHING: ScriptReply = ['none', 0];
 
 export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJobsOptions) {
-  /** The first is for the slot of the take itself; the others are held with slots of their own. null: somebody else has it. */
-  async function take(asked: Take, lock: string, mayBeMore: boolean): Promise<(ReadyJob | null)[]> {
+  /** The first is for the slot of the take itself; the others, into `ready`, are held with slots of their own. */
+  async function take(
+    asked: Take,
+    lock: string,
+    { mayBeMore, ready }: { mayBeMore: boolean; ready: ReadyJob[] },
+  ): Promise<ScriptReply> {
+    const [first, ...others] = await taken(asked, lock, mayBeMore);
+    ready.push(...others.flatMap((job) => job ?? []));
+    return first?.reply ?? NOTHING;
+  }
+
+  /** null: somebody else has it. */
+  async function taken(asked: Take, lock: string, mayBeMore: boolean): Promise<(ReadyJob | null)[]> {
     let slots = mayBeMore ? reserveMore() : 0;
     try {
       const replies = jobsOf(await run('job-take', [base], [...asked.args, 1 + slots]));
@@ -56,14 +67,15 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
   async function asked(ready: ReadyJob, lock: string, by: LaneClaims): Promise<ScriptReply> {
     if (ready.lock === lock) return ready.reply;
     const id = String(ready.reply[1]);
-    const [isOurs] = await run('job-relock', [base], [id, ready.lock, lock, lockMs]);
     const held = by.heldJob(id);
-    if (isOurs === 1) {
-      if (held) by.holdAgain(id, { ...held, ...endOf(lock, id) });
-      return ready.reply;
+    let isOurs = false;
+    try {
+      isOurs = (await run('job-relock', [base], [id, ready.lock, lock, lockMs]))[0] === 1;
+    } finally {
+      if (held && isOurs) by.holdAgain(id, { ...held, ...endOf(lock, id) });
+      else if (held) by.release();
     }
-    if (held) by.release();
-    return NOTHING;
+    return isOurs ? ready.reply : NOTHING;
   }
 
   return { take, asked };

@@ -319,10 +319,26 @@ const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'several-relock': [
     patch(`${SCRIPTS}/job-relock.lua`, 'if holder ~= ARGV[2] and holder ~= ARGV[3] then', 'if false then'),
   ],
-  'several-ready': [patch('src/queue/lane-backend.ts', 'if (taker.hasReady()) return SEEN;', '')],
+  'several-ready': [patch('src/queue/lane-backend.ts', 'if (await taker.willHaveReady()) return SEEN;', '')],
   'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
   'several-pause': [
     patch('src/queue/consume.ts', 'await claims?.ready.none();\n      // It may', '// It may'),
+  ],
+  'several-beside': [
+    patch(
+      'src/queue/lane-taker.ts',
+      'while (claims.ready.isArriving()) await claims.ready.arrived();\n    const',
+      'const',
+    ),
+  ],
+  'several-done': [
+    patch('src/queue/lane-taker.ts', 'if (!takesNext || claims?.ready.isNear()) {', 'if (!takesNext) {'),
+  ],
+  'several-alone': [
+    patch('src/queue/lane-claims.ts', 'return takes === 1;', 'arriving = promise;\n        return true;'),
+  ],
+  'several-waiting': [
+    patch('src/queue/lane-backend.ts', 'taker.take(token, isWaiting)', 'taker.take(token)'),
   ],
   'several-confirmed': [patch('src/queue/lane-taker.ts', 'confirm === null && take.claims', 'take.claims')],
 };

@@ -126,6 +126,91 @@ test('a job that is asked for with another lock than it was taken with gets that
   expect(await open.connection.get(lockOf(taker.base, third))).toBe('another');
 });
 
+test('who asks while several are on their way gets one of them, and so does who ends a job: no slot is left for another', async () => {
+  const calls = await enqueued(16);
+  const lifted: (() => void)[] = [];
+  let isHeldUp = false;
+  const taker = openTaker({
+    free: 1,
+    script:
+      (run) =>
+      async (...given) => {
+        const reply = await run(...given);
+        if (isHeldUp && given[0] === 'job-take')
+          await new Promise<void>((resolve) => void lifted.push(resolve));
+        return reply;
+      },
+  });
+  const [first, second, third, fourth] = calls.map(nameOf);
+  expect((await taker.take('worker:0'))[1]).toBe(first);
+  taker.slots.free = 3;
+  isHeldUp = true;
+  const taken = taker.take('worker:1');
+  await eventually(() => lifted).toHaveLength(1);
+  const asked = taker.take('worker:9');
+  const ended = taker.done('worker:0', String(first), true);
+  isHeldUp = false;
+  for (const lift of lifted) lift();
+  expect((await taken)[1]).toBe(second);
+  expect(new Set([(await asked)[1], (await ended)[1]])).toEqual(new Set([third, fourth]));
+  for (const call of calls.slice(1, 4)) granted(call, (await taker.held(call))?.verdict);
+  expect(await open.lanes.counts(LANE)).toMatchObject({ waiting: 12, active: 3 });
+});
+
+test('one job comes beside an end that takes another, whose job may come without a claim', async () => {
+  const calls = await enqueued(16);
+  const lifted: (() => void)[] = [];
+  const taker = openTaker({
+    free: 1,
+    script:
+      (run) =>
+      async (...given) => {
+        if (given[0] === 'job-done') await new Promise<void>((resolve) => void lifted.push(resolve));
+        return run(...given);
+      },
+  });
+  await taker.take('worker:0');
+  const ended = taker.done('worker:0', nameOf(calls[0] as ToolExec), true);
+  taker.slots.free = 8;
+  await taker.take('worker:1');
+  expect([taker.hasReady(), taker.slots.free]).toEqual([false, 7]);
+  await eventually(() => lifted).toHaveLength(1);
+  lifted[0]?.();
+  expect((await ended)[0]).toBe('job');
+});
+
+test('the slot of a ready job is given back when Redis refuses its other lock', async () => {
+  await enqueued(8);
+  const taker = openTaker({
+    free: 2,
+    script:
+      (run) =>
+      async (name, ...given) => {
+        if (name === 'job-relock') throw new Error('OOM');
+        return run(name, ...given);
+      },
+  });
+  await taker.take('worker:5');
+  expect([taker.hasReady(), taker.slots.free]).toEqual([true, 0]);
+  await expect(taker.take('worker:0')).rejects.toThrow('OOM');
+  expect([taker.hasReady(), taker.slots.free]).toEqual([false, 1]);
+});
+
+test('a worker that waits for the marker of its lane is left no ready jobs', async () => {
+  await enqueued(16);
+  const { connection, keys } = open;
+  const taker = openTaker({ free: 10 });
+  const options = { connection, prefix: lanePrefix(keys.prefix, LANE), skipVersionCheck: true };
+  const flags = { withBlockingConnection: true };
+  const backend = laneBackend(connection, () => true, undefined, taker.claims)(LANE, options, flags);
+  await connection.del(`${taker.base}marker`);
+  const waited = backend.waitForJob(60);
+  await backend.moveToActive('worker:0');
+  expect([taker.claims.ready.any(), taker.slots.free]).toEqual([false, 9]);
+  await waited;
+  await backend.close();
+});
+
 test('a worker does not wait for the marker of its lane while jobs are ready for it', async () => {
   const calls = await enqueued(8);
   const { connection, keys } = open;
