@@ -136,7 +136,7 @@ async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
     const tool = list.find(call.request.tool);
     const refusal = tool === undefined || isRepeat || !call.announced ? await refusalOf(call, list) : null;
     if (tool === undefined || refusal !== null || deadline.ending() !== null) return refusal ?? notSent(call);
-    if ((await call.request.mayBegin?.()) === false) return notSent(call);
+    if ((await call.request.mayBegin?.()) === false || deadline.ending() !== null) return notSent(call);
     const outcome = await exchange(call, session, tool);
     if (outcome.kind !== 'refused') return outcome;
     connection.giveUp(session, outcome.failed.error.message);

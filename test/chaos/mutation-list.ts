@@ -553,9 +553,7 @@ const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Of what a frozen worker sends when it wakes. */
 const LAST_LOOK_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-last-look': [
-    patch('src/mcp/call.ts', 'if ((await call.request.mayBegin?.()) === false) return notSent(call);', ''),
-  ],
+  'flow-last-look': [patch('src/mcp/call.ts', '(await call.request.mayBegin?.()) === false || ', '')],
 };
 
 /** Of large payloads outside Redis. */

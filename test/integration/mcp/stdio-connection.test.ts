@@ -78,6 +78,19 @@ describe('one process of a server', () => {
     expect(await news()).toEqual([]);
   });
 
+  test('a call that is cancelled while it asks whether it may begin is not said to have been sent', async () => {
+    const abort = new AbortController();
+    const announced: string[] = [];
+    const mayBegin = async (): Promise<boolean> => {
+      abort.abort();
+      return true;
+    };
+    const onSent = (): void => void announced.push('sent');
+    const failed = failureOf(await peer.call('wait', {}, { signal: abort.signal, mayBegin, onSent }));
+    expect(failed).toMatchObject({ sent: false, error: { type: 'cancelled' } });
+    expect([announced, await news()]).toEqual([[], []]);
+  });
+
   test('a timeout reaches the server', async () => {
     const failed = failureOf(await peer.call('wait', {}, { timeoutMs: 50 }));
     expect(failed).toEqual({
