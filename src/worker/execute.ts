@@ -70,7 +70,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const said = {
       ...contextFor(claimed, handle, reporter),
       tasks,
-      ...lastLook(parts, claimed, () => handle.stop('lost')),
+      ...lastLook(parts, claimed, handle),
     };
     const execution =
       opened === null

@@ -11,6 +11,7 @@ import type { JobData } from '../queue/job.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { type AttemptParts, type Claimed, DONE } from './claimed.ts';
 import { persistently } from './persistently.ts';
+import type { AttemptHandle } from './running-attempts.ts';
 
 /** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
 const FRESH_PER_LEASE = 1 / 3;
@@ -99,22 +100,34 @@ export async function mayBegin(
 }
 
 /**
- * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for.
- * `lost`: called when its pass has lapsed.
+ * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for. It is told to stop when
+ * its pass has lapsed; once it is, nothing may begin, whether or not Redis answers.
  */
 export function lastLook(
   parts: GateParts,
   claimed: Pick<Claimed, 'pass' | 'claim'>,
-  lost: () => void,
+  { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
 ): Pick<ExecutionContext, 'mayBegin'> {
   if (claimed.pass === null) return {};
   return {
     mayBegin: async () => {
-      const may = await mayBegin(parts, claimed);
-      if (!may) lost();
+      const may = await unlessStopped(mayBegin(parts, claimed), signal);
+      if (!may) stop('lost');
       return may;
     },
   };
+}
+
+async function unlessStopped(may: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const end = (): void => resolve(false);
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([promise, may]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /** The one clock stands still while the machine sleeps, the other may be set. */

@@ -1,6 +1,7 @@
 /** Whether a call begins with the pass that it has: at once with one asked for just now, else only when the gate still knows it.
  *  It must not need Redis: what the gate answers is said by the test. */
 import { expect, test } from 'vitest';
+import { createRunningAttempts } from '../../../src/worker/running-attempts.ts';
 import { type HeldPass, lastLook, mayBegin } from '../../../src/worker/gate-pass.ts';
 
 const LEASE_MS = 6_000;
@@ -46,16 +47,28 @@ test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
 });
 
 test.each([
-  ['whose pass has lapsed', false, { may: false, lost: 1 }],
-  ['whose pass goes on', true, { may: true, lost: 0 }],
+  ['whose pass has lapsed', false, [false, 'lost']],
+  ['whose pass goes on', true, [true, null]],
 ])('an attempt %s looks once more before it sends its call', async (_which, isExtended, expected) => {
   const { parts } = gateThatAnswers(isExtended);
-  let lost = 0;
-  const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, () => (lost += 1));
-  expect({ may: await look.mayBegin?.(), lost }).toEqual(expected);
+  const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
+  const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, handle);
+  expect([await look.mayBegin?.(), handle.stopReason()]).toEqual(expected);
+});
+
+test('an attempt that is stopped while it looks does not wait for Redis, and sends nothing', async () => {
+  const running = { givenUp: new AbortController().signal };
+  const gated = { extend: () => new Promise<boolean>(() => {}) };
+  const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
+  const parts = { gated, limits: { leaseMs: LEASE_MS }, running } as never;
+  const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, handle);
+  const looking = look.mayBegin?.();
+  handle.stop('cancelled');
+  expect([await looking, await look.mayBegin?.(), handle.stopReason()]).toEqual([false, false, 'cancelled']);
 });
 
 test('an attempt without limits does not look again', () => {
   const { parts } = gateThatAnswers(false);
-  expect(lastLook(parts, { pass: null, claim } as never, () => {})).toEqual({});
+  const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
+  expect(lastLook(parts, { pass: null, claim } as never, handle)).toEqual({});
 });
