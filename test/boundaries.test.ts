@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],
   webhooks: [],
-  executors: ['contract', 'telemetry', 'json-schema', 'mcp', 'llm', 'webhooks'],
+  executors: ['contract', 'bounds', 'telemetry', 'json-schema', 'mcp', 'llm', 'webhooks'],
   worker: [
     'contract',
     'encryption',

@@ -1,5 +1,6 @@
 // A directive type as the service sees it: how it is checked, and how it is executed.
 // Must never reach the journal or the queue: an executor gets a directive and returns a result.
+import type { Holds } from '../bounds/while-it-holds.ts';
 import type * as z from 'zod';
 import type { Spender } from '../contract/budget.ts';
 import type { RejectedDirective } from '../contract/control-directive.ts';
@@ -101,8 +102,11 @@ export interface ExecutionContext {
   drained(): Promise<void>;
   /** What the tool asked in an earlier attempt, with the answers; absent: nothing. */
   answered?: AnsweredRound;
-  /** Right before a call: whether what the attempt holds under limits by key is still its own; if not, `signal` fires. Absent: it holds nothing. */
-  mayBegin?: (() => Promise<boolean>) | undefined;
+  /**
+   * Right before a call: whether what the attempt holds under limits by key is still its own, and for how long, asked as it is written;
+   * null, or false then: it is not, and `signal` fires. Absent: it holds nothing.
+   */
+  mayBegin?: (() => Promise<Holds | null>) | undefined;
   /**
    * Asks a person while the attempt goes on. Resolves with the answer, `decline` at its deadline; rejects where the claim is lost.
    * `withdrawn`: nobody needs the answer any more.

@@ -1,5 +1,6 @@
 // One attempt of a language directive, from the model's name to the turn; shared by llm_stream and llm_generate.
 // Must never call a model twice for one answer, except to repair an answer that does not fit its schema.
+import { begunCall } from './begun-call.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
@@ -46,7 +47,7 @@ interface Prepared {
   readonly request: LanguageRequest;
   readonly call: ModelCall;
   readonly metadata: Metadata;
-  /** Awaited before each call; if it may not be made any more, the signal of the call has fired. */
+  /** Asked before each call. */
   readonly mayBegin: ExecutionContext['mayBegin'];
 }
 
@@ -77,8 +78,7 @@ async function limitedCall(prepared: Prepared, ask: Ask): Promise<Execution> {
   const { options, ref } = prepared;
   const reservation = await reserve(options.limiter, ref, tokensOf(prepared));
   if (!reservation.ok) return refusedByLimit(ref, reservation);
-  await prepared.mayBegin?.();
-  const reply = await ask(prepared.call, prepared.request.names);
+  const reply = await begunCall(prepared.mayBegin, async () => ask(prepared.call, prepared.request.names));
   const execution = reply.ok ? await answered(prepared, reply.answer) : await failed(prepared, reply);
   reservation.record(tokensIn(execution));
   return execution;
@@ -180,8 +180,9 @@ async function withOutput(
   const { tools: _tools, toolChoice: _choice, ...options } = call.options;
   const prompt = repairPrompt(options.prompt, turn.text, read.faults, schema);
   const limits = { ...call.limits, timeoutMs: Math.max(1, call.limits.timeoutMs - turn.duration_ms) };
-  await prepared.mayBegin?.();
-  const reply = await generateAnswer({ ...call, limits, options: { ...options, prompt } });
+  const reply = await begunCall(prepared.mayBegin, async () =>
+    generateAnswer({ ...call, limits, options: { ...options, prompt } }),
+  );
   if (!reply.ok) return failed(prepared, { ...reply, spent: sumOf(spentOn(prepared, turn), reply.spent) });
   const repaired = repairedTurn(prepared, turn, reply.answer);
   const again = await readOutput(repaired.text, check);

@@ -1,5 +1,6 @@
 // llm_embed: vectors of texts, in any number.
 // Must never return a part of the vectors as the whole.
+import { begunCall } from './begun-call.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
@@ -43,7 +44,7 @@ interface Embedding {
   readonly limits: CallLimits;
   readonly timeoutMs: number;
   readonly traceparent: string;
-  /** Awaited before each batch; if it may not be sent any more, the signal of the call has fired. */
+  /** Asked before each batch. */
   readonly mayBegin: ExecutionContext['mayBegin'];
 }
 
@@ -119,12 +120,9 @@ async function allBatches(embedding: Embedding, texts: readonly string[]): Promi
     for (const batch of await batchesOf(model, texts)) {
       const reserved = await reserveBatch(embedding, batch, done.length > 0);
       if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
-      await mayBegin?.();
-      const embedded = await embedBatch(model, batch, {
-        dimensions,
-        traceparent,
-        abortSignal: limits.signal,
-      });
+      const embedded = await begunCall(mayBegin, async () =>
+        embedBatch(model, batch, { dimensions, traceparent, abortSignal: limits.signal }),
+      );
       done.push(embedded);
       reserved.record(embedded.tokens ?? 0);
       await noteAnswer(limiter, ref, embedded.headers);

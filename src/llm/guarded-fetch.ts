@@ -3,6 +3,7 @@
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
+import { heldBack } from '../bounds/while-it-holds.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { type DirectPieces, directPieces } from './direct-stream.ts';
@@ -25,7 +26,8 @@ export interface GuardedFetchOptions {
 export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
-    const send = async (): Promise<Response> => globalThis.fetch(input, { ...init, redirect: 'manual' });
+    const send = async (): Promise<Response> =>
+      globalThis.fetch(input, heldBack({ ...init, redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);

@@ -10,6 +10,7 @@ import {
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
+import { heldBack } from '../bounds/while-it-holds.ts';
 import { createPace, OPENINGS, type Pace } from './pace.ts';
 import { readEvent } from './read-event.ts';
 import { type ReadMessages, readMessages } from './read-message.ts';
@@ -44,7 +45,7 @@ export function createHttpFetch({
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
     const request = isGet ? null : requestOf(init?.body);
-    const response = await fetch(url, traced(init, request));
+    const response = await fetch(url, heldBack(traced(init, request)));
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (request !== null && response.ok) pace.requested();
     const awaited = answersElsewhere ? null : request;

@@ -1,5 +1,6 @@
 /** One call of one tool: the request to the pool, and the two ways in which it can end.
  *  It must never expose the protocol's transport: callers see results and error envelopes only. */
+import type { Holds } from '../bounds/while-it-holds.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import type { NamedQuestion } from './questions.ts';
@@ -34,8 +35,8 @@ export interface ToolCallRequest {
   readonly maxTotalMs: number;
   readonly traceparent: string;
   readonly idempotencyKey: string;
-  /** Asked right before it is sent, whatever it waited for until then; false: it is not sent. Default: it may be. */
-  readonly mayBegin?: (() => Promise<boolean>) | undefined;
+  /** Asked right before it is sent, whatever it waited for until then; null: it is not sent, nor when it does not hold as it is written. Default: it may be. */
+  readonly mayBegin?: (() => Promise<Holds | null>) | undefined;
   readonly onProgress?: (progress: ToolProgress) => void;
   /** The answers to what the server asked for before, and its state, unread. Default: it asked for nothing. */
   readonly resume?: ToolCallResume;

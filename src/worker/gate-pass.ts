@@ -15,6 +15,8 @@ import type { AttemptHandle } from './running-attempts.ts';
 
 /** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
 const FRESH_PER_LEASE = 1 / 3;
+/** Share of a lease after which a call is not written any more, though it was looked at in time: whoever wakes late does not ask again. */
+const WRITTEN_PER_LEASE = 2 / 3;
 
 /** A pass, and when it was last asked for: by the process' monotonic clock and by that of the machine, milliseconds. */
 export interface HeldPass extends Pass {
@@ -83,55 +85,65 @@ async function leaveAfter(
 }
 
 /** Right before the call: whether the pass still holds, whatever this process slept through. */
-export async function mayBegin(
-  parts: GateParts,
-  { pass, claim }: Pick<Claimed, 'pass' | 'claim'>,
-): Promise<boolean> {
-  for (let held = pass; held !== null;) {
-    if (isFresh(held, parts.limits.leaseMs)) return true;
+export async function mayBegin(parts: GateParts, claimed: Pick<Claimed, 'pass' | 'claim'>): Promise<boolean> {
+  return claimed.pass === null || (await heldPass(parts, claimed.pass, claimed.claim)) !== null;
+}
+
+/** The pass, as it was asked for last; null: it has lapsed. */
+async function heldPass(parts: GateParts, pass: HeldPass, claim: Claimed['claim']): Promise<HeldPass | null> {
+  for (let held = pass; ;) {
+    if (isWithin(held, parts.limits.leaseMs * FRESH_PER_LEASE)) return held;
     const known: HeldPass = held;
     const { answer, ...asked } = await askedAt(parts, () =>
       parts.gated.extend(known, claim, parts.limits.leaseMs),
     );
-    if (!answer) return false;
+    if (!answer) return null;
     held = { ...known, ...asked };
   }
-  return true;
 }
 
 /**
- * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for. It is told to stop when
- * its pass has lapsed; once it is, nothing may begin, whether or not Redis answers.
+ * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for, and as it is written.
+ * It is told to stop when its pass has lapsed, or may have; once it is, nothing may begin, whether or not Redis answers.
  */
 export function lastLook(
   parts: GateParts,
-  claimed: Pick<Claimed, 'pass' | 'claim'>,
+  { pass, claim }: Pick<Claimed, 'pass' | 'claim'>,
   { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
 ): Pick<ExecutionContext, 'mayBegin'> {
-  if (claimed.pass === null) return {};
+  if (pass === null) return {};
   return {
     mayBegin: async () => {
-      const may = await unlessStopped(mayBegin(parts, claimed), signal);
-      if (!may) stop('lost');
-      return may;
+      const held = await unlessStopped(heldPass(parts, pass, claim), signal);
+      if (held === null) stop('lost');
+      return held && (() => holdsYet(held, parts.limits.leaseMs, { signal, stop }));
     },
   };
 }
 
-async function unlessStopped(may: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const end = (): void => resolve(false);
+function holdsYet(
+  held: HeldPass,
+  leaseMs: number,
+  { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
+): boolean {
+  if (!isWithin(held, leaseMs * WRITTEN_PER_LEASE)) stop('lost');
+  return !signal.aborted;
+}
+
+/** null: it is stopped. */
+async function unlessStopped<T>(looking: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const end = (): void => resolve(null);
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
   try {
-    return await Promise.race([promise, may]);
+    return await Promise.race([promise, looking]);
   } finally {
     signal.removeEventListener('abort', end);
   }
 }
 
 /** The one clock stands still while the machine sleeps, the other may be set. */
-function isFresh({ heldAt, heldAtWall }: HeldPass, leaseMs: number): boolean {
-  const mostMs = leaseMs * FRESH_PER_LEASE;
+function isWithin({ heldAt, heldAtWall }: HeldPass, mostMs: number): boolean {
   return performance.now() - heldAt <= mostMs && Math.abs(Date.now() - heldAtWall) <= mostMs;
 }

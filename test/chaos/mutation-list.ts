@@ -3,6 +3,12 @@
 
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
+import {
+  LAST_LOOK_MUTATIONS,
+  PASS_MUTATIONS,
+  WRITTEN_MODEL_MUTATIONS,
+  WRITTEN_MUTATIONS,
+} from './pass-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 /** A protection, and how it is removed. */
@@ -537,25 +543,6 @@ const SCHEDULE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
-/** Of what begins with them. */
-const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-may-begin': [
-    patch(
-      'src/worker/gate-pass.ts',
-      'if (isFresh(held, parts.limits.leaseMs)) return true;',
-      'if (held !== null) return true;',
-    ),
-  ],
-  'flow-machine-slept': [
-    patch('src/worker/gate-pass.ts', ' && Math.abs(Date.now() - heldAtWall) <= mostMs', ' && heldAtWall > 0'),
-  ],
-};
-
-/** Of what a frozen worker sends when it wakes. */
-const LAST_LOOK_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-last-look': [patch('src/mcp/call.ts', '(await call.request.mayBegin?.()) === false || ', '')],
-};
-
 /** Of large payloads outside Redis. */
 const PAYLOAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'payload-refused': [
@@ -639,6 +626,8 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [FLOW_PATH_MUTATIONS, 'test/integration/service/gate.test.ts'],
   [SCHEDULE_MUTATIONS, 'test/integration/schedules/crashes.test.ts'],
   [PASS_MUTATIONS, 'test/unit/worker/gate-pass.test.ts'],
+  [WRITTEN_MUTATIONS, 'test/integration/mcp/http-connection.test.ts'],
+  [WRITTEN_MODEL_MUTATIONS, 'test/integration/llm/model-directives.test.ts'],
   [LAST_LOOK_MUTATIONS, 'test/integration/mcp/stdio-connection.test.ts'],
   [ENCRYPTION_MUTATIONS, 'test/unit/encryption/sealed-answers.test.ts'],
   [ENCRYPTED_RUN_MUTATIONS, 'test/unit/encryption/sealed-runs.test.ts'],

@@ -57,15 +57,18 @@ describe('limits that all workers share', () => {
     expect(result.execution).toMatchObject({ unavailable: true, pauseScope });
   });
 
-  test.each([STREAM, GENERATE, { type: 'llm_embed' } as const])(
-    'by key that have lapsed while $type waited send nothing',
-    async (directive) => {
+  const DIRECTIVES = [STREAM, GENERATE, { type: 'llm_embed' } as const];
+
+  test.each(DIRECTIVES.flatMap((directive) => [true, false].map((early) => ({ ...directive, early }))))(
+    'by key that have lapsed while $type waited send nothing (before the connection: $early)',
+    async ({ early, ...directive }) => {
       await using server = await startProvider(streamed(OPENAI_CHAT));
       const lost = new AbortController();
-      const mayBegin = async (): Promise<boolean> => {
+      const holds = (): boolean => {
         lost.abort();
         return false;
       };
+      const mayBegin = async () => (early && !holds() ? null : holds);
       const result = await call(directive, at(server, { context: { signal: lost.signal, mayBegin } }));
       expect(server.seen).toEqual([]);
       expect(result.execution.result.ok).toBe(false);

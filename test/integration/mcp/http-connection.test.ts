@@ -18,6 +18,7 @@ import {
   startLegacyPeer,
   startModernPeer,
 } from '../../support/mcp-servers.ts';
+import { startKeyedServer } from '../../support/keyed-server.ts';
 import { shared } from '../../support/shared.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 
@@ -132,6 +133,23 @@ async function seen({ call }: ReturnType<typeof openPool>, ...events: string[]):
   while (!isDeepStrictEqual(last, events))
     last = (JSON.parse(textOf(await call('events'))) as unknown[]).slice(-events.length);
 }
+
+test('a call over HTTP that may not begin any more as it is written does not arrive', async () => {
+  await using server = await startKeyedServer();
+  const transport = { kind: 'http', url: server.url, headers: {} } as const;
+  const { call } = openPool({ ...legacy.options, transport });
+  const work = { key: 'k', label: 'begun' };
+  expect(textOf(await call('work', work, { mayBegin: async () => () => true }))).toBe('begun');
+  const lost = new AbortController();
+  const holds = (): boolean => {
+    lost.abort();
+    return false;
+  };
+  const lapsed = { signal: lost.signal, mayBegin: async () => holds };
+  expect(failureOf(await call('work', { ...work, label: 'lapsed' }, lapsed)).error.type).toBe('cancelled');
+  expect(textOf(await call('work', { ...work, label: 'next' }))).toBe('next');
+  expect(server.calls.map(({ label }) => label)).toEqual(['begun', 'next']);
+});
 
 test('stop cancels what is in flight and ends the session', async () => {
   const log = join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');

@@ -73,7 +73,7 @@ describe('one process of a server', () => {
   });
 
   test('a call that may not begin any more when it would be sent is not sent', async () => {
-    const failed = failureOf(await peer.call('wait', {}, { mayBegin: async () => false }));
+    const failed = failureOf(await peer.call('wait', {}, { mayBegin: async () => null }));
     expect(failed).toMatchObject({ sent: false });
     expect(await news()).toEqual([]);
   });
@@ -81,9 +81,9 @@ describe('one process of a server', () => {
   test('a call that is cancelled while it asks whether it may begin is not said to have been sent', async () => {
     const abort = new AbortController();
     const announced: string[] = [];
-    const mayBegin = async (): Promise<boolean> => {
+    const mayBegin = async () => {
       abort.abort();
-      return true;
+      return () => true;
     };
     const onSent = (): void => void announced.push('sent');
     const failed = failureOf(await peer.call('wait', {}, { signal: abort.signal, mayBegin, onSent }));

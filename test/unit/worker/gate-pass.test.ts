@@ -1,6 +1,6 @@
 /** Whether a call begins with the pass that it has: at once with one asked for just now, else only when the gate still knows it.
  *  It must not need Redis: what the gate answers is said by the test. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRunningAttempts } from '../../../src/worker/running-attempts.ts';
 import { type HeldPass, lastLook, mayBegin } from '../../../src/worker/gate-pass.ts';
 
@@ -47,13 +47,14 @@ test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
 });
 
 test.each([
-  ['whose pass has lapsed', false, [false, 'lost']],
+  ['whose pass has lapsed', false, [undefined, 'lost']],
   ['whose pass goes on', true, [true, null]],
 ])('an attempt %s looks once more before it sends its call', async (_which, isExtended, expected) => {
   const { parts } = gateThatAnswers(isExtended);
   const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
   const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, handle);
-  expect([await look.mayBegin?.(), handle.stopReason()]).toEqual(expected);
+  const holds = await look.mayBegin?.();
+  expect([holds?.(), handle.stopReason()]).toEqual(expected);
 });
 
 test('an attempt that is stopped while it looks does not wait for Redis, and sends nothing', async () => {
@@ -64,11 +65,22 @@ test('an attempt that is stopped while it looks does not wait for Redis, and sen
   const look = lastLook(parts, { pass: heldSince(10_000, 10_000), claim } as never, handle);
   const looking = look.mayBegin?.();
   handle.stop('cancelled');
-  expect([await looking, await look.mayBegin?.(), handle.stopReason()]).toEqual([false, false, 'cancelled']);
+  expect([await looking, await look.mayBegin?.(), handle.stopReason()]).toEqual([null, null, 'cancelled']);
 });
 
 test('an attempt without limits does not look again', () => {
   const { parts } = gateThatAnswers(false);
   const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
   expect(lastLook(parts, { pass: null, claim } as never, handle)).toEqual({});
+});
+
+test('a call that is written late, because its process was frozen after the look, is not written', async () => {
+  const { parts } = gateThatAnswers(true);
+  const handle = createRunningAttempts().begin({ ...claim, fence: 1 });
+  const look = lastLook(parts, { pass: heldSince(0, 0), claim } as never, handle);
+  const holds = await look.mayBegin?.();
+  expect([holds?.(), handle.stopReason()]).toEqual([true, null]);
+  vi.useFakeTimers({ now: Date.now() + LEASE_MS * 0.7, toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect([holds?.(), handle.stopReason()]).toEqual([false, 'lost']);
 });

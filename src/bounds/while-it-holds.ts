@@ -1,0 +1,40 @@
+// A request that is sent only while something holds, as it is when its content is written: until then it waits for a connection, and its
+// process may be frozen.
+// Must never guard more than one request of a call: what follows the first belongs to a call that has begun.
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Asked right before the content is written; false: it is not written, and the request fails. */
+export type Holds = () => boolean;
+
+interface Guard {
+  readonly holds: Holds;
+  isUsed: boolean;
+}
+
+const guards = new AsyncLocalStorage<Guard>();
+
+/** Sends something, whose first request over HTTP is sent only while `holds` says so. undefined: in any case. */
+export function whileItHolds<T>(holds: Holds | undefined, send: () => T): T {
+  return holds === undefined ? send() : guards.run({ holds, isUsed: false }, send);
+}
+
+/** What `fetch` is given for it: a text that is asked for when there is a connection, with the length that it has anyhow. */
+export function heldBack(init: RequestInit | undefined): RequestInit | undefined {
+  const guard = guards.getStore();
+  if (guard === undefined || guard.isUsed || typeof init?.body !== 'string') return init;
+  guard.isUsed = true;
+  const bytes = new TextEncoder().encode(init.body);
+  const headers = new Headers(init.headers);
+  headers.set('content-length', String(bytes.length));
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (!guard.holds()) return controller.error(new Error('what it needs is not held any more'));
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { ...init, headers, body, duplex: 'half' } as RequestInit;
+}
