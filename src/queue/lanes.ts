@@ -55,9 +55,13 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     );
   }
 
-  /** Takes the job of an ended directive out of the queue; a running one stays with its worker. */
+  /**
+   * Takes the job of an ended directive out of the queue; a running one stays with its worker. Most have none any more, and BullMQ walks
+   * through all that waits to find that out.
+   */
   async function removeJob(lane: string, requestId: string, directiveId: string): Promise<void> {
-    await queue(lane).remove(jobId(requestId, directiveId));
+    const [opened, id] = [queue(lane), jobId(requestId, directiveId)];
+    if ((await connection.exists(opened.toKey(id))) === 1) await opened.remove(id);
   }
 
   /** Directives of the lane that wait to be taken. */

@@ -1,5 +1,6 @@
 /** Jobs of directives that may have ended meanwhile, by our script and by BullMQ's own, on a real Redis.
  *  It must never need a worker, nor a sweeper. */
+import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { createLaneQueues } from '../../../src/queue/lane-queues.ts';
 import { jobId } from '../../../src/queue/job.ts';
@@ -68,4 +69,21 @@ describe.each(['our script', "BullMQ's scripts"])('by %s', (way) => {
     await (await lanes()).requeue(LANE, jobOf(call), { evenEnded: true });
     expect(await waiting()).toEqual([idOf(call)]);
   });
+});
+
+/** How often Redis has walked through a list to take something out. */
+async function walks(): Promise<number> {
+  const stats = await (open.connection as Redis).info('commandstats');
+  return Number(/^cmdstat_lrem:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+}
+
+test('a job is removed, and where there is none no lane is walked through', async () => {
+  const [call, other] = [await accepted(), await accepted()];
+  for (const each of [call, other]) await open.lanes.enqueue(LANE, jobOf(each));
+  await open.lanes.removeJob(LANE, call.request_id, call.id);
+  expect(await waiting()).toEqual([idOf(other)]);
+  const before = await walks();
+  expect(before).toBeGreaterThan(0);
+  await open.lanes.removeJob(LANE, call.request_id, call.id);
+  expect([await walks(), await waiting()]).toEqual([before, [idOf(other)]]);
 });
