@@ -77,6 +77,7 @@ describe('a run', () => {
 
   test('is found again after its engine and its jobs are lost', async () => {
     const id = await startRun(script({ tool_errors: ['x'] }), { request_id: 'lost-ring' });
+    await eventually(() => engines.jobs('run')).toBe(1);
     await engines.lanes.removeJob('run', id, '@run/0');
     expect(await engines.jobs('run')).toBe(0);
     await engines.startEngine();
