@@ -1,6 +1,5 @@
 // One attempt of a language directive, from the model's name to the turn; shared by llm_stream and llm_generate.
 // Must never call a model twice for one answer, except to repair an answer that does not fit its schema.
-import { begunCall } from './begun-call.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
@@ -16,6 +15,7 @@ import { turnOf } from '../llm/model-turn.ts';
 import { mostPromptTokens, promptTokens, type SpentTokens, spentTokens } from '../llm/spent-tokens.ts';
 import { type CheckOutput, type OutputSchema, readOutput, repairPrompt } from '../llm/structured-output.ts';
 import type { ToolNames } from '../llm/tool-names.ts';
+import { begunCall } from './begun-call.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
 import { type BudgetOptions, type MostTokens, withinBudget } from './llm-budget.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';

@@ -1,6 +1,5 @@
 // llm_embed: vectors of texts, in any number.
 // Must never return a part of the vectors as the whole.
-import { begunCall } from './begun-call.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
@@ -10,6 +9,7 @@ import { batchesOf, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../ll
 import { failure, type ModelFailure, modelFailure } from '../llm/model-failure.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
 import { estimatedTokens, mostTextTokens, type SpentTokens } from '../llm/spent-tokens.ts';
+import { begunCall } from './begun-call.ts';
 import {
   defineDirective,
   type DirectiveDefinition,

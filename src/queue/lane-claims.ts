@@ -94,9 +94,9 @@ export function createTakePlaces() {
   };
 }
 
-/** The claim token of the n-th job of a take, as job-take.lua has it. */
+/** The take of its n-th job, from the second on: with a claim token of its own, as job-take.lua has it. */
 export function nthTake(take: Take, nth: number): Take {
-  return nth === 1 ? take : { ...take, token: `${take.token}.${nth}` };
+  return { ...take, token: `${take.token}.${nth}` };
 }
 
 /** The lock of the n-th job of a take: the tokens that BullMQ's worker gives out end in a number, and the next is one higher. */

@@ -27,7 +27,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
   const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
   const throttle = createLaneThrottle(queue);
-  const { addFirst, enqueueFirst, enqueueOpen } = createOpenJobs(connection, keys, queues);
+  const { addAll, addFirst, enqueueFirst, enqueueOpen } = createOpenJobs(connection, keys, queues);
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
@@ -45,14 +45,8 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     const state = await queue(lane).getJobState(id);
     if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
-    await queue(lane).remove(id);
+    await removeJob(lane, data.request_id, data.id);
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
-  }
-
-  async function enqueueAll(lane: string, jobs: readonly JobData[]): Promise<void> {
-    await queue(lane).addBulk(
-      jobs.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
-    );
   }
 
   /**
@@ -111,7 +105,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     requeue,
     enqueueFirst,
     enqueueOpen,
-    enqueueAll,
+    enqueueAll: addAll,
     removeJob,
     queued,
     load,

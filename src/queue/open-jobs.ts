@@ -40,11 +40,15 @@ export function createOpenJobs(
     await removeEnded(lane, [data]);
   }
 
-  /** Behind those that wait. */
-  async function enqueueOpen(lane: string, jobs: readonly JobData[]): Promise<void> {
+  async function addAll(lane: string, jobs: readonly JobData[]): Promise<void> {
     await queue(lane).addBulk(
       jobs.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
     );
+  }
+
+  /** Behind those that wait. */
+  async function enqueueOpen(lane: string, jobs: readonly JobData[]): Promise<void> {
+    await addAll(lane, jobs);
     if (scriptedBase(lane) === null) await removeEnded(lane, jobs);
   }
 
@@ -58,5 +62,5 @@ export function createOpenJobs(
     );
   }
 
-  return { addFirst, enqueueFirst, enqueueOpen };
+  return { addAll, addFirst, enqueueFirst, enqueueOpen };
 }

@@ -20,11 +20,14 @@ end
 
 -- How many are taken: one, unless many wait.
 local function how_many()
-  local most = MOST > 1 and string.find(ARGV[1], ':%d+$') and MOST or 1
-  return most > 1 and math.max(1, math.min(most, math.floor(redis.call('LLEN', BASE .. 'wait') / SHARE))) or 1
+  if MOST == 1 or not string.find(ARGV[1], ':%d+$') then
+    return 1
+  end
+  local share = math.floor(redis.call('LLEN', BASE .. 'wait') / SHARE)
+  return math.max(1, math.min(MOST, share))
 end
 
--- Those that this take has taken before, as `ids`, in their places; nil = none of them.
+-- Those that this take has taken before, as `ids`, in their places; false = none of them.
 local function all_again(ids, now)
   local jobs, found = {}, false
   for id in string.gmatch(ids, '[^\n]+') do
