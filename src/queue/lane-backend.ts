@@ -91,15 +91,21 @@ function taking(
     waitForJob: backend.waitForJob.bind(backend),
   };
   let isWaiting = false;
+  /** By BullMQ's own script. While it knows of a limit its worker asks for nothing, and what is ready would lose its lock and its lease. */
+  async function takePlainly(...args: Parameters<RedisQueueBackend['moveToActive']>): Promise<Taken> {
+    const taken = await plain.moveToActive(...args);
+    const [, , limitedMs] = taken;
+    return limitedMs > 0 && (await taker.willHaveReady()) ? [null, 0, 0, AT_ONCE] : taken;
+  }
   async function moveToActive(token: string, workerName?: string): Promise<Taken> {
     // What was taken with another is handed on, whatever the scripts are now.
     if (taker.hasReady()) return takenOf(await taker.take(token));
-    if (!usesOurs()) return plain.moveToActive(token, workerName);
+    if (!usesOurs()) return takePlainly(token, workerName);
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
     // While the worker waits for a job, it asks for no others.
     const reply = await taker.take(token, isWaiting);
-    return reply[0] === 'slow' ? plain.moveToActive(token, workerName) : takenOf(reply);
+    return reply[0] === 'slow' ? takePlainly(token, workerName) : takenOf(reply);
   }
   async function moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
     const [job, , , token, fetchNext] = args;
@@ -109,7 +115,7 @@ function taking(
     const finishedOn = Date.now();
     const reply = ended ?? (await taker.done(token, id, fetchNext));
     if (reply[0] === 'lost') return plain.moveToCompleted(...args);
-    if (reply[0] === 'slow') return { result: await plain.moveToActive(token), finishedOn };
+    if (reply[0] === 'slow') return { result: await takePlainly(token), finishedOn };
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
   }
   async function waitForJob(blockTimeout: number) {

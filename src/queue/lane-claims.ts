@@ -148,6 +148,8 @@ export function createLaneClaims(claiming: ClaimingLane) {
 /** A job that was taken with others, under the lock with which BullMQ's worker asks for it. */
 export interface ReadyJob {
   readonly lock: string;
+  /** Others that it may have: it was asked for with each, and no answer came. */
+  readonly tried?: readonly string[];
   readonly reply: ScriptReply;
 }
 
@@ -204,6 +206,8 @@ function createReadyJobs() {
       if (job !== undefined) changed();
       return job;
     },
+    /** It is the next one again. */
+    putBack: (job: ReadyJob): void => void jobs.unshift(job),
     any: (): boolean => jobs.length > 0,
     /** Resolves when each has been asked for, and none is on its way. */
     async none(): Promise<void> {

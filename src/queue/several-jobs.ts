@@ -24,6 +24,9 @@ interface SeveralJobsOptions {
 /** Of one script: Redis does nothing else meanwhile, and other workers may be idle too. */
 const MOST_TAKEN = 16;
 
+/** Of a job whose lock Redis did not answer for. One that is left out with its lock comes back when that has run out. */
+const MOST_TRIED = 16;
+
 const NOTHING: ScriptReply = ['none', 0];
 
 export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJobsOptions) {
@@ -65,17 +68,25 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
 
   /** BullMQ's worker asks for it: with its token, as was to be expected, or with another, as after a pause, when it counts anew. */
   async function asked(ready: ReadyJob, lock: string, by: LaneClaims): Promise<ScriptReply> {
-    if (ready.lock === lock) return ready.reply;
+    if (ready.lock === lock && ready.tried === undefined) return ready.reply;
     const id = String(ready.reply[1]);
+    const isOurs = await relocked(ready, lock, by);
     const held = by.heldJob(id);
-    let isOurs = false;
-    try {
-      isOurs = (await run('job-relock', [base], [id, ready.lock, lock, lockMs]))[0] === 1;
-    } finally {
-      if (held && isOurs) by.holdAgain(id, { ...held, ...endOf(lock, id) });
-      else if (held) by.release();
-    }
+    if (held && isOurs) by.holdAgain(id, { ...held, ...endOf(lock, id) });
+    else if (held) by.release();
     return isOurs ? ready.reply : NOTHING;
+  }
+
+  /** Where Redis does not say whether it has, the job stays ready: with whatever lock it has then, whoever asks next gets it. */
+  async function relocked(ready: ReadyJob, lock: string, by: LaneClaims): Promise<boolean> {
+    const locks = [ready.lock, ...(ready.tried ?? [])];
+    try {
+      const [isOurs] = await run('job-relock', [base], [String(ready.reply[1]), lock, lockMs, ...locks]);
+      return isOurs === 1;
+    } catch (error) {
+      by.ready.putBack({ ...ready, tried: [...locks.slice(1), lock].slice(-MOST_TRIED) });
+      throw error;
+    }
   }
 
   return { take, asked };

@@ -322,9 +322,7 @@ const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(`${SCRIPTS}/job-take.lua`, 'pcall(take_job, lock_of(nth),', 'pcall(take_job, ARGV[1],'),
   ],
   'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
-  'several-relock': [
-    patch(`${SCRIPTS}/job-relock.lua`, 'if holder ~= ARGV[2] and holder ~= ARGV[3] then', 'if false then'),
-  ],
+  'several-relock': [patch(`${SCRIPTS}/job-relock.lua`, 'if not ours then', 'if false then')],
   'several-ready': [patch('src/queue/lane-backend.ts', 'if (await taker.willHaveReady()) return SEEN;', '')],
   'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
   'several-pause': [

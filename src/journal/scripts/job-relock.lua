@@ -2,12 +2,16 @@
 -- Must never take the job from another worker.
 -- @include include-keys.lua
 --
--- ARGV[1] job id   ARGV[2] its lock   ARGV[3] the new one   ARGV[4] lock_ms
+-- ARGV[1] job id   ARGV[2] its lock from now on   ARGV[3] lock_ms   ARGV[4..] what its lock may be
 -- Returns { 1 } | { 0 }: somebody else has it, or may take it.
 local lock = BASE .. ARGV[1] .. ':lock'
 local holder = redis.call('GET', lock)
-if holder ~= ARGV[2] and holder ~= ARGV[3] then
+local ours = holder == ARGV[2]
+for at = 4, #ARGV do
+  ours = ours or holder == ARGV[at]
+end
+if not ours then
   return { 0 }
 end
-redis.call('SET', lock, ARGV[3], 'PX', ARGV[4])
+redis.call('SET', lock, ARGV[2], 'PX', ARGV[3])
 return { 1 }

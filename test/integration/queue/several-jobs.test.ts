@@ -108,6 +108,25 @@ test('what others have taken over meanwhile is no part of a repeat, and its plac
   expect((await open.lanes.counts(LANE)).waiting).toBe(9);
 });
 
+test.each([
+  ['once', false],
+  ['twice, as after a lost connection', true],
+])(
+  'each command runs %s: a take ends before a job that is none of ours, and those behind it are left',
+  async (_how, repeats) => {
+    const calls = await enqueued(20);
+    const [first, second, third] = calls as [ToolExec, ToolExec, ToolExec];
+    const taker = openTaker({ repeats, free: 10 });
+    await open.connection.hset(`${taker.base}${nameOf(third)}`, 'rjk', 'of a schedule');
+    expect((await taker.take('worker:0'))[1]).toBe(nameOf(first));
+    expect((await taker.take('worker:1'))[1]).toBe(nameOf(second));
+    expect([taker.hasReady(), taker.slots.free]).toEqual([false, 8]);
+    for (const call of [first, second]) granted(call, (await taker.held(call))?.verdict);
+    expect(await open.lanes.counts(LANE)).toMatchObject({ waiting: 18, active: 2 });
+    expect(await open.connection.exists(lockOf(taker.base, third))).toBe(0);
+  },
+);
+
 test('a job that is asked for with another lock than it was taken with gets that one, unless somebody else has it', async () => {
   const calls = await enqueued(16);
   const [, second, third] = calls as [ToolExec, ToolExec, ToolExec];
@@ -179,22 +198,38 @@ test('one job comes beside an end that takes another, whose job may come without
   expect((await ended)[0]).toBe('job');
 });
 
-test('the slot of a ready job is given back when Redis refuses its other lock', async () => {
-  await enqueued(8);
-  const taker = openTaker({
-    free: 2,
-    script:
-      (run) =>
-      async (name, ...given) => {
-        if (name === 'job-relock') throw new Error('OOM');
-        return run(name, ...given);
-      },
-  });
-  await taker.take('worker:5');
-  expect([taker.hasReady(), taker.slots.free]).toEqual([true, 0]);
-  await expect(taker.take('worker:0')).rejects.toThrow('OOM');
-  expect([taker.hasReady(), taker.slots.free]).toEqual([false, 1]);
-});
+test.each([
+  ['refuses it', false],
+  ['does it, and its answer is lost', true],
+])(
+  'a ready job whose other lock fails since Redis %s is handed on to whoever asks next, with its claim',
+  async (_how, runs) => {
+    const [, second] = (await enqueued(8)) as [ToolExec, ToolExec];
+    let isCut = true;
+    const taker = openTaker({
+      free: 2,
+      script:
+        (run) =>
+        async (name, ...given) => {
+          if (name !== 'job-relock' || !isCut) return run(name, ...given);
+          isCut = false;
+          if (runs) await run(name, ...given);
+          throw new Error('no answer');
+        },
+    });
+    await taker.take('worker:5');
+    await expect(taker.take('worker:0')).rejects.toThrow('no answer');
+    expect([taker.hasReady(), taker.slots.free]).toEqual([true, 0]);
+    expect((await taker.take('worker:1'))[1]).toBe(nameOf(second));
+    expect([taker.hasReady(), taker.slots.free]).toEqual([false, 0]);
+    expect(await open.connection.get(lockOf(taker.base, second))).toBe('worker:1');
+    const job = await taker.held(second);
+    const ref = granted(second, job?.verdict);
+    expect(ref.fence).toBe(1);
+    await open.journal.finish(ref, 'succeeded', [endOf(second)], { withJob: job?.end });
+    expect(await open.connection.exists(lockOf(taker.base, second))).toBe(0);
+  },
+);
 
 test('a worker that waits for the marker of its lane is left no ready jobs', async () => {
   await enqueued(16);
@@ -223,6 +258,39 @@ test('a worker does not wait for the marker of its lane while jobs are ready for
   expect((await backend.moveToActive('worker:1'))[1]).toBe(nameOf(calls[1] as ToolExec));
   await backend.close();
 });
+
+test.each([
+  ['limited', () => open.lanes.pauseFor(LANE, 60_000)],
+  ['paused by a tool', (base: string) => open.connection.hset(`${base}meta`, 'paused', 1)],
+  ['full over all workers', (base: string) => open.connection.hset(`${base}meta`, 'concurrency', 1)],
+])(
+  'ready jobs are handed on in their order, though their lane is %s since they were taken',
+  async (_how, hold) => {
+    const calls = await enqueued(13);
+    const { connection, keys } = open;
+    const taker = openTaker({ free: 1 });
+    const options = { connection, prefix: lanePrefix(keys.prefix, LANE), skipVersionCheck: true };
+    const backend = laneBackend(connection, () => true, undefined, taker.claims)(LANE, options);
+    const [first] = calls as [ToolExec];
+    await backend.moveToActive('worker:0');
+    taker.slots.free = 8;
+    await backend.moveToActive('worker:1');
+    await hold(taker.base);
+    const held = await taker.held(first);
+    await open.journal.finish(granted(first, held?.verdict), 'succeeded', [endOf(first)], {
+      withJob: held?.end,
+    });
+    const job = { id: nameOf(first), opts: {}, attemptsMade: 0 };
+    const completed = await backend.moveToCompleted(job as never, null, false as never, 'worker:0', true);
+    // Neither a job nor a limit, which would keep BullMQ's worker from asking.
+    expect((completed.result as unknown[]).slice(0, 3)).toEqual([null, 0, 0]);
+    for (const call of calls.slice(2, 4))
+      expect((await backend.moveToActive(`worker:${calls.indexOf(call)}`))[1]).toBe(nameOf(call));
+    expect(taker.hasReady()).toBe(false);
+    expect((await backend.moveToActive('worker:9'))[0]).toBeFalsy();
+    await backend.close();
+  },
+);
 
 /** A consumer of eight slots whose jobs go on until they are let go. `onTake`: called once, when its first take of several has been sent. */
 function openConsumer(onTake: () => void) {
