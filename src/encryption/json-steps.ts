@@ -7,11 +7,13 @@ type Step = () => Promise<void>;
 
 /** Deeper, a value is written at once. */
 const LEVELS = 4;
+/** What `JSON.stringify` calls the whole. */
+const ROOT = '';
 /** Characters between two steps. */
 const PIECE = 65_536;
 
-/** How what is written at once is written; undefined: JSON leaves it out. */
-type Write = (value: unknown) => string | undefined;
+/** How what is written at once is written, under its name or place; undefined: JSON leaves it out. */
+type Write = (value: unknown, name: string) => string | undefined;
 
 interface Writing {
   readonly write: Write;
@@ -20,11 +22,19 @@ interface Writing {
   written: number;
 }
 
-const plain: Write = (value) => JSON.stringify(value) as string | undefined;
+const plain: Write = (value, name) =>
+  hasOwnForm(value)
+    ? member(JSON.stringify({ [name]: value }), name)
+    : (JSON.stringify(value) as string | undefined);
+
+/** Its own form may depend on its name. */
+function member(text: string, name: string): string | undefined {
+  return text === '{}' ? undefined : text.slice(JSON.stringify(name).length + 2, -1);
+}
 
 /** The order of an object's members says nothing. */
-const canonical: Write = (value) => {
-  const text = plain(value);
+const canonical: Write = (value, name) => {
+  const text = plain(value, name);
   return text === undefined ? undefined : canonicalJson(JSON.parse(text));
 };
 
@@ -39,27 +49,32 @@ export async function canonicalText(value: unknown, step: Step | undefined): Pro
 }
 
 async function text(value: unknown, write: Write, step: Step | undefined): Promise<string | undefined> {
-  if (step === undefined) return write(value);
+  if (step === undefined) return write(value, ROOT);
   await step();
-  return inSteps(value, { write, isSorted: write === canonical, step, written: 0 }, LEVELS);
+  return inSteps([ROOT, value], { write, isSorted: write === canonical, step, written: 0 }, LEVELS);
 }
 
-async function inSteps(value: unknown, writing: Writing, levels: number): Promise<string | undefined> {
-  if (levels === 0 || !isPlain(value)) return atOnce(value, writing);
+async function inSteps(
+  [name, value]: readonly [string, unknown],
+  writing: Writing,
+  levels: number,
+): Promise<string | undefined> {
+  if (levels === 0 || !isPlain(value)) return atOnce(value, name, writing);
   const texts: string[] = [];
   if (Array.isArray(value)) {
-    for (const each of value) texts.push((await inSteps(each, writing, levels - 1)) ?? 'null');
+    for (const [place, each] of value.entries())
+      texts.push((await inSteps([String(place), each], writing, levels - 1)) ?? 'null');
     return `[${texts.join(',')}]`;
   }
-  for (const name of namesOf(value, writing)) {
-    const member = await inSteps(value[name], writing, levels - 1);
-    if (member !== undefined) texts.push(`${JSON.stringify(name)}:${member}`);
+  for (const own of namesOf(value, writing)) {
+    const text = await inSteps([own, value[own]], writing, levels - 1);
+    if (text !== undefined) texts.push(`${JSON.stringify(own)}:${text}`);
   }
   return `{${texts.join(',')}}`;
 }
 
-async function atOnce(value: unknown, writing: Writing): Promise<string | undefined> {
-  const written = writing.write(value);
+async function atOnce(value: unknown, name: string, writing: Writing): Promise<string | undefined> {
+  const written = writing.write(value, name);
   writing.written += written?.length ?? 0;
   if (writing.written < PIECE) return written;
   writing.written = 0;
@@ -70,6 +85,10 @@ async function atOnce(value: unknown, writing: Writing): Promise<string | undefi
 function namesOf(value: object, { isSorted }: Writing): string[] {
   const names = Object.keys(value);
   return isSorted ? names.toSorted((left, right) => (left < right ? -1 : 1)) : names;
+}
+
+function hasOwnForm(value: unknown): boolean {
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function';
 }
 
 /** Others write themselves. */

@@ -14,6 +14,7 @@ class Own {
   b = 1;
   a = undefined;
 }
+const named = (own: string) => ({ toJSON: (name: string) => ({ own, name }) });
 const shared = { z: 1, a: [1] };
 const odd: [string, unknown][] = [
   ['text', 'a "b"\u2028 é'],
@@ -24,10 +25,13 @@ const odd: [string, unknown][] = [
   ['an empty place', [1, , undefined, () => 1]], // oxlint-disable-line no-sparse-arrays
   ['a date', { at: new Date(0), list: [new Date(1)] }],
   ['an own form', [{ toJSON: () => ({ b: 1, a: 2 }) }, Object.assign([1], { toJSON: () => 'list' })]],
+  ['a form that depends on its name', { named: [named('a'), { list: named('b') }], __proto__x: named('c') }],
+  ['a form that is nothing', { a: { toJSON: () => undefined }, list: [{ toJSON: () => undefined }] }],
   ['an object of a class', { own: new Own(), map: new Map([[1, 2]]) }],
   ['one without a prototype', Object.assign(Object.create(null) as object, { b: 1, a: 2 })],
   ['names of Object.prototype', JSON.parse('{"__proto__":{"b":1},"constructor":2,"10":1,"9":2}')],
   ['shared parts, deep', { shared, deep: [[[[[[shared, { b: shared, a: 1 }]]]]]] }],
+  ['an own form under a name of Object.prototype', Object.fromEntries([['__proto__', named('a')]])],
   ['boxed values', [Object('a'), Object(1), Object(false)]],
 ];
 
