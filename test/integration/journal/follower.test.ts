@@ -41,6 +41,7 @@ async function openFollower() {
     listening,
     errors,
     running,
+    subscriber,
     follower: createFollower(journal, subscriber),
     [Symbol.asyncDispose]: async () => {
       subscriber.close();
@@ -152,8 +153,15 @@ describe('a follower', () => {
     const first = await open.running(request_id);
     const signals = open.follower.follow(request_id);
     expect((await signals.next()).value).toMatchObject({ sequence: 1 });
+    const reopened = Promise.withResolvers<void>();
+    const ended = await open.subscriber.listen(request_id, (heard) => {
+      if (heard?.sequence === 3) reopened.resolve();
+    });
     expect(await first.end()).toMatchObject({ closed: true });
     const second = await open.running(request_id);
+    // What the follower has heard, it has not read: it reads when it is asked.
+    await reopened.promise;
+    ended();
     const rest = all(signals);
     expect(await second.end()).toMatchObject({ closed: true });
     expect(sequences(await rest)).toEqual([2, 3, 4]);
