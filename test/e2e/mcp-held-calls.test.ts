@@ -69,6 +69,8 @@ test('the API is killed between call and answer, then the worker: the held call 
   const before = await openTaskHost(url);
   const taskId = await before.begin('counting__idempotent', { label: 'task', delay_ms: 2_500 });
   expect(await before.task(taskId)).toMatchObject({ status: 'working' });
+  // It is working from its acceptance on, also before a worker has called the tool.
+  await installation.untilExecuted((all) => all.some(({ label }) => label === 'task'));
   await Promise.all([worker.kill9(), second.kill9()]);
   await before[Symbol.asyncDispose]();
   await Promise.all([installation.start('worker'), installation.start('api', port)]);

@@ -55,14 +55,16 @@ test('kill -9 of everything in the middle of 100 waiting runs', { timeout: 120_0
   await vi.waitFor(async () => {
     await Promise.all(
       [...unseen].map(async (id) => {
-        const kinds = (await view(api.url, id)).run?.waiting_for.map(({ kind }) => kind) ?? [];
+        const { run } = await view(api.url, id);
+        const kinds = run?.waiting_for.map(({ kind }) => kind) ?? [];
         // A run whose first turn has not been taken has asked for no approval yet: it says that it waits for its turn.
-        expect(kinds.filter((kind) => kind !== 'turn')).not.toEqual([]);
+        // One that waits for no approval may have ended before anybody looked.
+        if (run?.status !== 'completed') expect(kinds.filter((kind) => kind !== 'turn')).not.toEqual([]);
         unseen.delete(id);
       }),
     );
     expect(installation.executions().length).toBeGreaterThan(10);
-  }, 20_000);
+  }, 40_000);
   await Promise.all([api, ...others].map((child) => child.kill9()));
 
   const [{ url }] = await begin();

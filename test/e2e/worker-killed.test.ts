@@ -19,7 +19,8 @@ test.concurrent('kill -9 of a worker during 100 read-only and 100 once calls', a
     installation.start('worker'),
   ]);
   const requestId = 'worker-killed';
-  const calls = countingCalls(['read', 'once'], EACH, { requestId, delayMs: 100 });
+  // Long enough that calls of both kinds are in flight when the signal arrives, on a busy machine too.
+  const calls = countingCalls(['read', 'once'], EACH, { requestId, delayMs: 250 });
   expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
   await untilEnded(url, requestId, EACH / 2, () => installation.serverPids().length === 2);
   await victim.kill9();

@@ -27,6 +27,7 @@ export interface KeyedCall {
 export async function startKeyedServer() {
   const calls: KeyedCall[] = [];
   const underWay = new Map<string, number>();
+  const held = new Map<string, Promise<void>>();
 
   function tools(): McpServer {
     const server = new McpServer({ name: 'keyed', version: '1.0.0' });
@@ -36,6 +37,7 @@ export async function startKeyedServer() {
       underWay.set(key, count);
       calls.push({ key, label, underWay: count, beganAt: Date.now() });
       await delay(ms);
+      await held.get(label);
       underWay.set(key, (underWay.get(key) ?? 0) - 1);
       const isFailed = calls.filter((call) => call.label === label).length <= failures;
       return isFailed
@@ -54,6 +56,12 @@ export async function startKeyedServer() {
     url: `http://127.0.0.1:${port}/mcp`,
     /** In the order in which they began. */
     calls,
+    /** The call of `label` does not end before what is returned is called. */
+    hold(label: string): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(label, promise);
+      return resolve;
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       server.closeAllConnections();
       server.close();

@@ -340,7 +340,7 @@ describe('timers', () => {
   test('survive every engine, also when their job is lost', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ timer_ms: 700 }));
-    await eventually(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
+    await eventually(async () => (await engines.runs.head(id))?.wakeAt).toBeTypeOf('number');
     await engine.stop();
     const wakeAt = (await engines.runs.head(id))?.wakeAt ?? 0;
     await engines.lanes.removeJob('run', id, `@run/at/${wakeAt}`);

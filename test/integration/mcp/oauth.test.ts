@@ -219,7 +219,9 @@ test('a pool that stops waits for a renewal that nobody waits for: its tokens ma
   const stopped = pool.stop();
   await peer.set({ hold: false });
   await stopped;
-  expect((await store.read('crm'))?.login.accessToken).not.toBe(login.accessToken);
+  const renewed = await store.read('crm');
+  expect(renewed?.login.accessToken).toBeTypeOf('string');
+  expect(renewed?.login.accessToken).not.toBe(login.accessToken);
 });
 
 test('a logout counts for workers that have the token', async () => {

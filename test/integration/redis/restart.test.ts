@@ -51,7 +51,8 @@ describe.concurrent('Redis is restarted again and again under load', () => {
 test('an outage is a line as it begins and one as it ends, whatever the process does with Redis', async () => {
   await using installation = await install({ redis: { appendonly: true } });
   const up = await installation.start('up');
-  const directives = countingCalls(['once'], 2, { requestId: 'r', delayMs: 500 });
+  // They end while Redis is away: it dies before, and the answer of the API below takes 5 s.
+  const directives = countingCalls(['once'], 2, { requestId: 'r', delayMs: 2_000 });
   expect((await post(`${up.url}/v1/directives`, { directives })).status).toBe(202);
   await installation.untilExecuted(({ length }) => length === 2);
   const before = up.lines.length;

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { connectRedis, closeRedis } from '../../../src/redis/connection.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startKeyedServer } from '../../support/keyed-server.ts';
 import { openStore } from '../../support/store.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
@@ -138,13 +139,16 @@ test('what waits for its retry holds no slot, says what it waits for, and is can
 
 test('a job of what still waits in the gate begins nothing', async () => {
   const concurrency = { key: 'early', limit: 1 };
-  const calls = [400, 0].map((ms) => work('early', { ms, fields: { concurrency } }));
+  const calls = [0, 0].map((ms) => work('early', { ms, fields: { concurrency } }));
   const [first, second] = calls as [Call, Call];
+  const letGo = server.hold(first.id);
   await clientOf(service).submit(calls);
   await vi.waitFor(() => expect(startsOf([first])[0]).not.toBe(-1), { timeout: 20_000, interval: 5 });
   await using store = await openStore(redis.url, { prefix: service.prefix });
   const digest = (await store.journal.directive('gate', second.id))?.digest ?? '';
   await store.lanes.enqueue('tool.keyed', { request_id: 'gate', id: second.id, digest });
+  await eventually(() => store.lanes.queued('tool.keyed')).toBe(0);
+  letGo();
   await untilEnded(calls);
   expect(server.calls.filter(({ key }) => key === 'early').map(({ underWay }) => underWay)).toEqual([1, 1]);
 });
@@ -152,9 +156,12 @@ test('a job of what still waits in the gate begins nothing', async () => {
 test('what waits for a limit is cancelled without a call, and the next one goes on', async () => {
   const client = clientOf(service);
   const concurrency = { key: 'cancel', limit: 1 };
-  const [first, second, third] = [300, 0, 0].map((ms) => work('cancel', { ms, fields: { concurrency } }));
-  await client.submit([first, second, third] as Call[]);
-  await client.cancel('gate', second?.id ?? '');
-  await untilEnded([first, third] as Call[]);
-  expect(startsOf([second as Call])).toEqual([-1]);
+  const calls = [0, 0, 0].map((ms) => work('cancel', { ms, fields: { concurrency } }));
+  const [first, second, third] = calls as [Call, Call, Call];
+  const letGo = server.hold(first.id);
+  await client.submit(calls);
+  await client.cancel('gate', second.id);
+  letGo();
+  await untilEnded([first, third]);
+  expect(startsOf([second])).toEqual([-1]);
 });
