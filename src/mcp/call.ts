@@ -1,6 +1,6 @@
 /** One tool call from request to outcome: check, send, send again if the server did not accept it, check the result.
  *  It must never send a request twice that a server may have accepted, and never throw. */
-import { whileItHolds } from '../bounds/while-it-holds.ts';
+import { type Holds, whileItHolds } from '../bounds/while-it-holds.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import type { SchemaFault } from '../json-schema/schema-checks.ts';
@@ -137,13 +137,20 @@ async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
     const tool = list.find(call.request.tool);
     const refusal = tool === undefined || isRepeat || !call.announced ? await refusalOf(call, list) : null;
     if (tool === undefined || refusal !== null || deadline.ending() !== null) return refusal ?? notSent(call);
-    const holds = await call.request.mayBegin?.();
+    const holds = await mayBegin(call);
     if (holds === null || deadline.ending() !== null) return notSent(call);
     const outcome = await whileItHolds(holds, async () => exchange(call, session, tool));
     if (outcome.kind !== 'refused') return outcome;
     connection.giveUp(session, outcome.failed.error.message);
     if (isRepeat) return outcome.failed;
   }
+}
+
+/** Redis may be away meanwhile: the idle time of the call does not begin before it may be sent. */
+async function mayBegin({ deadline, request }: Call): Promise<Holds | null | undefined> {
+  if (request.mayBegin === undefined) return undefined;
+  deadline.pause();
+  return request.mayBegin().finally(() => deadline.resume());
 }
 
 type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: Failed };

@@ -3,7 +3,7 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
@@ -89,6 +89,19 @@ describe('one process of a server', () => {
     const failed = failureOf(await peer.call('wait', {}, { signal: abort.signal, mayBegin, onSent }));
     expect(failed).toMatchObject({ sent: false, error: { type: 'cancelled' } });
     expect([announced, await news()]).toEqual([[], []]);
+  });
+
+  test('the time in which a call asks whether it may begin is none of its own', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const mayBegin = async () => {
+      vi.advanceTimersByTime(20_000);
+      vi.useRealTimers();
+      return () => true;
+    };
+    const answered = await peer.call('echo', { text: 'late' }, { timeoutMs: 10_000, mayBegin });
+    expect(textOf(answered)).toBe('{"text":"late"}');
+    expect(await news()).toEqual([]);
   });
 
   test('a timeout reaches the server', async () => {
