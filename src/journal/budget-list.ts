@@ -11,6 +11,9 @@ import { prepareScripts, type RunScript } from './scripts.ts';
 
 type Fields = ReadonlyMap<string, string>;
 
+/** Of an owner, or of a rule: as budget-read.lua names them, and how many more there are. */
+type CountedIds = readonly [ids: readonly string[], left: number];
+
 /** Of all tenants together. */
 const SHARED = '';
 
@@ -33,8 +36,9 @@ export function createBudgetList(
     const owners = isOperators ? [SHARED, tenant] : [tenant];
     const most = isOperators ? MOST_OF_EACH : 0;
     const reply = await read(run, place, { timeZone, daysOf, whose: [most, ...owners] });
-    const [, day, , endsAt, zone, text, more] = reply;
-    const found = new Map((JSON.parse(String(text)) as string[][]).map(fieldsOf));
+    const [, day, , endsAt, zone, text] = reply;
+    const counted = JSON.parse(String(text)) as CountedIds[];
+    const found = await fieldsOf(connection, `${place}${day}:`, counted);
     for (const budget of rules.flatMap((rule) => ownOf(rule, tenant)))
       if (!found.has(budget.id)) found.set(budget.id, new Map(Object.entries(budgetFields(budget))));
     return {
@@ -43,7 +47,7 @@ export function createBudgetList(
       resets_at: new Date(Number(endsAt) * 1_000).toISOString(),
       currency: BUDGET_CURRENCY,
       budgets: [...found.values()].map(listed).toSorted(byName),
-      ...moreOf(found, JSON.parse(String(more)) as [string, number][]),
+      ...moreOf(found, counted),
     };
   };
 }
@@ -65,12 +69,16 @@ async function read(
   return run('budget-read', [place], [JSON.stringify(days), ...whose]);
 }
 
+/** Of a rule, whatever it is called by: each of its budgets says so. */
 function moreOf(
   found: ReadonlyMap<string, Fields>,
-  left: readonly [string, number][],
+  counted: readonly CountedIds[],
 ): Pick<BudgetListing, 'more'> {
-  if (left.length === 0) return {};
-  return { more: left.map(([id, budgets]) => ({ name: found.get(id)?.get('name') ?? '', budgets })) };
+  const more = counted.flatMap(([ids, budgets]) => {
+    const known = ids.findLast((id) => found.has(id));
+    return budgets > 0 && known !== undefined ? [{ name: found.get(known)?.get('name') ?? '', budgets }] : [];
+  });
+  return more.length === 0 ? {} : { more };
 }
 
 /** The budgets of a rule that the tenant sees and that are known without a call. */
@@ -82,11 +90,26 @@ function ownOf(rule: BudgetRule, tenant: string): CountedBudget[] {
   return rule.tenant === EACH || rule.tenant === tenant ? [countedBudget(rule, { tenant, key })] : [];
 }
 
-function fieldsOf([id = '', ...rest]: string[]): [string, Fields] {
-  const pairs = rest.flatMap((name, position) =>
-    position % 2 === 0 ? [[name, rest[position + 1] ?? ''] as const] : [],
-  );
-  return [id, new Map(pairs)];
+/** Some after the other, so that Redis and this process do other work meanwhile. */
+const READ_AT_ONCE = 100;
+
+/** By id; one that is gone is left out. */
+async function fieldsOf(
+  connection: RedisConnection,
+  place: string,
+  counted: readonly CountedIds[],
+): Promise<Map<string, Fields>> {
+  const ids = [...new Set(counted.flatMap(([some]) => some))];
+  const found = new Map<string, Fields>();
+  for (let first = 0; first < ids.length; first += READ_AT_ONCE) {
+    const some = ids.slice(first, first + READ_AT_ONCE);
+    const hashes = await Promise.all(some.map(async (id) => connection.hgetall(place + id)));
+    for (const [nth, id] of some.entries()) {
+      const fields = Object.entries(hashes[nth] ?? {});
+      if (fields.length > 0) found.set(id, new Map(fields));
+    }
+  }
+  return found;
 }
 
 function listed(fields: Fields): ListedBudget {

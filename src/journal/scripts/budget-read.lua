@@ -1,11 +1,11 @@
--- The budgets of a day that calls were counted in.
+-- Which budgets of a day calls were counted in.
 -- Must never change one.
 --
 -- KEYS[1] the beginning of every key of budgets
 -- ARGV[1] days as JSON, for a Redis that knows none yet   ARGV[2] how many of each rule that gives each tenant its own
 --   ARGV[3…] whose: tenants; '' = of all together
--- Returns { 'ok', day, begins_at s, ends_at s, time zone, as JSON: a list of { budget, field, value, field, value… },
---   as JSON: a list of { one budget of a rule, how many more there are } } | { 'clock', now s }: the days are others.
+-- Returns { 'ok', day, begins_at s, ends_at s, time zone, as JSON: a list of { ids of budgets, how many more there are } } |
+--   { 'clock', now s }: the days are others. The budgets are read one by one: there may be thousands, and Redis does nothing else meanwhile.
 -- @include include-budgets.lua
 
 local seconds = tonumber(redis.call('TIME')[1])
@@ -22,35 +22,19 @@ end
 if not today then
   return { 'clock', seconds }
 end
-local found, more = {}, {}
-local function add(id)
-  local fields = redis.call('HGETALL', budget_key(today.name, id))
-  if #fields == 0 then
-    return false
+local found = {}
+local function add(ids, left)
+  if #ids > 0 then
+    found[#found + 1] = { ids, left }
   end
-  table.insert(fields, 1, id)
-  found[#found + 1] = fields
-  return true
 end
 for index = 3, #ARGV do
-  for _, id in ipairs(redis.call('SMEMBERS', budgets_of(today.name, ARGV[index]))) do
-    add(id)
-  end
+  add(redis.call('SMEMBERS', budgets_of(today.name, ARGV[index])), 0)
 end
 local most = tonumber(ARGV[2])
 for _, rule in ipairs(most > 0 and redis.call('SMEMBERS', BUDGETS .. today.name .. ':ranked') or {}) do
   local place = BUDGETS .. today.name .. ':rank:' .. rule
   local first = redis.call('ZREVRANGE', place, 0, most - 1)
-  local named
-  for _, id in ipairs(first) do
-    named = add(id) and id or named
-  end
-  local left = redis.call('ZCARD', place) - #first
-  if left > 0 and named then
-    more[#more + 1] = { named, left }
-  end
+  add(first, redis.call('ZCARD', place) - #first)
 end
-local function json(list)
-  return #list == 0 and '[]' or cjson.encode(list)
-end
-return { 'ok', today.name, today.beginsAt, today.endsAt, zone, json(found), json(more) }
+return { 'ok', today.name, today.beginsAt, today.endsAt, zone, #found == 0 and '[]' or cjson.encode(found) }

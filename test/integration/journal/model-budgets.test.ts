@@ -73,6 +73,20 @@ test('calls at once take no more than a budget holds, from any worker, and take 
   expect(await one.used('tight')).toMatchObject({ tokens: 120, calls: 3, breaches: 37 });
 });
 
+test('a tenant of many keys has a budget of each listed; one that is gone is left out', async () => {
+  const { of, list, prefix } = budgetsOf('many', [{ name: 'each', tenant: 'default', key: '*' }]);
+  const keys = Array.from({ length: 250 }, (_, number) => `key-${number}`);
+  await Promise.all(keys.map((key, number) => of('default', { key })(number + 1)));
+  const listed = async () => (await list('default')).budgets.map(({ key, tokens }) => [key, tokens.used]);
+  expect(await listed()).toEqual(keys.map((key, number) => [key, number + 1]).toReversed());
+  const { day } = await list('default');
+  const [gone = ''] = await open.connection.smembers(`${prefix}${day}:of:default`);
+  const name = await open.connection.hget(`${prefix}${day}:${gone}`, 'key');
+  expect(keys).toContain(name);
+  await open.connection.del(`${prefix}${day}:${gone}`);
+  expect((await listed()).map(([key]) => key)).toEqual(keys.filter((key) => key !== name).toReversed());
+});
+
 test('what was not used is given back, once', async () => {
   const { of, used } = budgetsOf('once', [{ tokensPerDay: 100 }]);
   const reserved = await of()(80, 500);
