@@ -232,7 +232,7 @@ export function createJournal(options: JournalOptions) {
     ...createWaitNotes(run, keys, mostBytes),
     questions: createQuestions(run, { connection, keys, mostBytes, onChange }),
     ...createRecordReader(connection, keys),
-    log: createSignalLog({ keys, run, mostBytes }),
+    log: createSignalLog({ keys, run, together: !connection.isCluster, mostBytes }),
   };
 }
 

@@ -2,6 +2,7 @@
 // and that of scripts/include-log.lua, which appends together with a change of the state.
 // Must never show a signal under two sequences, nor let a reader miss one.
 import type { Signal, SignalDraft } from '../contract/signal.ts';
+import { type AppendVerdict, createAppendCalls } from './append-calls.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
@@ -23,9 +24,12 @@ export interface LogPiece {
 export interface SignalLog {
   /**
    * Signals of a running attempt, under the fence of its claim. One append at a time for each claim: a repeat of the last
-   * one, and of no earlier one, is recognised.
+   * one, and of no earlier one, is recognised. Where many append at once, it waits for others for some milliseconds, unless it
+   * shall be written `soon`. Default: false.
    */
-  append(ref: ClaimRef, signals: readonly SignalDraft[]): Promise<'appended' | 'stale' | 'no_room'>;
+  append(ref: ClaimRef, signals: readonly SignalDraft[], soon?: boolean): Promise<AppendVerdict>;
+  /** What was appended so far waits no longer for others. */
+  hurry(): void;
   /** Signals with a sequence above `after`, in order; at least one where there is one. */
   read(requestId: string, after: number, size: PieceSize): Promise<LogPiece>;
   /** null: no signal has this sequence. */
@@ -48,11 +52,15 @@ export interface SignalFollower {
 export interface SignalLogOptions {
   keys: KeySpace;
   run: RunScript;
+  /** All keys are on one Redis. */
+  together: boolean;
   /** The most that a request holds. */
   mostBytes: (requestId: string) => number;
 }
 
-export function createSignalLog({ keys, run, mostBytes }: SignalLogOptions): SignalLog {
+export function createSignalLog({ keys, run, together, mostBytes }: SignalLogOptions): SignalLog {
+  const calls = createAppendCalls({ run, together });
+
   async function read(requestId: string, after: number, { limit, bytes }: PieceSize): Promise<LogPiece> {
     const [more, ...texts] = await run('log-read', keys.request(requestId), [after, limit, bytes]);
     const signals = readWithin(requestId, texts, bytes);
@@ -60,12 +68,13 @@ export function createSignalLog({ keys, run, mostBytes }: SignalLogOptions): Sig
   }
 
   return {
-    async append(ref, signals) {
-      const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
-      const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', mostBytes(ref.requestId), ...texts];
-      const [kind] = await run('append', keys.request(ref.requestId), args);
-      return kind as 'appended' | 'stale' | 'no_room';
+    append({ requestId, id, fence }, signals, soon = false) {
+      const [state, , log] = keys.request(requestId);
+      const texts = signals.map((signal) => writeSignal(requestId, signal));
+      const head = [id, fence, signals.at(-1)?.id ?? '', mostBytes(requestId)];
+      return calls.append({ keys: [state, log], head, texts }, soon);
     },
+    hurry: calls.hurry,
     read,
     async at(requestId, sequence) {
       const { signals } = await read(requestId, sequence - 1, { limit: 1, bytes: 0 });

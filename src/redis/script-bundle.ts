@@ -18,7 +18,6 @@ const ADMITTING: ReadonlySet<string> = new Set([
   'addStandardJob',
 ]);
 const GOING_ON: ReadonlySet<string> = new Set([
-  'adjutant:append',
   'adjutant:claim',
   'adjutant:finish',
   'adjutant:job-done',

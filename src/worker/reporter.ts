@@ -24,7 +24,7 @@ export interface Reporter {
 }
 
 export interface ReporterOptions {
-  log: Pick<SignalLog, 'append'>;
+  log: Pick<SignalLog, 'append' | 'hurry'>;
   claim: ClaimRef;
   origin: SignalOrigin;
   /** Added to the metadata of everything that has some, so that readers find the run it belongs to. Default: {}. */
@@ -84,7 +84,8 @@ export function createReporter(options: ReporterOptions): Reporter {
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
     // Without a step in between where nothing is to be protected.
     const drafts = options.protect ? await protectedDrafts(batch, options) : draftsOf(batch, options);
-    const verdict = await persistently(() => log.append(claim, drafts), givenUp);
+    // A reader waits for the first words, and the end for the last ones.
+    const verdict = await persistently(() => log.append(claim, drafts, closed || !spoken), givenUp);
     if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;
@@ -125,14 +126,14 @@ export function createReporter(options: ReporterOptions): Reporter {
     },
     async drained() {
       if (pending.size() <= MUCH_PENDING || signal.aborted) return;
-      room ??= Promise.withResolvers();
-      await room.promise;
+      await (room ??= Promise.withResolvers<void>()).promise;
     },
     async close() {
       mute = true;
       refusedBy = null;
       closed = true;
       hurry?.abort();
+      log.hurry();
       await writing;
       signal.removeEventListener('abort', makeRoom);
     },

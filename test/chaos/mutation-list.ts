@@ -1,6 +1,7 @@
 /** The protections whose removal the checker must notice, and how each is removed.
  *  It must never hold a patch that no longer fits the sources. */
 
+import { APPEND_MUTATIONS } from './append-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
 import {
@@ -22,7 +23,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(`${SCRIPTS}/retry.lua`, 'elseif record[2] ~= ARGV[2] then', 'elseif false then'),
     patch(
       `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      "if record[1] ~= 'running' or record[2] ~= fence then",
       "if record[1] ~= 'running' then",
     ),
   ],
@@ -103,7 +104,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'delta-fence': [
     patch(
       `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      "if record[1] ~= 'running' or record[2] ~= fence then",
       "if record[1] ~= 'running' then",
     ),
   ],
@@ -635,4 +636,5 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [OPEN_JOBS_MUTATIONS, 'test/integration/queue/open-jobs.test.ts'],
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
   [ANNOUNCER_MUTATIONS, 'test/unit/journal/announcer.test.ts'],
+  [APPEND_MUTATIONS, 'test/integration/journal/append-calls.test.ts'],
 ];

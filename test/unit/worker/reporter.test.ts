@@ -17,7 +17,7 @@ const ORIGIN = { requestId: 'r', causationId: 'a', traceparent: newTraceparent()
 /** Its attempt goes on, unless `over` says otherwise; an unexpected error fails the test. */
 function reporterOn(append: SignalLog['append'], over: Partial<Parameters<typeof createReporter>[0]> = {}) {
   return createReporter({
-    log: { append },
+    log: { append, hurry: () => {} },
     claim,
     origin: ORIGIN,
     signal: new AbortController().signal,
@@ -78,6 +78,34 @@ test('a report is written at once, with its attempt and cause', () => {
   expect(appends[0]?.drafts).toMatchObject([
     { type: 'ai.tool.progress', attempt: 2, causationid: 'a', subject: 'r', data: { progress: 1 } },
   ]);
+});
+
+test('the first words and what is left at the end wait for no other attempt', async () => {
+  const asked: (boolean | undefined)[] = [];
+  const answers: (() => void)[] = [];
+  let hurried = 0;
+  const append: SignalLog['append'] = (_claim, _drafts, soon) => {
+    asked.push(soon);
+    const answer = Promise.withResolvers<'appended'>();
+    answers.push(() => answer.resolve('appended'));
+    return answer.promise;
+  };
+  const reporter = reporterOn(append, { log: { append, hurry: () => void (hurried += 1) } });
+  const said = (text: string): void =>
+    reporter.report('ai.llm.delta', { call_id: 'a', chunk_type: 'content', delta: text, metadata: {} });
+  said('a');
+  said('b');
+  answers[0]?.();
+  await settle();
+  said('c');
+  expect([asked, hurried]).toEqual([[true, false], 0]);
+  const closed = reporter.close();
+  expect(hurried).toBe(1);
+  answers[1]?.();
+  await settle();
+  expect(asked).toEqual([true, false, true]);
+  answers[2]?.();
+  await closed;
 });
 
 test('progress and pieces of text carry the run they belong to', async () => {
