@@ -45,7 +45,17 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/journal/sweep-index.ts', 'if (noteEnded && known.length > 0) await noteEnded(known);', ''),
   ],
   // A long lane hides what has no job in it.
-  'sweeper-crowd': [patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, member) then', 'if true then')],
+  'sweeper-crowd': [
+    patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, record.member) then', 'if true then'),
+  ],
+  // What a worker had in hand is looked at after its lease, or its deadline.
+  'sweeper-in-hand': [
+    patch(
+      `${SCRIPTS}/index-take.lua`,
+      'math.min(tonumber(at) + IN_HAND_MS, ends_at)',
+      'tonumber(at) + IN_HAND_MS',
+    ),
+  ],
   'idempotent-accept': [
     patch(
       `${SCRIPTS}/include-accept.lua`,

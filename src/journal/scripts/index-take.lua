@@ -1,5 +1,6 @@
 -- Takes what is due out of the sweep index, each entry for one sweeper, by putting it off a little. Of a crowd that waits in one lane
--- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later.
+-- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later. So has what
+-- a worker has in hand just now, where many are due.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
 -- @include include-given.lua
 -- @include include-job-data.lua
@@ -15,6 +16,8 @@ local PREFIX, GIVEN = ARGV[3], tonumber(ARGV[1])
 local CROWD, SHORTEST_MS, LONGEST_MS = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local ALREADY = tonumber(ARGV[8])
 local SEEN = (PREFIX == '') and GIVEN or tonumber(ARGV[4])
+-- What was begun or has succeeded less than so long ago is in the hand of a living worker, which forgets it here when it has ended.
+local IN_HAND_MS = 1000
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 -- An eighth in the score marks what a sweeper has taken: nothing else writes such a score.
@@ -36,32 +39,37 @@ local function is_known(lane, member)
   return redis.call('EXISTS', tag .. lane .. ':' .. job_id(member)) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
 end
 
--- Of a directive that nobody has taken yet, and that is on its way: the lane and why it was said to wait, since when, until when at the
--- most. nil = the sweeper has to look.
-local function waiting(member)
+-- nil = it is a run's, or one of spans or of notices, which begin with @.
+local function record_of(member)
   local slash = string.find(member, '/', 1, true) or 0
   local id = string.sub(member, slash + 1)
-  if string.byte(id) == 64 then
-    return -- @: of a run, or of spans.
-  end
-  local state = PREFIX .. ':' .. tag_of(string.sub(member, 1, slash - 1)) .. ':state'
-  local record = redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits')
-  local since, by = nil, math.huge
-  if record[1] == 'waiting' then
-    since, by = begun_since(state, id)
-  end
-  if record[1] ~= 'accepted' and not since then
-    return
-  end
-  local lane, accepted_at, deadline_at = given_of(state, id, record[2], record[3])
-  if is_known(lane, member) then
-    return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), since or accepted_at, math.min(deadline_at, by)
+  if string.byte(id) ~= 64 then
+    local state = PREFIX .. ':' .. tag_of(string.sub(member, 1, slash - 1)) .. ':state'
+    local status, given, lane, waits = unpack(redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits'))
+    return { member = member, id = id, state = state, status = status, given = given, lane = lane, waits = waits }
   end
 end
 
--- When to look at it, where it is one of a crowd: the later, the more there are. nil = it is given.
-local function put_off(member)
-  local crowd, since, deadline_at = waiting(member)
+-- Of a directive that nobody has taken yet, and that is on its way: the lane and why it was said to wait, since when, until when at the
+-- most. nil = the sweeper has to look.
+local function waiting(record)
+  local since, by = nil, math.huge
+  if record.status == 'waiting' then
+    since, by = begun_since(record.state, record.id)
+  end
+  if record.status ~= 'accepted' and not since then
+    return
+  end
+  local lane, accepted_at, deadline_at = given_of(record.state, record.id, record.given, record.lane)
+  if is_known(lane, record.member) then
+    local said = record.waits and string.match(record.waits, '^%S+ %S+') or ''
+    return lane .. ' ' .. said, since or accepted_at, math.min(deadline_at, by)
+  end
+end
+
+-- When to look at one of a crowd: the later, the more there are. nil = it is given.
+local function later_in_crowd(record)
+  local crowd, since, deadline_at = waiting(record)
   if not crowd or deadline_at <= now then
     return
   end
@@ -71,6 +79,25 @@ local function put_off(member)
     local pause_ms = math.max(now - since, SHORTEST_MS * place / CROWD)
     return math.min(now + math.min(pause_ms, LONGEST_MS), deadline_at)
   end
+end
+
+-- Not later than its lease and its deadline end. nil = nobody has it in hand.
+local function in_hand_until(record)
+  local at, ends_at = nil, math.huge
+  if record.status == 'running' then
+    local _, _, deadline_at = given_of(record.state, record.id, record.given, record.lane)
+    local began_at, lease_until = unpack(redis.call('HMGET', record.state, record.id .. '|started_at', record.id .. '|lease_until'))
+    at, ends_at = began_at, math.min(tonumber(lease_until or '0'), deadline_at)
+  elseif record.status == 'succeeded' then
+    at = redis.call('HGET', record.state, record.id .. '|ended_at')
+  end
+  local until_at = at and math.min(tonumber(at) + IN_HAND_MS, ends_at)
+  return until_at and until_at > now and until_at or nil
+end
+
+local function put_off(member)
+  local record = record_of(member)
+  return record and (in_hand_until(record) or later_in_crowd(record))
 end
 
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now + 0.999, 'WITHSCORES', 'LIMIT', 0, SEEN)
@@ -86,7 +113,7 @@ for index = 1, #due, 2 do
     more = true
     break
   end
-  local score = later and string.format('%.0f', later) or string.format('%.3f', held + mark)
+  local score = later and string.format('%d', later) or string.format('%.3f', held + mark)
   scored[#scored + 1] = score
   scored[#scored + 1] = member
   if not later then

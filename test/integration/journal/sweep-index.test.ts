@@ -1,9 +1,10 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createChangedRequests } from '../../../src/journal/changed-requests.ts';
 import { openThings } from '../../../src/journal/open-things.ts';
-import { claimOf, dueAt, toolCall } from '../../support/journal.ts';
+import { claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -85,6 +86,44 @@ test('a claim that comes while a sweeper has the entry is looked at when its lea
   expect(taken).toBeDefined();
   if (taken) await open.index.lookAgain(taken, now + 60_000);
   expect(ids(await dueAt(open, now + 6_000))).toEqual([call.id]);
+});
+
+const CROWD = { mostSeen: 120, mostGiven: 20, shortestLookMs: 5_000, longestLookMs: 60_000 };
+
+test('of many that are due, what a worker began or ended just now is looked at later, until its lease or its deadline ends', async () => {
+  const [seconds] = await open.connection.time();
+  const justNow = Number(seconds) * 1_000 + 100_000;
+  const missing = Array.from({ length: 45 }, (_, number) => ref(`missing-${number}`));
+  await open.index.add(missing, 1);
+  const at = async (call: ToolExec, field: string, instant: number): Promise<void> =>
+    void (await open.connection.hset(open.keys.request(call.request_id)[0], `${call.id}|${field}`, instant));
+  const begun = async (instant: number, leaseMs = 900_000, fields: Partial<ToolExec> = {}) => {
+    const call = await open.accepted(fields, 1);
+    const claim = await open.claimed(call, leaseMs);
+    await at(call, 'started_at', instant);
+    return { call, claim };
+  };
+  const ended = async (instant: number, status: 'succeeded' | 'failed' = 'succeeded') => {
+    const { call, claim } = await begun(justNow);
+    await open.journal.finish(claim, status, [endOf(call)]);
+    await at(call, 'ended_at', instant);
+    return call;
+  };
+  const [held, lease, deadline] = [
+    await begun(justNow),
+    await begun(justNow, 50_000),
+    await begun(justNow, 900_000, { deadline_ms: 60_000 }),
+  ];
+  const left = await ended(justNow);
+  const looked = [(await begun(1)).call, await ended(1), await ended(justNow, 'failed')];
+  const { entries } = await open.index.take(200, CROWD);
+  expect(new Set(ids(entries))).toEqual(new Set([...ids(missing), ...ids(looked)]));
+  const lookAt = async ({ request_id: requestId, id }: ToolExec) =>
+    Number(await open.connection.zscore(open.keys.sweep, `${requestId}/${id}`));
+  expect([await lookAt(held.call), await lookAt(left)]).toEqual([justNow + 1_000, justNow + 1_000]);
+  const recordOf = ({ call }: typeof held) => open.journal.directive(call.request_id, call.id);
+  expect(await lookAt(lease.call)).toBe((await recordOf(lease))?.leaseUntil);
+  expect(await lookAt(deadline.call)).toBe((await recordOf(deadline))?.deadlineAt);
 });
 
 test('a claim of what was never accepted leaves no entry', async () => {
