@@ -8,13 +8,14 @@ import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Announcement } from '../journal/journal.ts';
-import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import { type Entrance, type Entry, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
   callEnded,
   jobsOf,
+  mayBeClaimed,
   noticesOf,
   onlyLaneOf,
   type Prepared,
@@ -191,6 +192,7 @@ async function commit(
       parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
+    claimed: claimedOf(open),
     onlyLane: onlyLaneOf(open),
     // Another engine has written the same turn: then the job is right.
     isStray: (_job, { kind }) => kind !== 'version',
@@ -203,6 +205,14 @@ async function commit(
   }
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
+}
+
+/** Of the only one that stays open, if it has no instant to begin at or by. */
+function claimedOf([first, ...others]: readonly Prepared[]): Entry<CommitVerdict>['claimed'] {
+  if (first === undefined || others.length > 0 || !mayBeClaimed(first)) return undefined;
+  const { deadlineMs } = first.acceptance;
+  return (verdict) =>
+    verdict.kind === 'committed' && verdict.claimed === true ? { at: verdict.now, deadlineMs } : null;
 }
 
 function callNotices(

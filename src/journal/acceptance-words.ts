@@ -1,7 +1,8 @@
 // Acceptances and announcements as the scripts of the journal read them.
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
-import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
+import type { Acceptance, AcceptOptions, Announcement, ClaimAhead, WithAcceptance } from './journal.ts';
+import { writeSignal } from './stored-signal.ts';
 
 const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
@@ -12,13 +13,20 @@ const NOTHING_TOGETHER: WithAcceptance = {
 
 /** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
 export function acceptArguments(
+  requestId: string,
   batch: readonly Acceptance[],
   { together }: AcceptOptions,
   first: readonly (string | number)[],
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
   const { inlineBytes = 0 } = together ?? {};
-  return [...first, inlineBytes, ...more, ...announced(together), ...batch.flatMap(acceptanceArguments)];
+  return [
+    ...first,
+    inlineBytes,
+    ...more,
+    ...announced(together),
+    ...acceptanceWords(requestId, batch, together),
+  ];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -44,19 +52,34 @@ function announcementWords({ id, afterMs, later }: Announcement): (string | numb
 }
 
 /** As include-accept.lua reads them. */
-export function acceptanceArguments(directive: Acceptance): (string | number)[] {
-  const { id, type, digest, lane, envelope, end, noticed } = directive;
-  return [
-    id,
-    type,
-    digest,
-    lane ?? '',
-    deadlineWords(directive),
-    envelope,
-    end?.status ?? '',
-    end ? JSON.stringify(end.signal) : '',
-    noticed === true ? 1 : '',
-  ];
+export function acceptanceWords(
+  requestId: string,
+  batch: readonly Acceptance[],
+  together: WithAcceptance | undefined,
+): (string | number)[] {
+  const claim = together?.claim;
+  return batch.flatMap((directive) => {
+    const { id, type, digest, lane, envelope, noticed } = directive;
+    const end = id === claim?.id ? claimWords(requestId, claim) : endWords(directive);
+    return [
+      id,
+      type,
+      digest,
+      lane ?? '',
+      deadlineWords(directive),
+      envelope,
+      ...end,
+      noticed === true ? 1 : '',
+    ];
+  });
+}
+
+function endWords({ end }: Acceptance): [string, string] {
+  return end ? [end.status, JSON.stringify(end.signal)] : ['', ''];
+}
+
+function claimWords(requestId: string, { token, leaseMs, started }: ClaimAhead): [string, string] {
+  return [`claimed ${token} ${leaseMs}`, started ? writeSignal(requestId, started) : ''];
 }
 
 function deadlineWords({ deadlineMs, later }: Acceptance): string | number {

@@ -64,6 +64,16 @@ export interface LaterAnnouncement {
   lane: string;
 }
 
+/** The claim of a directive that its own process is about to execute, made as it is accepted: as include-accept.lua has it. */
+export interface ClaimAhead {
+  id: string;
+  /** Asking again with it is the same claim. */
+  token: string;
+  leaseMs: number;
+  /** Of its first attempt; null: nothing is said. */
+  started: SignalDraft | null;
+}
+
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
   /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */
@@ -74,6 +84,8 @@ export interface WithAcceptance {
   laneBase: string | null;
   /** Larger envelopes do not travel in the job. */
   inlineBytes: number;
+  /** Of one that is accepted here, and begins at once. Default: nothing is claimed. */
+  claim?: ClaimAhead | undefined;
 }
 
 export interface AcceptOptions {
@@ -162,7 +174,11 @@ export function createJournal(options: JournalOptions) {
   }
 
   async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
-    const args = acceptArguments(batch, how, [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)]);
+    const args = acceptArguments(requestId, batch, how, [
+      keptMs(requestId),
+      how.inbox ?? '',
+      mostBytes(requestId),
+    ]);
     const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
     if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
     const verdict = acceptVerdict(await run('accept', ofAll, args));

@@ -8,7 +8,7 @@ import {
 } from '../contract/tenant-limits.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { acceptanceArguments, announced, keysTogether } from './acceptance-words.ts';
+import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
@@ -93,7 +93,8 @@ export interface RunCommit {
 }
 
 export type CommitVerdict =
-  | { kind: 'committed'; version: number; now: number; more: boolean }
+  /** `claimed`: the claim that was asked for with it was granted. Absent: it was not. */
+  | { kind: 'committed'; version: number; now: number; more: boolean; claimed?: boolean }
   /** Another turn was faster. */
   | { kind: 'version' }
   /** The run cannot end: it has something left to read. */
@@ -202,7 +203,7 @@ export function createRunJournal(options: RunJournalOptions) {
       together?.inlineBytes ?? 0,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
-      ...turn.directives.flatMap(acceptanceArguments),
+      ...acceptanceWords(turn.requestId, turn.directives, together),
     ];
   }
 
@@ -323,8 +324,15 @@ function sendVerdict([kind, first, second, third]: ScriptReply): SendVerdict {
 }
 
 function commitVerdict(reply: ScriptReply): CommitVerdict {
-  const [kind, first, second, third] = reply;
-  if (kind === 'committed') return { kind, version: Number(first), now: Number(second), more: third === 1 };
+  const [kind, first, second, third, , claimed] = reply;
+  if (kind === 'committed')
+    return {
+      kind,
+      version: Number(first),
+      now: Number(second),
+      more: third === 1,
+      ...(claimed === 1 ? { claimed: true } : {}),
+    };
   if (kind === 'conflict') return { kind, id: String(first) };
   if (kind === 'overflow') return { kind, open: Number(first) };
   if (kind === 'no_room') return { kind, bytes: Number(first) };

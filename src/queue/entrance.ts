@@ -10,7 +10,7 @@ import type { GatedLanes } from './gated-lanes.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';
 import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
-import type { LocalLanes } from './local-roles.ts';
+import type { AcceptedAhead, LocalLanes, LocalPlace } from './local-roles.ts';
 
 export interface LaneJob {
   lane: string;
@@ -29,6 +29,8 @@ export interface Entry<V> {
   jobsOf(verdict: V): readonly LaneJob[] | null;
   /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
   only?: LaneJob | undefined;
+  /** What `accept` has claimed of it for this process; null: nothing. Default: it claims nothing. */
+  claimed?: ((verdict: V) => AcceptedAhead | null) | undefined;
   /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
   /** The request that has something new. Default: `requestId`. */
@@ -75,8 +77,11 @@ export function createEntrance(options: EntranceOptions) {
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
     const confirm = await options.confirm();
-    const together = await togetherOf(entry);
-    const verdict = await entered(entry, together);
+    const isOwn = entry.onlyLane !== undefined && (await mayTake(entry.onlyLane));
+    const together = togetherOf(entry, isOwn);
+    // What has to be confirmed first is claimed after that.
+    const place = together && isOwn && confirm === null ? placeOf(local, entry) : null;
+    const verdict = await entered(entry, together && withClaim(together, place), place);
     if (entry.jobsOf(verdict) === null) return verdict;
     if (!isNoted(together)) options.changes?.note(entry.changes?.(verdict) ?? entry.requestId);
     if (entry.announcements.some(({ later }) => later !== undefined)) options.later.announced();
@@ -84,22 +89,26 @@ export function createEntrance(options: EntranceOptions) {
     return verdict;
   }
 
-  async function entered<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
+  async function entered<V>(
+    entry: Entry<V>,
+    together: WithAcceptance | undefined,
+    place: LocalPlace | null,
+  ): Promise<V> {
     try {
-      return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together));
+      return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together, place));
     } catch (error) {
       // Redis may have accepted it and not answered.
+      place?.begin(null);
       if (!isNoted(together)) options.changes?.note(entry.requestId);
       throw error;
     }
   }
 
   /** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
-  async function togetherOf<V>(entry: Entry<V>): Promise<WithAcceptance | undefined> {
+  function togetherOf<V>(entry: Entry<V>, isOwn: boolean): WithAcceptance | undefined {
     const { requestId, announcements, onlyLane } = entry;
     if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
-    const isOwn = onlyLane === undefined || (await mayTake(onlyLane));
-    const laneBase = isOwn ? null : lanes.scriptedBase(onlyLane);
+    const laneBase = isOwn || onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
     const rowAfterMs = isSwept(entry) ? null : (options.changes?.rowAfterMs(requestId) ?? null);
     return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
   }
@@ -114,15 +123,20 @@ export function createEntrance(options: EntranceOptions) {
     return verdict;
   }
 
-  async function enterInSteps<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
+  async function enterInSteps<V>(
+    entry: Entry<V>,
+    together: WithAcceptance | undefined,
+    place: LocalPlace | null,
+  ): Promise<V> {
     const begunAt = now();
     const announced = together ? Promise.resolve(NO_SCORES) : announce(options, entry);
     if (!ordered) await announced;
     const accepting = entry.accept(together);
-    const ahead = enqueueAhead(entry);
+    const ahead = place === null ? enqueueAhead(entry) : undefined;
     const [verdict, scores] = await Promise.all([accepting, announced]);
     const jobs = entry.jobsOf(verdict);
     if (jobs === null) {
+      place?.release();
       if (ahead) await removeStray(entry, verdict, ahead).catch(() => {});
       return verdict;
     }
@@ -130,7 +144,9 @@ export function createEntrance(options: EntranceOptions) {
     const isOwn = (entry.changes?.(verdict) ?? entry.requestId) === entry.requestId;
     if (now() - begunAt > SLOW_ACCEPT_MS && isOwn) await announce(options, entry, 0).catch(() => {});
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
-    await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
+    place?.begin(entry.claimed?.(verdict) ?? null);
+    const left = place === null ? jobs : [];
+    await Promise.allSettled([ahead ?? dispatch(left), entry.afterwards?.()]);
     // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.
     const mayBeStray = (ahead || jobs.length > 0) && (entry.wereThere?.(verdict).length ?? 0) > 0;
     if (mayBeStray) await announce(options, entry).catch(() => {});
@@ -163,6 +179,22 @@ export function createEntrance(options: EntranceOptions) {
   }
 
   return { enter };
+}
+
+/** For the only job of an entry in a lane of this process; null: it has none, or more, or it waits in a gate. */
+function placeOf<V>(local: LocalLanes, { only, claimed }: Entry<V>): LocalPlace | null {
+  if (only === undefined || only.ticket !== undefined || claimed === undefined) return null;
+  return local.reserve?.(only.lane, only.data) ?? null;
+}
+
+/** Should this process die, somebody looks when the lease ends. */
+function withClaim(together: WithAcceptance, place: LocalPlace | null): WithAcceptance {
+  if (place === null) return together;
+  const { claim } = place;
+  const announcements = together.announcements.map((each) =>
+    each.id === claim.id ? { ...each, afterMs: Math.min(each.afterMs, claim.leaseMs) } : each,
+  );
+  return { ...together, announcements, claim };
 }
 
 /** Whether the sweeper notes it again. What ends as it is accepted it never sees, and what begins later only then. */

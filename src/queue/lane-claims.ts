@@ -37,6 +37,8 @@ export interface HeldJob extends JobEnd {
   readonly reply: ScriptReply | null;
   /** When it was asked for, by the process' monotonic clock, milliseconds. */
   readonly askedAt: number;
+  /** Whether the lane runs one call at a time. Default: it does not. */
+  readonly serial?: Promise<boolean>;
 }
 
 /** The end of a job together with its directive. */

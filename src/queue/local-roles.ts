@@ -1,6 +1,6 @@
 // The worker and the engine of this process: work for them needs no way through Redis while they can take it at once.
 // Must never keep work of its own: what is taken and dies with the process is enqueued by the sweeper.
-import type { RunNews } from '../journal/journal.ts';
+import type { ClaimAhead, RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import { RUN_LANE, versionOf } from './run-wake.ts';
 
@@ -10,6 +10,23 @@ export interface LocalLanes {
   canTake(lane: string): boolean;
   /** false: it has to be enqueued. */
   take(lane: string, job: JobData): boolean;
+  /** A place for what is about to be accepted; null: it is taken afterwards, or enqueued. Default: there is none. */
+  reserve?(lane: string, job: JobData): LocalPlace | null;
+}
+
+/** When a directive was accepted and claimed in one, by the clock of Redis, and how long it has from then on, milliseconds. */
+export interface AcceptedAhead {
+  readonly at: number;
+  readonly deadlineMs: number;
+}
+
+/** Of one directive that is accepted and claimed in one. Either `begin` or `release` is called, once. */
+export interface LocalPlace {
+  readonly claim: ClaimAhead;
+  /** null: it was there before, or no answer came: it is asked whether it is claimed. */
+  begin(accepted: AcceptedAhead | null): void;
+  /** It was refused. */
+  release(): void;
 }
 
 export interface LocalWorker extends LocalLanes {
@@ -55,6 +72,7 @@ export function createLocalRoles(): LocalRoles {
     all: {
       canTake: (lane) => runs.canTake(lane) || (worker?.canTake(lane) ?? false),
       take: (lane, job) => runs.take(lane, job) || (worker?.take(lane, job) ?? false),
+      reserve: (lane, job) => worker?.reserve?.(lane, job) ?? null,
     },
     engine: () => engine,
     underWay: () => ({

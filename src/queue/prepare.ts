@@ -252,6 +252,11 @@ export function isLaterOn({ acceptance }: Pick<Prepared, 'acceptance'>): boolean
   return acceptance.lane !== null && Boolean(acceptance.later?.when);
 }
 
+/** By the script that accepts it, which knows no instants. */
+export function mayBeClaimed({ acceptance: { lane, later } }: Pick<Prepared, 'acceptance'>): boolean {
+  return lane !== null && !later;
+}
+
 /** What has a lane; the others end as they are accepted. */
 export function withLane(prepared: readonly Prepared[]): Prepared[] {
   return prepared.filter(({ acceptance }) => acceptance.lane !== null);

@@ -45,10 +45,12 @@ async function claimAhead(
 ): Promise<Asked | null> {
   const reply = held?.reply ?? null;
   if (held === null || reply === null) return null;
-  const { askedAt } = held;
-  if (!isFresh(askedAt, limits.leaseMs)) return null;
+  const { askedAt, serial: isSerial = false } = held;
+  // Where Redis did not say it, it is asked for again, with the claim.
+  const serial = isSerial && (await isSerial.catch(() => null));
+  if (serial === null || !isFresh(askedAt, limits.leaseMs)) return null;
   const verdict = await records.journal.claimedWithJob(requestId, reply);
-  return { verdict, serial: false, claimedAt: askedAt };
+  return { verdict, serial, claimedAt: askedAt };
 }
 
 function isFresh(askedAt: number, leaseMs: number): boolean {
@@ -75,7 +77,7 @@ async function askForClaim(
 }
 
 /** What is said of the first attempt; null: nothing. */
-function startOf(
+export function startOf(
   { directive, traceparent }: Envelope,
   definition: Pick<Claimed['definition'], 'started'>,
 ): SignalDraft | null {

@@ -7,10 +7,12 @@ import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
+import type { LocalPlace } from '../queue/local-roles.ts';
 import type { ClaimingLane, HeldJob } from '../queue/lane-claims.ts';
 import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
+import { type AheadParts, placeAhead } from './claim-ahead.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createInHand } from './in-hand.ts';
 import { createLaneConsumers } from './lane-consumers.ts';
@@ -123,6 +125,12 @@ export function createWorker(options: WorkerOptions) {
   const slots = slotsOf(serves);
   const inHand = createInHand();
   let stopping: Promise<void> | undefined;
+  const ahead: AheadParts = {
+    attempt: options.attempt,
+    work: (lane, work) => void inHand.during(lane, work).catch(onError),
+    make: async (job, lane, held) => attemptWithoutJob(job, lane, held),
+    giveBack: (lane) => slots.get(lane)?.release(),
+  };
 
   /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
   async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
@@ -139,8 +147,8 @@ export function createWorker(options: WorkerOptions) {
     }
   }
 
-  async function attemptWithoutJob(job: JobData, lane: string): Promise<void> {
-    await enqueueIfLater(lanes, lane, job, await attempt(job, lane, null));
+  async function attemptWithoutJob(job: JobData, lane: string, held: HeldJob | null = null): Promise<void> {
+    await enqueueIfLater(lanes, lane, job, await attempt(job, lane, held));
   }
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
@@ -159,6 +167,14 @@ export function createWorker(options: WorkerOptions) {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
     inHand.during(lane, () => attemptWithoutJob(job, lane)).catch(onError);
     return true;
+  }
+
+  /** The same for one that is about to be accepted: its claim goes with its acceptance. */
+  function reserve(lane: string, job: JobData): LocalPlace | null {
+    if (!canTake(lane) || !slots.get(lane)?.tryTake()) return null;
+    const place = placeAhead(ahead, lane, job);
+    if (place === null) ahead.giveBack(lane);
+    return place;
   }
 
   async function start(): Promise<void> {
@@ -211,6 +227,7 @@ export function createWorker(options: WorkerOptions) {
     setDraining: consumers.setDraining,
     canTake,
     take,
+    reserve,
     pauseLane,
     stop(by?: Deadline): Promise<void> {
       stopping ??= drain(by);

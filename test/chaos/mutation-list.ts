@@ -2,6 +2,7 @@
  *  It must never hold a patch that no longer fits the sources. */
 
 import { APPEND_MUTATIONS } from './append-mutations.ts';
+import { AHEAD_MUTATIONS } from './ahead-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
 import {
@@ -647,4 +648,5 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
   [ANNOUNCER_MUTATIONS, 'test/unit/journal/announcer.test.ts'],
   [APPEND_MUTATIONS, 'test/integration/journal/append-calls.test.ts'],
+  [AHEAD_MUTATIONS, 'test/integration/worker/claim-ahead.test.ts'],
 ];

@@ -132,7 +132,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   async function startWorker(
     execute: Execute,
     options: TestWorkerOptions = {},
-  ): Promise<Pick<Worker, 'canTake' | 'take' | 'pauseLane' | 'stop'>> {
+  ): Promise<Pick<Worker, 'canTake' | 'take' | 'reserve' | 'pauseLane' | 'stop'>> {
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const made = attemptParts(execute, options);

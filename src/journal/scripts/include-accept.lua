@@ -6,6 +6,9 @@
 --
 -- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
 --   end status ('' = stays open), terminal signal JSON ('' = stays open), 1 = somebody may have to be notified of its end, or ''
+--   Of what the caller executes at once, where nothing has an instant to begin at: `claimed <token> <lease_ms>` instead of the end
+--   status, and the signal of its first attempt instead of the terminal one ('' = nothing is said); then the claim is granted as
+--   include-claim.lua does, and `facts.claimed` true, if the directive is new.
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
 local ACCEPT_FIELDS = 9
@@ -91,6 +94,19 @@ local function add_begin(record, id, deadline, now)
   return at, tonumber(deadline_ms)
 end
 
+-- The first claim of a directive, which nobody else can know of yet. `words`: as it is asked for.
+local function add_claim(record, id, words, now, signal, facts)
+  local token, lease_ms = string.match(words, '^claimed (%S+) (%d+)$')
+  add_fields(record, id .. '|status', 'running', id .. '|fence', '1', id .. '|lease_until', int(now + tonumber(lease_ms)),
+    id .. '|claimant', token .. '/0', id .. '|started_at', int(now))
+  if ARGV[signal] ~= '' then
+    facts.seq = emit(facts.seq, signal, signal, false, true)
+    facts.bytes = facts.bytes + bytes_of_signals(signal, signal)
+    add_fields(record, 'seq', int(facts.seq))
+  end
+  facts.claimed = true
+end
+
 -- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here. `facts.fields`
 -- go with the first of them, and `facts.bodies` with its envelope.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
@@ -101,7 +117,13 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local record = facts.fields or {}
       facts.fields = nil
       local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
-      add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting', id .. '|digest', ARGV[at + 2])
+      local claims = string.find(ARGV[at + 6], 'claimed ', 1, true)
+      add_fields(record, id .. '|digest', ARGV[at + 2])
+      if claims then
+        add_claim(record, id, ARGV[at + 6], now, at + 7, facts)
+      else
+        add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting')
+      end
       if not deadline_ms then
         begin, deadline_ms = add_begin(record, id, ARGV[at + 4], now)
       end
@@ -119,7 +141,7 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       add_fields(bodies, id, ARGV[at + 5])
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))
-      if ARGV[at + 6] ~= '' then
+      if ARGV[at + 6] ~= '' and not claims then
         facts.seq = end_directive(id, ARGV[at + 6], now, retention_ms, facts, at + 7, at + 7)
         facts.open = facts.open - 1
       end

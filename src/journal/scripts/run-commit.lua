@@ -13,7 +13,7 @@
 -- ARGV[15] number of signals   ARGV[16] when the turn was read   ARGV[17] channel on which the engine that takes this turn
 --   hears of ends ('' = none)   ARGV[18] bytes of the largest envelope that a job carries   ARGV[19..] as `announce` reads them,
 --   then the signals, JSON, then the directives, as include-accept.lua says
--- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
+-- Returns { 'committed', version, now, 1 = there is more to read, last sequence, 1 = what was to be claimed is } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
 --   | { 'no_room', bytes that the request holds } | { 'unknown' }.
 --
@@ -117,4 +117,4 @@ if KEYS[6] then
   -- What fails of it the sweeper does later.
   pcall(enqueue_batch, directives, verdicts, ARGV[18], now)
 end
-return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }
+return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq, facts.claimed and 1 or 0 }

@@ -1,0 +1,22 @@
+/** The protections of claims that are granted with an acceptance, each with what takes it out.
+ *  It must not hold a patch that no test notices. */
+import { type Patch, patch, SCRIPTS } from './patch.ts';
+
+const ACCEPT = `${SCRIPTS}/include-accept.lua`;
+const ENTRANCE = 'src/queue/entrance.ts';
+
+export const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'ahead-token': [patch(ACCEPT, "token .. '/0', id .. '|started_at'", "'x/0', id .. '|started_at'")],
+  'ahead-fence': [patch(ACCEPT, "id .. '|fence', '1'", "id .. '|fence', '2'")],
+  'ahead-started': [patch(ACCEPT, "if ARGV[signal] ~= '' then", 'if false then')],
+  'ahead-unconfirmed': [patch(ENTRANCE, 'isOwn && confirm === null', 'isOwn')],
+  'ahead-paused': [patch(ENTRANCE, 'together && isOwn &&', 'together &&')],
+  'ahead-unanswered': [patch(ENTRANCE, 'place?.begin(null);', '')],
+  'ahead-refused': [patch(ENTRANCE, 'place?.release();', '')],
+  'ahead-look': [patch(ENTRANCE, 'Math.min(each.afterMs, claim.leaseMs)', 'each.afterMs')],
+  'ahead-twice': [patch(ENTRANCE, 'place === null ? enqueueAhead(entry) : undefined', 'enqueueAhead(entry)')],
+  'ahead-later': [patch('src/queue/prepare.ts', 'return lane !== null && !later;', 'return lane !== null;')],
+  'ahead-serial': [
+    patch('src/worker/claim-ahead.ts', 'serial === undefined ? held : { ...held, serial }', 'held'),
+  ],
+};

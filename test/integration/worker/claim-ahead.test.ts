@@ -1,0 +1,247 @@
+/** What a process accepts and executes itself, claimed by the script that accepts it, on a real Redis.
+ *  It must see what Redis does, not what the code says it asked for. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { expect, test, vi } from 'vitest';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { Confirm } from '../../../src/queue/durability.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import { createEntrance } from '../../../src/queue/entrance.ts';
+import type { LocalLanes, LocalPlace } from '../../../src/queue/local-roles.ts';
+import { createPreparer } from '../../../src/queue/prepare.ts';
+import { createSubmitter } from '../../../src/queue/submit.ts';
+import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
+import { done, inTurn, untilResumed } from '../../support/executors.ts';
+import { LANE, toolCall } from '../../support/journal.ts';
+import { openPipeline, type TestWorkerOptions } from '../../support/pipeline.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
+
+const redis = useRedis();
+const open = eachTest(() => openPipeline(redis.url));
+
+interface Way {
+  /** Of the journal that accepts. */
+  accept?: Journal['accept'];
+  isFree?: () => Promise<boolean>;
+  confirm?: () => Promise<Confirm | null>;
+}
+
+/** As a process that has a worker makes it. */
+function submitterOf(local: LocalLanes, { accept, isFree, confirm }: Way = {}) {
+  const { store, index, lanes, gated } = open;
+  const journal = accept ? { ...open.journal, accept } : open.journal;
+  return createSubmitter({
+    journal,
+    entrance: createEntrance({
+      index,
+      later: store.records.later,
+      lanes,
+      gated,
+      local,
+      isFree: isFree ?? (async () => true),
+      confirm: confirm ?? (async () => null),
+      ordered: true,
+    }),
+    preparer: createPreparer(store.catalog, () => null),
+    capacity: { reserve: async () => async () => {}, requireMemory: async () => {} },
+    canceller: store.queue.canceller,
+    index,
+    argumentsBytes: 1_000_000,
+    requestBytes: 10_000_000,
+    reports: NO_REPORTS,
+  });
+}
+
+/** Every command of a script that writes the state of a request, as its arguments, from now on. */
+async function watched() {
+  const own = new Redis(redis.url);
+  const monitor = await own.monitor();
+  const writes: string[][] = [];
+  monitor.on('monitor', (_at: string, args: string[], source: string) => {
+    if (source === 'lua' && args[0]?.toUpperCase() === 'HSET') writes.push(args);
+  });
+  return {
+    /** Whether acceptance and claim of the directive were one write. */
+    isOne: ({ id }: ToolExec): boolean =>
+      writes.some((args) => args.includes(`${id}|digest`) && args.includes(`${id}|fence`)),
+    wasClaimed: ({ id }: ToolExec): boolean => writes.some((args) => args.includes(`${id}|fence`)),
+    async [Symbol.asyncDispose]() {
+      monitor.disconnect();
+      own.disconnect();
+    },
+  };
+}
+
+async function signalsOf({ request_id }: ToolExec) {
+  const { signals } = await open.journal.log.read(request_id, 0, { limit: 100, bytes: 1_000_000 });
+  return signals;
+}
+
+test('is one write, says that it started, and needs no job', async () => {
+  await using writes = await watched();
+  const { execute, ran } = inTurn(done);
+  const worker = await open.startWorker(execute);
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(worker).submit([call]);
+  expect((await open.resultOf(call))?.data).toMatchObject({
+    result: { ok: true },
+    metadata: { attempts: 1 },
+  });
+  await expect.poll(() => writes.isOne(call)).toBe(true);
+  const signals = await signalsOf(call);
+  expect(signals.map(({ type, sequence }) => [type, sequence])).toEqual([
+    ['ai.tool.started', 1],
+    ['ai.tool.result', 2],
+  ]);
+  expect(ran).toEqual([call.id]);
+  expect(await open.jobs()).toBe(0);
+});
+
+const PLAIN: [string, Partial<ToolExec>, Way, TestWorkerOptions][] = [
+  ['its lane is paused or limited', {}, { isFree: async () => false }, {}],
+  ['it has to be confirmed first', {}, { confirm: async () => async () => {} }, {}],
+  ['it is to begin by an instant', { start_by_ms: 60_000 }, {}, {}],
+  ['its body is large', { arguments: { text: 'x'.repeat(40_000) } }, {}, {}],
+  ['a limit over all workers decides', {}, {}, { serial: true }],
+];
+
+test.each(PLAIN)('is claimed after its acceptance where %s', async (_why, fields, way, options) => {
+  await using writes = await watched();
+  const { execute, ran } = inTurn(done);
+  const worker = await open.startWorker(execute, options);
+  const call = toolCall({ effect: 'once', ...fields });
+  await submitterOf(worker, way).submit([call]);
+  expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+  await expect.poll(() => writes.wasClaimed(call)).toBe(true);
+  expect(writes.isOne(call)).toBe(false);
+  expect(ran).toEqual([call.id]);
+});
+
+test('that is refused gives its slot back', async () => {
+  const worker = await open.startWorker(async () => done, { concurrency: 1 });
+  const submitter = submitterOf(worker);
+  const call = toolCall({ effect: 'read' });
+  await submitter.submit([call]);
+  await open.resultOf(call);
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await expect(submitter.submit([{ ...call, arguments: { other: true } }])).rejects.toThrow(/id/);
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+});
+
+test('the last slot of a lane is for it, and what comes then waits in the lane', async () => {
+  const { execute, resume, started } = untilResumed();
+  const worker = await open.startWorker(execute, { concurrency: 1 });
+  const submitter = submitterOf(worker);
+  const [first, second] = [toolCall({ effect: 'read' }), toolCall({ effect: 'read' })];
+  // While its consumer looks for a job for the first time, that has the slot.
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await submitter.submit([first]);
+  await started;
+  expect(await open.jobs()).toBe(0);
+  await submitter.submit([second]);
+  expect(await open.jobs()).toBe(1);
+  resume();
+  for (const call of [first, second])
+    expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+});
+
+test('whose acceptance is repeated after a lost answer is the same claim', async () => {
+  const { execute, ran } = inTurn(done);
+  const worker = await open.startWorker(execute, { concurrency: 1, leaseMs: 60_000 });
+  const accept: Journal['accept'] = async (...given) => {
+    await open.journal.accept(...given);
+    return open.journal.accept(...given);
+  };
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(worker, { accept }).submit([call]);
+  const ended = await open.resultOf(call);
+  expect(ended?.data).toMatchObject({ result: { ok: true }, metadata: { attempts: 1 } });
+  expect(ended?.data).not.toMatchObject({ metadata: { redeliveries: expect.any(Number) } });
+  expect(ran).toEqual([call.id]);
+  expect((await signalsOf(call)).map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
+});
+
+test('whose acceptance got no answer is executed if it was accepted, and gives its slot back if not', async () => {
+  const { execute, ran } = inTurn(done);
+  const worker = await open.startWorker(execute, { concurrency: 1, leaseMs: 60_000 });
+  const fault = new Error('Redis did not answer');
+  const lost = async (...given: Parameters<Journal['accept']>): Promise<never> => {
+    await open.journal.accept(...given);
+    throw fault;
+  };
+  const call = toolCall({ effect: 'once' });
+  await expect(submitterOf(worker, { accept: lost }).submit([call])).rejects.toThrow(fault.message);
+  expect((await open.resultOf(call))?.data).toMatchObject({
+    result: { ok: true },
+    metadata: { attempts: 1 },
+  });
+  expect(ran).toEqual([call.id]);
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  const never = async (): Promise<never> => Promise.reject(fault);
+  await expect(submitterOf(worker, { accept: never }).submit([toolCall()])).rejects.toThrow(fault.message);
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+});
+
+test('whose process stands still until the lease is old is asked for again, and begins once', async () => {
+  const { execute, ran } = inTurn(done);
+  const leaseMs = 1_500;
+  const worker = await open.startWorker(execute, { leaseMs });
+  const accept: Journal['accept'] = async (...given) => {
+    const verdict = await open.journal.accept(...given);
+    await pause(leaseMs / 2);
+    return verdict;
+  };
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(worker, { accept }).submit([call]);
+  expect((await open.resultOf(call))?.data).toMatchObject({
+    result: { ok: true },
+    metadata: { attempts: 1 },
+  });
+  expect(ran).toEqual([call.id]);
+});
+
+test('in a lane that another worker has made serial begins alone', async () => {
+  const two = [untilResumed(), untilResumed()] as const;
+  const ran: string[] = [];
+  const worker = await open.startWorker(async (directive, context) =>
+    (ran.push(directive.id) === 1 ? two[0] : two[1]).execute(directive, context),
+  );
+  await open.serial.declare(LANE);
+  const submitter = submitterOf(worker);
+  const calls = [toolCall({ effect: 'read' }), toolCall({ effect: 'read' })];
+  for (const call of calls) await submitter.submit([call]);
+  await two[0].started;
+  // The other one has asked for the place and was refused: its job waits.
+  await expect.poll(async () => open.jobs()).toBe(1);
+  expect(ran).toHaveLength(1);
+  two[0].resume();
+  two[1].resume();
+  for (const call of calls) expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+});
+
+test('whose process dies is looked at when its lease ends', async () => {
+  const leaseMs = 400;
+  const { execute, ran } = inTurn(done);
+  const worker = await open.startWorker(execute, { leaseMs });
+  const call = toolCall({ effect: 'read' });
+  const begin = vi.fn();
+  let place: LocalPlace | null = null;
+  const dying: LocalLanes = {
+    canTake: () => true,
+    take: () => true,
+    reserve: (lane, job) => {
+      place = worker.reserve(lane, job);
+      return place && { ...place, begin };
+    },
+  };
+  await submitterOf(dying).submit([call]);
+  expect(begin).toHaveBeenCalledWith({ at: expect.any(Number), deadlineMs: expect.any(Number) });
+  const score = Number(await open.connection.zscore(open.keys.sweep, `${call.request_id}/${call.id}`));
+  const [acceptedAt] = begin.mock.calls.map(([{ at }]) => at as number);
+  expect(score - (acceptedAt ?? 0)).toBe(leaseMs);
+  await open.sweeper().start();
+  const ended = await open.client.result(call.request_id, call.id, { timeoutMs: 20_000 });
+  expect(ended?.data).toMatchObject({ result: { ok: true }, metadata: { redeliveries: 1 } });
+  expect(ran).toEqual([call.id]);
+  (place as LocalPlace | null)?.release();
+});
