@@ -174,11 +174,8 @@ export function createJournal(options: JournalOptions) {
   }
 
   async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
-    const args = acceptArguments(requestId, batch, how, [
-      keptMs(requestId),
-      how.inbox ?? '',
-      mostBytes(requestId),
-    ]);
+    const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
+    const args = acceptArguments(requestId, batch, how, first);
     const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
     if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
     const verdict = acceptVerdict(await run('accept', ofAll, args));

@@ -78,7 +78,7 @@ export function createEntrance(options: EntranceOptions) {
   async function enter<V>(entry: Entry<V>): Promise<V> {
     const confirm = await options.confirm();
     const isOwn = entry.onlyLane !== undefined && (await mayTake(entry.onlyLane));
-    const together = togetherOf(entry, isOwn);
+    const together = togetherOf(options, entry, isOwn);
     // What has to be confirmed first is claimed after that.
     const place = together && isOwn && confirm === null ? placeOf(local, entry) : null;
     const verdict = await entered(entry, together && withClaim(together, place), place);
@@ -102,15 +102,6 @@ export function createEntrance(options: EntranceOptions) {
       if (!isNoted(together)) options.changes?.note(entry.requestId);
       throw error;
     }
-  }
-
-  /** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
-  function togetherOf<V>(entry: Entry<V>, isOwn: boolean): WithAcceptance | undefined {
-    const { requestId, announcements, onlyLane } = entry;
-    if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
-    const laneBase = isOwn || onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
-    const rowAfterMs = isSwept(entry) ? null : (options.changes?.rowAfterMs(requestId) ?? null);
-    return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
   }
 
   async function mayTake(lane: string): Promise<boolean> {
@@ -137,7 +128,7 @@ export function createEntrance(options: EntranceOptions) {
     const jobs = entry.jobsOf(verdict);
     if (jobs === null) {
       place?.release();
-      if (ahead) await removeStray(entry, verdict, ahead).catch(() => {});
+      if (ahead) await removeStray(lanes, entry, verdict, ahead).catch(() => {});
       return verdict;
     }
     // From here on it is durable: what fails now the sweeper does later.
@@ -171,14 +162,32 @@ export function createEntrance(options: EntranceOptions) {
     await Promise.all([enqueueAll(lanes, left), ...entering]);
   }
 
-  /** Where nobody serves the lane the job would stay for ever. */
-  async function removeStray<V>(entry: Entry<V>, verdict: V, ahead: Promise<void>): Promise<void> {
-    await ahead;
-    if (entry.only === undefined || (await entry.isStray?.(entry.only, verdict)) === false) return;
-    await lanes.removeJob(entry.only.lane, entry.requestId, entry.only.data.id);
-  }
-
   return { enter };
+}
+
+/** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
+function togetherOf<V>(
+  { ordered, lanes, changes }: EntranceOptions,
+  entry: Entry<V>,
+  isOwn: boolean,
+): WithAcceptance | undefined {
+  const { requestId, announcements, onlyLane } = entry;
+  if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
+  const laneBase = isOwn || onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
+  const rowAfterMs = isSwept(entry) ? null : (changes?.rowAfterMs(requestId) ?? null);
+  return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+}
+
+/** Where nobody serves the lane the job would stay for ever. */
+async function removeStray<V>(
+  lanes: Lanes,
+  entry: Entry<V>,
+  verdict: V,
+  ahead: Promise<void>,
+): Promise<void> {
+  await ahead;
+  if (entry.only === undefined || (await entry.isStray?.(entry.only, verdict)) === false) return;
+  await lanes.removeJob(entry.only.lane, entry.requestId, entry.only.data.id);
 }
 
 /** For the only job of an entry in a lane of this process; null: it has none, or more, or it waits in a gate. */

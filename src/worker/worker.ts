@@ -7,12 +7,11 @@ import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
-import type { LocalPlace } from '../queue/local-roles.ts';
 import type { ClaimingLane, HeldJob } from '../queue/lane-claims.ts';
 import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
-import { type AheadParts, placeAhead } from './claim-ahead.ts';
+import { createPlacesAhead } from './claim-ahead.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createInHand } from './in-hand.ts';
 import { createLaneConsumers } from './lane-consumers.ts';
@@ -125,12 +124,6 @@ export function createWorker(options: WorkerOptions) {
   const slots = slotsOf(serves);
   const inHand = createInHand();
   let stopping: Promise<void> | undefined;
-  const ahead: AheadParts = {
-    attempt: options.attempt,
-    work: (lane, work) => void inHand.during(lane, work).catch(onError),
-    make: async (job, lane, held) => attemptWithoutJob(job, lane, held),
-    giveBack: (lane) => slots.get(lane)?.release(),
-  };
 
   /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
   async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
@@ -167,14 +160,6 @@ export function createWorker(options: WorkerOptions) {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
     inHand.during(lane, () => attemptWithoutJob(job, lane)).catch(onError);
     return true;
-  }
-
-  /** The same for one that is about to be accepted: its claim goes with its acceptance. */
-  function reserve(lane: string, job: JobData): LocalPlace | null {
-    if (!canTake(lane) || !slots.get(lane)?.tryTake()) return null;
-    const place = placeAhead(ahead, lane, job);
-    if (place === null) ahead.giveBack(lane);
-    return place;
   }
 
   async function start(): Promise<void> {
@@ -227,7 +212,7 @@ export function createWorker(options: WorkerOptions) {
     setDraining: consumers.setDraining,
     canTake,
     take,
-    reserve,
+    reserve: createPlacesAhead({ ...options, slots, inHand, canTake, make: attemptWithoutJob }),
     pauseLane,
     stop(by?: Deadline): Promise<void> {
       stopping ??= drain(by);
