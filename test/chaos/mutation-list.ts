@@ -1,6 +1,7 @@
 /** The protections whose removal the checker must notice, and how each is removed.
  *  It must never hold a patch that no longer fits the sources. */
 
+import { ANNOUNCER_MUTATIONS } from './announcer-mutations.ts';
 import { APPEND_MUTATIONS } from './append-mutations.ts';
 import { AHEAD_MUTATIONS } from './ahead-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
@@ -611,14 +612,6 @@ const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/queue/open-jobs.ts', 'if (scriptedBase(lane) === null) await removeEnded(lane, jobs);', ''),
   ],
   'job-of-left-task': [patch('src/queue/lanes.ts', 'evenEnded ? addFirst : enqueueFirst', 'enqueueFirst')],
-};
-
-/** Of announcements on a cluster. */
-const ANNOUNCER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'announced-by-old-clock': [patch('src/journal/announcer.ts', ' || sinceMs > FRESH_MS', '')],
-  'announced-by-late-answer': [
-    patch('src/journal/announcer.ts', ' && readAt - askedAt <= LONGEST_ANSWER_MS', ''),
-  ],
 };
 
 /** The protections that a test of their own notices, with that test. */
