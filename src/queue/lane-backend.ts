@@ -2,6 +2,7 @@
 // Must never use ours for what they do not know: they name it, and BullMQ's do it.
 import { type BackendFactory, createRedisBackend, type RedisQueueBackend } from 'bullmq';
 import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scripts.ts';
+import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { LaneClaims } from './lane-claims.ts';
 import { createKnownEmpty, createLaneTaker, type LaneTaker } from './lane-taker.ts';
@@ -98,6 +99,14 @@ function taking(
     return limitedMs > 0 && (await taker.willHaveReady()) ? [null, 0, 0, AT_ONCE] : taken;
   }
   async function moveToActive(token: string, workerName?: string): Promise<Taken> {
+    try {
+      return await taken(token, workerName);
+    } catch (error) {
+      if ((error as Error).name === REFUSED) await pause(REFUSED_PAUSE_MS);
+      throw error;
+    }
+  }
+  async function taken(token: string, workerName?: string): Promise<Taken> {
     // What was taken with another is handed on, whatever the scripts are now.
     if (taker.hasReady()) return takenOf(await taker.take(token));
     if (!usesOurs()) return takePlainly(token, workerName);
@@ -135,6 +144,11 @@ function taking(
     waitForJob,
   };
 }
+
+/** Redis has answered that it does not take the command, as while its memory is full. */
+const REFUSED = 'ReplyError';
+/** BullMQ's worker asks again at once after a refusal; after a lost connection it waits as long by itself. */
+const REFUSED_PAUSE_MS = 500;
 
 /** As if a marker had come. */
 const SEEN: Awaited<ReturnType<RedisQueueBackend['waitForJob']>> = { member: '0', score: 0 };

@@ -3,10 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { laneBackend } from '../../../src/queue/lane-backend.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
+import { replyError } from '../../../src/redis/error.ts';
 import { openBoard } from '../../support/bull-board.ts';
 import { eventually } from '../../support/eventually.ts';
 import { shared, useRedis } from '../../support/shared.ts';
@@ -338,4 +339,18 @@ describe('our scripts', () => {
     await queue.close();
     await closeRedis(connection);
   });
+});
+
+test('who takes what Redis refuses does not ask again at once', async () => {
+  const { connection } = store;
+  const run = async () =>
+    Promise.reject(replyError("OOM command not allowed when used memory > 'maxmemory'."));
+  const options = { connection, prefix: '{lanes}', skipVersionCheck: true };
+  const backend = laneBackend(connection, () => true, run)(`lane-${randomUUID()}`, options);
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const refused = expect(backend.moveToActive('worker:0')).rejects.toThrow('OOM');
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  vi.runAllTimers();
+  await refused;
 });
