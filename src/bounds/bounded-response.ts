@@ -39,6 +39,8 @@ export interface EventStreamOptions {
   readonly onRefused: (event: RefusedEvent) => void;
   /** Sees each chunk as it comes; may end the stream by throwing. Default: nobody does. */
   readonly onChunk?: (chunk: Uint8Array) => void;
+  /** Called when the events of a chunk are passed on; `isWhole`: it ended with one. Default: nobody cares. */
+  readonly onRead?: (isWhole: boolean) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
   /** Resolves when the next chunk may be read; undefined: at once. Default: always at once. */
@@ -48,7 +50,7 @@ export interface EventStreamOptions {
 /** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, onChunk, restMs = () => 0, room }: EventStreamOptions,
+  { limits, rewrite, onRefused, onChunk, onRead, restMs = () => 0, room }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
@@ -69,6 +71,7 @@ export function boundedEvents(
         if (done) return end(controller);
         onChunk?.(value);
         const ms = restMs(cutter.push(value));
+        onRead?.(cutter.isBetween());
         if (ms > 0) await delay(ms);
       }
     } catch (error) {

@@ -17,6 +17,8 @@ type Waiter = PromiseWithResolvers<Read>;
 export interface DirectPieces {
   /** Sees each whole event. True: it was taken, and the client must not see it. */
   take(event: Buffer): boolean;
+  /** Takes all events of a chunk, or none: true where each is whole and a piece, and the pieces before them are read. */
+  takeAll(chunk: Buffer): boolean;
   /** Resolves when another chunk may be read; undefined: at once. */
   room(): Promise<void> | undefined;
 }
@@ -26,6 +28,16 @@ const calls = new WeakMap<AbortSignal, DirectPieces>();
 
 export function directPieces(signal: AbortSignal | null | undefined): DirectPieces | undefined {
   return signal ? calls.get(signal) : undefined;
+}
+
+/** As much of a stream's reader as reads and ends it. */
+export type PartReader = Pick<ReadableStreamDefaultReader<Part>, 'read' | 'cancel'>;
+
+const readers = new WeakMap<ReadableStream<Part>, PartReader>();
+
+/** The only reader of the parts: of a stream made here, past that stream. */
+export function readerOf(parts: ReadableStream<Part>): PartReader {
+  return readers.get(parts) ?? parts.getReader();
 }
 
 /** The same model; its streams are the same parts in the same order. */
@@ -51,6 +63,11 @@ function isPiece(part: Part): boolean {
   return (part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '';
 }
 
+/** The last one may not be whole. */
+function eventsOf(text: string): string[] {
+  return text.indexOf('\n\n') === text.length - 2 ? [text] : text.split(/(?<=\n\r?\n)/);
+}
+
 function createDirectStream(readText: ReadDirectText, includeRaw: boolean) {
   const reading = createMergedReading();
   /** Events that the client was given, and those that it has shown as raw parts: the first of what it makes of each. */
@@ -73,6 +90,15 @@ function createDirectStream(readText: ReadDirectText, includeRaw: boolean) {
     idle = false;
     if (text === '' || HAS_DATA.test(text)) events.given += 1;
     return false;
+  }
+
+  function takeAll(chunk: Buffer): boolean {
+    if (!idle || open === null || chunk.length > MOST_BYTES || reading.isFull()) return false;
+    const { type, id } = open;
+    const pieces = eventsOf(chunk.toString('utf8')).map((event) => readText(event, { type, id }));
+    if (pieces.includes(null)) return false;
+    for (const piece of pieces) reading.add({ type: `${type}-delta`, id, delta: piece ?? '' });
+    return true;
   }
 
   /** What the client has made is read within the same tick: a read that still waits in a later one finds nothing. */
@@ -116,10 +142,12 @@ function createDirectStream(readText: ReadDirectText, includeRaw: boolean) {
       reading.end();
       await client.cancel(reason);
     };
-    return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    const parts = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+    readers.set(parts, { read: async () => next(client), cancel });
+    return parts;
   }
 
-  return { take, room: reading.room, over };
+  return { take, takeAll, room: reading.room, over };
 }
 
 /** Two sources read as one: what was added before the client's next part comes before it. */
@@ -152,6 +180,8 @@ function createMergedReading() {
   return {
     /** Nothing was added that is not read, and the client was asked and has not answered. */
     isWaiting: (): boolean => asked && waiter !== undefined,
+    /** Something was added that is not read. */
+    isFull: (): boolean => added.length > 0,
     add(part: Part): void {
       if (waiter === undefined) return void added.push(part);
       waiter.resolve({ done: false, value: part });

@@ -6,6 +6,7 @@ import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { createDirectChunks, type DirectChunks } from './direct-chunks.ts';
 import { type DirectPieces, directPieces } from './direct-stream.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { followed } from './sent-requests.ts';
@@ -26,14 +27,16 @@ export interface GuardedFetchOptions {
 export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
+    const pieces = directPieces(init?.signal);
+    const direct = pieces && createDirectChunks(pieces, limits);
     const send = async (): Promise<Response> =>
-      globalThis.fetch(input, heldBack({ ...init, redirect: 'manual' }));
+      globalThis.fetch(input, heldBack({ ...init, ...direct?.init, redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
     if (response.body === null) return response;
     return asksForStream(input, init)
-      ? withBody(response, boundedStream(response.body, limits, directPieces(init?.signal)))
+      ? withBody(response, boundedStream(response.body, limits, pieces, direct))
       : whole(response, limits);
   };
 }
@@ -73,20 +76,22 @@ async function whole(response: Response, limits: AnswerLimits): Promise<Response
 function boundedStream(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   limits: AnswerLimits,
-  direct: DirectPieces | undefined,
+  pieces: DirectPieces | undefined,
+  direct: DirectChunks | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
   let bytes = 0;
   const onChunk = (chunk: Uint8Array): void => {
-    bytes += chunk.length;
+    bytes = direct?.came(chunk.length) ?? bytes + chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
   const rewrite = (event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> =>
-    direct?.take(event) ? NOTHING : event;
-  const room = (): Promise<void> | undefined => direct?.room();
-  return boundedEvents(body, { limits, onRefused, onChunk, rewrite, room });
+    pieces?.take(event) ? NOTHING : event;
+  const room = (): Promise<void> | undefined => pieces?.room();
+  const onRead = (isWhole: boolean): void => direct?.read(isWhole);
+  return boundedEvents(body, { limits, onRefused, onChunk, onRead, rewrite, room });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

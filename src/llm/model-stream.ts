@@ -1,8 +1,9 @@
 // Reads a model's streamed answer to its end, and passes on every piece as it arrives.
 // Must never take a stream that just ended for an answer, nor read faster than the pieces are taken.
-import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { InvalidResponseDataError } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';
+import { type PartReader, readerOf } from './direct-stream.ts';
 import type { ModelAnswer, ModelReply } from './model-answer.ts';
 import { type ModelCall, withinLimits } from './model-call.ts';
 import { type ModelFailure, modelFailure } from './model-failure.ts';
@@ -50,7 +51,7 @@ async function read(
     includeRawChunks,
   });
   reading.hasAnswered = true;
-  const reader = stream.getReader();
+  const reader = readerOf(stream);
   // Ends a pending read with the stream, also when the model ignores its signal.
   limits.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
   const failed = await readParts(reader, limits, reading, take);
@@ -67,7 +68,7 @@ async function read(
 
 /** The error that the provider reported in the middle of its answer; null: none. */
 async function readParts(
-  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  reader: PartReader,
   limits: CallLimits,
   reading: Reading,
   take: TakePiece,

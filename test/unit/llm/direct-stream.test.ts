@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { directPieces, withDirectText } from '../../../src/llm/direct-stream.ts';
 import { anthropicText, compatibleText } from '../../../src/llm/direct-text.ts';
 import { createModelProviders } from '../../../src/llm/providers.ts';
@@ -141,6 +141,15 @@ test.each<[Kind, string, readonly string[]]>([
   expect(shown(await partsOf(model, new AbortController().signal))).toEqual(shown(alone));
 });
 
+test('pieces that come one by one pass `fetch` by, too', async () => {
+  const model = await modelOf('openai-compatible', COMPATIBLE);
+  const { signal } = new AbortController();
+  const parts = partsOf(model, signal);
+  const takeAll = vi.spyOn(directPieces(signal) as NonNullable<ReturnType<typeof directPieces>>, 'takeAll');
+  await parts;
+  expect(takeAll.mock.results.filter(({ value }) => value === true).length).toBeGreaterThan(4);
+});
+
 const ANTHROPIC_TEXT = [ANTHROPIC[0] ?? '', starts(0, { type: 'text', text: '' })];
 const says = (text: string): string => block(0, { type: 'text_delta', text });
 const MESSAGE_STOP = named({ type: 'message_stop' });
@@ -205,7 +214,13 @@ async function played() {
   const reader = direct.stream.getReader();
   const pieces = directPieces(signal);
   if (!client || !pieces) throw new Error('nothing is direct');
-  return { client, reader, take: (event: string) => pieces.take(Buffer.from(event)), room: pieces.room };
+  return {
+    client,
+    reader,
+    take: (event: string) => pieces.take(Buffer.from(event)),
+    takeAll: (events: string) => pieces.takeAll(Buffer.from(events)),
+    room: pieces.room,
+  };
 }
 
 const turn = () => new Promise(setImmediate);
@@ -241,6 +256,20 @@ test('a piece passes the client by once that holds nothing, and the body waits u
   void reader.read();
   expect(await free).toBe(true);
   expect(room()).toBeUndefined();
+});
+
+test('of a chunk all events are taken or none, and none while pieces before it are not read', async () => {
+  const { reader, takeAll, next } = await opened();
+  const two = chunk({ content: 'b' }) + chunk({ content: 'c' }).replaceAll('\n', '\r\n');
+  expect(takeAll(two + chunk({ content: 'd', refusal: 'no' }))).toBe(false);
+  expect(takeAll(two.slice(0, -1))).toBe(false);
+  expect(takeAll('\n')).toBe(false);
+  expect(takeAll(two)).toBe(true);
+  expect((await next).value).toEqual(delta('b'));
+  expect(takeAll(chunk({ content: 'too early' }))).toBe(false);
+  expect((await reader.read()).value).toEqual(delta('c'));
+  void reader.read();
+  expect(takeAll(chunk({ content: 'd' }))).toBe(true);
 });
 
 test('what the client has not read yet is not overtaken', async () => {
