@@ -139,7 +139,9 @@ async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
     if (tool === undefined || refusal !== null || deadline.ending() !== null) return refusal ?? notSent(call);
     const holds = await mayBegin(call);
     if (holds === null || deadline.ending() !== null) return notSent(call);
-    const outcome = await whileItHolds(holds, async () => exchange(call, session, tool));
+    const asked = holds === undefined ? null : noted(holds);
+    const outcome = await whileItHolds(asked?.holds, async () => exchange(call, session, tool));
+    if (outcome.kind === 'failed' && asked?.isHeldBack()) return { ...outcome, sent: false };
     if (outcome.kind !== 'refused') return outcome;
     connection.giveUp(session, outcome.failed.error.message);
     if (isRepeat) return outcome.failed;
@@ -151,6 +153,12 @@ async function mayBegin({ deadline, request }: Call): Promise<Holds | null | und
   if (request.mayBegin === undefined) return undefined;
   deadline.pause();
   return request.mayBegin().finally(() => deadline.resume());
+}
+
+/** What was held back as it was to be written has not reached the server. */
+function noted(holds: Holds): { holds: Holds; isHeldBack: () => boolean } {
+  let isHeldBack = false;
+  return { holds: () => !(isHeldBack = !holds()), isHeldBack: () => isHeldBack };
 }
 
 type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: Failed };

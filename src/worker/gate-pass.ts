@@ -104,7 +104,8 @@ async function heldPass(parts: GateParts, pass: HeldPass, claim: Claimed['claim'
 
 /**
  * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for, and as it is written.
- * It is told to stop when its pass has lapsed, or may have; once it is, nothing may begin, whether or not Redis answers.
+ * It is told to stop when its pass has lapsed, or may have, and waits for its turn again; once it is, nothing may begin, whether or
+ * not Redis answers.
  */
 export function lastLook(
   parts: GateParts,
@@ -115,7 +116,7 @@ export function lastLook(
   return {
     mayBegin: async () => {
       const held = await unlessStopped(heldPass(parts, pass, claim), signal);
-      if (held === null) stop('lost');
+      if (held === null) stop('lapsed');
       return held && (() => holdsYet(held, parts.limits.leaseMs, { signal, stop }));
     },
   };
@@ -126,7 +127,7 @@ function holdsYet(
   leaseMs: number,
   { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
 ): boolean {
-  if (!isWithin(held, leaseMs * WRITTEN_PER_LEASE)) stop('lost');
+  if (!isWithin(held, leaseMs * WRITTEN_PER_LEASE)) stop('lapsed');
   return !signal.aborted;
 }
 

@@ -9,8 +9,11 @@ import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { AskedQuestions, CheaperModels, Execution } from '../executors/definition.ts';
 
-/** Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. */
-export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
+/**
+ * Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. `lapsed`: before its call was sent, it
+ * lost what it held under limits by key.
+ */
+export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost' | 'lapsed';
 
 export type Outcome =
   | { kind: 'end'; result: Result }
@@ -97,6 +100,8 @@ function stopped(
   switch (reason) {
     case 'lost':
       return { kind: 'drop' };
+    case 'lapsed':
+      return mayHaveRun ? { kind: 'drop' } : { kind: 'release' };
     case 'cancelled':
       return ended(cancelledError(cancelReason, mayHaveRun));
     case 'deadline':

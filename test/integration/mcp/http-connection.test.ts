@@ -146,7 +146,10 @@ test('a call over HTTP that may not begin any more as it is written does not arr
     return false;
   };
   const lapsed = { signal: lost.signal, mayBegin: async () => holds };
-  expect(failureOf(await call('work', { ...work, label: 'lapsed' }, lapsed)).error.type).toBe('cancelled');
+  expect(failureOf(await call('work', { ...work, label: 'lapsed' }, lapsed))).toMatchObject({
+    sent: false,
+    error: { type: 'cancelled' },
+  });
   expect(textOf(await call('work', { ...work, label: 'next' }))).toBe('next');
   expect(server.calls.map(({ label }) => label)).toEqual(['begun', 'next']);
 });

@@ -47,7 +47,7 @@ test.each<[string, HeldPass | null, boolean, [boolean, number]]>([
 });
 
 test.each([
-  ['whose pass has lapsed', false, [undefined, 'lost']],
+  ['whose pass has lapsed', false, [undefined, 'lapsed']],
   ['whose pass goes on', true, [true, null]],
 ])('an attempt %s looks once more before it sends its call', async (_which, isExtended, expected) => {
   const { parts } = gateThatAnswers(isExtended);
@@ -82,5 +82,5 @@ test('a call that is written late, because its process was frozen after the look
   expect([holds?.(), handle.stopReason()]).toEqual([true, null]);
   vi.useFakeTimers({ now: Date.now() + LEASE_MS * 0.7, toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
-  expect([holds?.(), handle.stopReason()]).toEqual([false, 'lost']);
+  expect([holds?.(), handle.stopReason()]).toEqual([false, 'lapsed']);
 });

@@ -18,7 +18,7 @@ import {
 import { toolCall } from '../../support/journal.ts';
 
 const EFFECTS: RepeatPolicy[] = ['read', 'idempotent', 'once'];
-const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost'];
+const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost', 'lapsed'];
 const TIMEOUT = errorEnvelope('timeout', 'Tool execution timed out');
 const BROKEN = errorEnvelope('validation_error', 'wrong argument');
 
@@ -101,6 +101,7 @@ const STOPPED: [StopReason, RepeatPolicy, boolean, string][] = STOPS.flatMap((st
       const unknown = effect === 'once' && ambiguous;
       const expected = {
         lost: 'drop',
+        lapsed: unknown ? 'drop' : 'release',
         cancelled: `end cancelled${unknown ? ' unknown' : ''}`,
         deadline: `end deadline_exceeded${unknown ? ' unknown' : ''}`,
         shutdown: unknown ? 'end outcome_unknown unknown' : 'release',
