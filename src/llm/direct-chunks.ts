@@ -26,13 +26,18 @@ export interface DirectChunks {
   read(isWhole: boolean): void;
 }
 
-export function createDirectChunks(pieces: DirectPieces, limits: AnswerLimits): DirectChunks {
+/** `mostBytes`: of the whole answer. */
+export function createDirectChunks(
+  pieces: DirectPieces,
+  limits: AnswerLimits,
+  mostBytes = MAX_STREAM_BYTES,
+): DirectChunks {
   const bytes = { passed: 0, came: 0, taken: 0 };
   let isBetween = false;
 
   function take(chunk: Buffer): boolean {
     const isNext = isBetween && bytes.passed === bytes.came;
-    if (!isNext || bytes.came + bytes.taken + chunk.length > MAX_STREAM_BYTES) return false;
+    if (!isNext || bytes.came + bytes.taken + chunk.length > mostBytes) return false;
     if (jsonExcess(chunk, limits) !== null || !pieces.takeAll(chunk)) return false;
     bytes.taken += chunk.length;
     return true;

@@ -11,7 +11,7 @@ export const DIRECT_CHUNK_MUTATIONS: Readonly<Record<string, readonly Patch[]>> 
     patch(CHUNKS, 'isBetween && bytes.passed === bytes.came;', 'bytes.passed === bytes.came;'),
   ],
   'direct-deep': [patch(CHUNKS, 'jsonExcess(chunk, limits) !== null || ', '')],
-  'direct-large': [patch(CHUNKS, ' || bytes.came + bytes.taken + chunk.length > MAX_STREAM_BYTES', '')],
+  'direct-large': [patch(CHUNKS, ' || bytes.came + bytes.taken + chunk.length > mostBytes', '')],
 };
 
 export const DIRECT_STREAM_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {

@@ -4,20 +4,20 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { MAX_STREAM_BYTES } from '../../../src/llm/answer-limits.ts';
 import { createDirectChunks } from '../../../src/llm/direct-chunks.ts';
 
 const LIMITS = { maxDepth: 20, maxValues: 1_000, maxBodyBytes: 1_000_000, maxEventBytes: 100_000 };
 
 /** Pieces that take what begins with `take`. */
-function setUp() {
+function setUp(mostBytes?: number) {
   const taken: string[] = [];
   const takeAll = (chunk: Buffer): boolean => {
     const text = chunk.toString();
     if (text.startsWith('take')) taken.push(text);
     return text.startsWith('take');
   };
-  return { taken, chunks: createDirectChunks({ take: () => false, takeAll, room: () => undefined }, LIMITS) };
+  const pieces = { take: () => false, takeAll, room: () => undefined };
+  return { taken, chunks: createDirectChunks(pieces, LIMITS, mostBytes) };
 }
 
 /** Answers with what it is given, a chunk each time that it is asked. */
@@ -42,75 +42,71 @@ async function serve(): Promise<{ url: string; send(text: string): Promise<void>
   };
 }
 
-async function opened() {
-  const { taken, chunks } = setUp();
+async function opened(mostBytes?: number) {
+  const { taken, chunks } = setUp(mostBytes);
   const { url, send, end } = await serve();
-  const response = await fetch(url, chunks.init);
-  const reader = response.body?.getReader();
-  /** What comes through `fetch`. */
-  const next = async (): Promise<string> => Buffer.from((await reader?.read())?.value ?? []).toString();
-  return { taken, chunks, send, end, next };
-}
+  const reader = (await fetch(url, chunks.init)).body?.getReader();
+  let reading: Promise<void> | undefined;
+  let read: string | undefined;
+  const readNext = async (): Promise<void> => {
+    read = Buffer.from((await reader?.read())?.value ?? []).toString();
+    reading = undefined;
+  };
 
-/** Sends, and waits until the chunk is where it belongs. */
-async function until(isThere: () => boolean): Promise<void> {
-  while (!isThere()) await new Promise(setImmediate);
+  /** Sends it, and returns which way it came; what came through `fetch` counts as such. */
+  async function wayOf(text: string): Promise<'taken' | 'through fetch'> {
+    const before = taken.length;
+    await send(text);
+    // The end of the test cuts it.
+    reading ??= readNext().catch(() => {});
+    while (taken.length === before && read === undefined) await new Promise(setImmediate);
+    if (taken.length > before) return 'taken';
+    expect(read).toBe(text);
+    read = undefined;
+    return 'through fetch';
+  }
+  const came = (text: string, isWhole: boolean): void => {
+    chunks.came(text.length);
+    chunks.read(isWhole);
+  };
+  return { taken, chunks, wayOf, came, end };
 }
 
 test('a chunk is taken once all before it came through and were read to the end of an event', async () => {
-  const { taken, chunks, send, next, end } = await opened();
-  await send('take too early');
-  expect(await next()).toBe('take too early');
-  chunks.came('take too early'.length);
-  await send('take unread');
-  expect(await next()).toBe('take unread');
-  chunks.came('take unread'.length);
-  chunks.read(false);
-  await send('take within an event');
-  expect(await next()).toBe('take within an event');
-  chunks.came('take within an event'.length);
-  chunks.read(true);
-  await send('take me');
-  await until(() => taken.length > 0);
-  await send('other');
-  expect(await next()).toBe('other');
-  await send('take behind what is on its way');
-  expect(await next()).toBe('take behind what is on its way');
-  end();
-  expect(await next()).toBe('');
-  expect(taken).toEqual(['take me']);
+  const { taken, wayOf, came } = await opened();
+  expect(await wayOf('take too early')).toBe('through fetch');
+  came('take too early', true);
+  expect(await wayOf('other')).toBe('through fetch');
+  expect(await wayOf('take behind what is on its way')).toBe('through fetch');
+  came('other', true);
+  came('take behind what is on its way', false);
+  expect(await wayOf('take within an event')).toBe('through fetch');
+  came('take within an event', true);
+  expect(await wayOf('take me')).toBe('taken');
+  expect(await wayOf('take me, too')).toBe('taken');
+  expect(await wayOf('other')).toBe('through fetch');
+  expect(taken).toEqual(['take me', 'take me, too']);
 });
 
 test('what was taken counts as what came', async () => {
-  const { taken, chunks, send } = await opened();
-  chunks.read(true);
-  await send('take me');
-  await until(() => taken.length > 0);
+  const { chunks, wayOf, came } = await opened();
+  came('', true);
+  expect(await wayOf('take me')).toBe('taken');
   expect(chunks.came(0)).toBe('take me'.length);
 });
 
 test('a chunk that crosses a limit is left to whoever refuses it', async () => {
-  const { taken, chunks, send, next } = await opened();
-  chunks.read(true);
-  const deep = `take ${'['.repeat(60)}`;
-  await send(deep);
-  expect(await next()).toBe(deep);
-  expect(taken).toEqual([]);
+  const { wayOf, came } = await opened();
+  came('', true);
+  expect(await wayOf(`take ${'['.repeat(60)}`)).toBe('through fetch');
 });
 
 test('an answer that is too large altogether is left to whoever refuses it', async () => {
-  const { taken, chunks, send, next } = await opened();
-  await send('x');
-  expect(await next()).toBe('x');
-  chunks.came(1);
-  chunks.read(true);
-  await send('take me');
-  await until(() => taken.length > 0);
-  chunks.came(MAX_STREAM_BYTES);
-  chunks.read(true);
-  await send('take no more');
-  expect(await next()).toBe('take no more');
-  expect(taken).toEqual(['take me']);
+  const { wayOf, came } = await opened('x take me.'.length);
+  expect(await wayOf('x')).toBe('through fetch');
+  came('x', true);
+  expect(await wayOf('take me')).toBe('taken');
+  expect(await wayOf('take')).toBe('through fetch');
 });
 
 test('where the dispatcher is not found, fetch gets everything', async () => {
