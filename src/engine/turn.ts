@@ -194,7 +194,9 @@ async function commit(
     only: jobs.length === 1 ? jobs[0] : undefined,
     claimed: claimedOf(open),
     onlyLane: onlyLaneOf(open),
-    // Another engine has written the same turn: then the job is right.
+    // Another engine has written the same turn, or the one after it, before the answer to this one was repeated.
+    mayBeThere: ({ kind }) => kind === 'version',
+    // Then the job is right.
     isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
   });

@@ -74,6 +74,12 @@ export interface ClaimAhead {
   started: SignalDraft | null;
 }
 
+/** When a directive was accepted and claimed in one, by the clock of Redis, and how long it has from then on, milliseconds. */
+export interface AcceptedAhead {
+  readonly at: number;
+  readonly deadlineMs: number;
+}
+
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
   /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */

@@ -3,6 +3,7 @@
 import { withIds } from './envelope.ts';
 import { redisClock } from '../redis/clock.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { AcceptedAhead } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
 import {
@@ -47,6 +48,15 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
   async function directive(requestId: string, id: string): Promise<DirectiveRecord | null> {
     const [state] = keys.request(requestId);
     return directiveRecord(id, await connection.hmget(state, ...directiveFields(id)));
+  }
+
+  /** null: the claim that `accept` was to grant with this token was not granted, or is over. */
+  async function claimedAhead(requestId: string, id: string, token: string): Promise<AcceptedAhead | null> {
+    const [state] = keys.request(requestId);
+    const [claimant, ...fields] = await connection.hmget(state, `${id}|claimant`, ...directiveFields(id));
+    const record = directiveRecord(id, fields);
+    if (record?.status !== 'running' || claimant !== `${token}/0`) return null;
+    return { at: record.acceptedAt, deadlineMs: record.deadlineAt - record.acceptedAt };
   }
 
   /** The envelope JSON of a directive as it was accepted; null when unknown. */
@@ -102,5 +112,5 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     );
   }
 
-  return { cancelReason, directive, envelope, request, requestInPieces, history, head, now };
+  return { cancelReason, directive, claimedAhead, envelope, request, requestInPieces, history, head, now };
 }

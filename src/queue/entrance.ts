@@ -1,6 +1,6 @@
 // The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
 // Must never accept what the sweeper could not find, nor leave a job behind for what was refused.
-import type { Announcement, WithAcceptance } from '../journal/journal.ts';
+import type { AcceptedAhead, Announcement, WithAcceptance } from '../journal/journal.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
@@ -10,7 +10,7 @@ import type { GatedLanes } from './gated-lanes.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';
 import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
-import type { AcceptedAhead, LocalLanes, LocalPlace } from './local-roles.ts';
+import type { LocalLanes, LocalPlace } from './local-roles.ts';
 
 export interface LaneJob {
   lane: string;
@@ -29,8 +29,10 @@ export interface Entry<V> {
   jobsOf(verdict: V): readonly LaneJob[] | null;
   /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
   only?: LaneJob | undefined;
-  /** What `accept` has claimed of it for this process; null: nothing. Default: it claims nothing. */
+  /** What `accept` has claimed of it for this process; null: that is not known. Default: it claims nothing. */
   claimed?: ((verdict: V) => AcceptedAhead | null) | undefined;
+  /** Whether a refused entry may have been accepted all the same: its answer was lost, and others wrote since. Default: none is. */
+  mayBeThere?(verdict: V): boolean;
   /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
   /** The request that has something new. Default: `requestId`. */
@@ -48,7 +50,10 @@ export interface EntranceOptions {
   later: Pick<LaterIndex, 'add' | 'announced'>;
   lanes: Lanes;
   gated: Pick<GatedLanes, 'enter'>;
-  /** What this process takes itself is not enqueued. */
+  /**
+   * What this process takes itself is not enqueued. Where that reserves places, the connection has no time limit: what Redis executes after
+   * the caller was given an error would be claimed for nobody.
+   */
   local: LocalLanes;
   /** Whether nobody has paused or limited a lane; else what this process would take goes through it all the same. */
   isFree: LaneFreedom;
@@ -98,7 +103,7 @@ export function createEntrance(options: EntranceOptions) {
       return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together, place));
     } catch (error) {
       // Redis may have accepted it and not answered.
-      place?.begin(null);
+      void place?.lookUp();
       if (!isNoted(together)) options.changes?.note(entry.requestId);
       throw error;
     }
@@ -127,7 +132,8 @@ export function createEntrance(options: EntranceOptions) {
     const [verdict, scores] = await Promise.all([accepting, announced]);
     const jobs = entry.jobsOf(verdict);
     if (jobs === null) {
-      place?.release();
+      if (entry.mayBeThere?.(verdict)) void place?.lookUp();
+      else place?.release();
       if (ahead) await removeStray(lanes, entry, verdict, ahead).catch(() => {});
       return verdict;
     }
@@ -135,8 +141,7 @@ export function createEntrance(options: EntranceOptions) {
     const isOwn = (entry.changes?.(verdict) ?? entry.requestId) === entry.requestId;
     if (now() - begunAt > SLOW_ACCEPT_MS && isOwn) await announce(options, entry, 0).catch(() => {});
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
-    place?.begin(entry.claimed?.(verdict) ?? null);
-    const left = place === null ? jobs : [];
+    const left = place !== null && (await beginsIn(place, entry.claimed?.(verdict) ?? null)) ? [] : jobs;
     await Promise.allSettled([ahead ?? dispatch(left), entry.afterwards?.()]);
     // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.
     const mayBeStray = (ahead || jobs.length > 0) && (entry.wereThere?.(verdict).length ?? 0) > 0;
@@ -194,6 +199,12 @@ async function removeStray<V>(
 function placeOf<V>(local: LocalLanes, { only, claimed }: Entry<V>): LocalPlace | null {
   if (only === undefined || only.ticket !== undefined || claimed === undefined) return null;
   return local.reserve?.(only.lane, only.data) ?? null;
+}
+
+async function beginsIn(place: LocalPlace, claimed: AcceptedAhead | null): Promise<boolean> {
+  if (claimed === null) return place.lookUp();
+  place.begin(claimed);
+  return true;
 }
 
 /** Should this process die, somebody looks when the lease ends. */

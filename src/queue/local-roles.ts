@@ -1,6 +1,6 @@
 // The worker and the engine of this process: work for them needs no way through Redis while they can take it at once.
 // Must never keep work of its own: what is taken and dies with the process is enqueued by the sweeper.
-import type { ClaimAhead, RunNews } from '../journal/journal.ts';
+import type { AcceptedAhead, ClaimAhead, RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import { RUN_LANE, versionOf } from './run-wake.ts';
 
@@ -14,19 +14,14 @@ export interface LocalLanes {
   reserve?(lane: string, job: JobData): LocalPlace | null;
 }
 
-/** When a directive was accepted and claimed in one, by the clock of Redis, and how long it has from then on, milliseconds. */
-export interface AcceptedAhead {
-  readonly at: number;
-  readonly deadlineMs: number;
-}
-
-/** Of one directive that is accepted and claimed in one. Either `begin` or `release` is called, once. */
+/** Of one directive that is accepted and claimed in one. One of these is called; what is called after it has no effect. */
 export interface LocalPlace {
   readonly claim: ClaimAhead;
-  /** null: it was there before, or no answer came: it is asked whether it is claimed. */
-  begin(accepted: AcceptedAhead | null): void;
+  begin(accepted: AcceptedAhead): void;
   /** It was refused. */
   release(): void;
+  /** No answer says whether it was claimed: it begins if so. Never rejects. false: the place is given back. */
+  lookUp(): Promise<boolean>;
 }
 
 export interface LocalWorker extends LocalLanes {

@@ -2,17 +2,19 @@
 // Must never begin an attempt without a slot, nor leave alone what may have been claimed because no answer came.
 import type { Semaphore } from '../bounds/semaphore.ts';
 import { isToolLane } from '../catalog/route.ts';
+import type { AcceptedAhead, ClaimAhead } from '../journal/journal.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
 import { envelopeIn, type JobData } from '../queue/job.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
-import type { AcceptedAhead, LocalPlace } from '../queue/local-roles.ts';
+import type { LocalPlace } from '../queue/local-roles.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 import { startOf } from './claim.ts';
 import type { AttemptParts } from './claimed.ts';
 import type { InHand } from './in-hand.ts';
+import { persistently } from './persistently.ts';
 
 export interface AheadParts {
-  attempt: Pick<AttemptParts, 'registry' | 'breaker' | 'limits' | 'records'>;
+  attempt: Pick<AttemptParts, 'registry' | 'breaker' | 'limits' | 'records' | 'running'>;
   /** Of the lanes in which this process alone decides how many attempts there are. */
   slots: ReadonlyMap<string, Semaphore>;
   canTake(lane: string): boolean;
@@ -30,38 +32,60 @@ export function createPlacesAhead(parts: AheadParts): (lane: string, job: JobDat
     if (envelope === undefined || envelope.offloaded !== undefined) return null;
     const definition = registry.queued(envelope.directive.type);
     if (!definition || breaker.downForMs(lane) !== null || !parts.canTake(lane)) return null;
-    if (!parts.slots.get(lane)?.tryTake()) return null;
-    const token = newShortId();
-    const accepted = Promise.withResolvers<Decision>();
-    const work = attemptOnce(parts, { lane, job, token, accepted: accepted.promise });
-    parts.inHand.during(lane, async () => work).catch(parts.onError);
-    return {
-      claim: { id: job.id, token, leaseMs: limits.leaseMs, started: startOf(envelope, definition) },
-      begin: (ahead) => accepted.resolve(ahead ?? 'unknown'),
-      release: () => accepted.resolve('refused'),
-    };
+    const claim = { id: job.id, token: newShortId(), leaseMs: limits.leaseMs };
+    const claimed = { ...claim, started: startOf(envelope, definition) };
+    return parts.slots.get(lane)?.tryTake() ? placeFor(parts, { lane, job, claim: claimed }) : null;
   };
 }
 
-type Decision = AcceptedAhead | 'unknown' | 'refused';
-
+/** Its slot is taken. */
 interface Place {
   lane: string;
   job: JobData;
-  token: string;
-  accepted: Promise<Decision>;
+  claim: ClaimAhead;
 }
 
-/** Once it is known what became of its acceptance. */
-async function attemptOnce(parts: AheadParts, { lane, job, token, accepted }: Place): Promise<void> {
+function placeFor(parts: AheadParts, place: Place): LocalPlace {
+  const { promise, resolve } = Promise.withResolvers<AcceptedAhead | null>();
+  parts.inHand.during(place.lane, () => attemptOnce(parts, place, promise)).catch(parts.onError);
+  return {
+    claim: place.claim,
+    begin: resolve,
+    release: () => resolve(null),
+    async lookUp() {
+      const ahead = await lookedUp(parts, place);
+      resolve(ahead);
+      return ahead !== null;
+    },
+  };
+}
+
+/** What is claimed for it. What was there before may be another worker's, with another trace, or in another lane: it goes the usual way. */
+async function lookedUp(
+  { attempt: { records, running }, onError }: AheadParts,
+  { job: { request_id: requestId, id }, claim: { token } }: Place,
+): Promise<AcceptedAhead | null> {
+  try {
+    return await persistently(() => records.journal.claimedAhead(requestId, id, token), running.givenUp);
+  } catch (error) {
+    onError(error instanceof Error ? error : new Error(String(error)));
+    return null;
+  }
+}
+
+/** `accepted`: null = it is not claimed for this place. */
+async function attemptOnce(
+  parts: AheadParts,
+  { lane, job, claim: { token } }: Place,
+  accepted: Promise<AcceptedAhead | null>,
+): Promise<void> {
   const askedAt = performance.now();
   const serial = isToolLane(lane) ? parts.attempt.records.serial.isDeclared(lane) : undefined;
   // Whoever awaits it hears of it.
   serial?.catch(() => {});
   const ahead = await accepted;
-  if (ahead === 'refused') return parts.slots.get(lane)?.release();
-  const reply = ahead === 'unknown' ? null : asGranted(ahead);
-  const held: HeldJob = { token, reply, askedAt, end: undefined, slotPassed: () => false };
+  if (ahead === null) return parts.slots.get(lane)?.release();
+  const held: HeldJob = { token, reply: asGranted(ahead), askedAt, end: undefined, slotPassed: () => false };
   return parts.make(job, lane, serial === undefined ? held : { ...held, serial });
 }
 

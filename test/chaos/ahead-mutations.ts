@@ -11,7 +11,13 @@ export const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-started': [patch(ACCEPT, "if ARGV[signal] ~= '' then", 'if false then')],
   'ahead-unconfirmed': [patch(ENTRANCE, 'isOwn && confirm === null', 'isOwn')],
   'ahead-paused': [patch(ENTRANCE, 'together && isOwn &&', 'together &&')],
-  'ahead-unanswered': [patch(ENTRANCE, 'place?.begin(null);', '')],
+  'ahead-unanswered': [
+    patch(ENTRANCE, 'void place?.lookUp();\n      if (!is', 'place?.release();\n      if (!is'),
+  ],
+  'ahead-overtaken': [
+    patch(ENTRANCE, 'if (entry.mayBeThere?.(verdict)) void place?.lookUp();\n      else', ''),
+  ],
+  'ahead-another': [patch('src/journal/record-reader.ts', ' || claimant !== `${token}/0`', '')],
   'ahead-refused': [patch(ENTRANCE, 'place?.release();', '')],
   'ahead-look': [patch(ENTRANCE, 'Math.min(each.afterMs, claim.leaseMs)', 'each.afterMs')],
   'ahead-twice': [patch(ENTRANCE, 'place === null ? enqueueAhead(entry) : undefined', 'enqueueAhead(entry)')],

@@ -8,10 +8,19 @@ import type { Confirm } from '../../../src/queue/durability.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { createEntrance } from '../../../src/queue/entrance.ts';
 import type { LocalLanes, LocalPlace } from '../../../src/queue/local-roles.ts';
-import { createPreparer } from '../../../src/queue/prepare.ts';
+import { announcementsOf, createPreparer, type Prepared } from '../../../src/queue/prepare.ts';
 import { createSubmitter } from '../../../src/queue/submit.ts';
+import type { JobOutcome } from '../../../src/queue/consume.ts';
+import type { AcceptVerdict } from '../../../src/journal/verdicts.ts';
+import { createSemaphore } from '../../../src/bounds/semaphore.ts';
+import { createRegistry } from '../../../src/executors/registry.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { createPlacesAhead } from '../../../src/worker/claim-ahead.ts';
+import type { AttemptParts } from '../../../src/worker/claimed.ts';
+import { createInHand } from '../../../src/worker/in-hand.ts';
 import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
-import { done, inTurn, untilResumed } from '../../support/executors.ts';
+import { done, inTurn, testTool, untilResumed } from '../../support/executors.ts';
 import { LANE, toolCall } from '../../support/journal.ts';
 import { openPipeline, type TestWorkerOptions } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -22,26 +31,26 @@ const open = eachTest(() => openPipeline(redis.url));
 interface Way {
   /** Of the journal that accepts. */
   accept?: Journal['accept'];
-  isFree?: () => Promise<boolean>;
-  confirm?: () => Promise<Confirm | null>;
+  isFree?: (() => Promise<boolean>) | undefined;
+  confirm?: (() => Promise<Confirm | null>) | undefined;
+}
+
+function entranceOf(
+  local: LocalLanes,
+  { isFree = async () => true, confirm = async () => null }: Pick<Way, 'isFree' | 'confirm'> = {},
+) {
+  const { store, index, lanes, gated } = open;
+  const { later } = store.records;
+  return createEntrance({ index, later, lanes, gated, local, isFree, confirm, ordered: true });
 }
 
 /** As a process that has a worker makes it. */
 function submitterOf(local: LocalLanes, { accept, isFree, confirm }: Way = {}) {
-  const { store, index, lanes, gated } = open;
+  const { store, index } = open;
   const journal = accept ? { ...open.journal, accept } : open.journal;
   return createSubmitter({
     journal,
-    entrance: createEntrance({
-      index,
-      later: store.records.later,
-      lanes,
-      gated,
-      local,
-      isFree: isFree ?? (async () => true),
-      confirm: confirm ?? (async () => null),
-      ordered: true,
-    }),
+    entrance: entranceOf(local, { isFree, confirm }),
     preparer: createPreparer(store.catalog, () => null),
     capacity: { reserve: async () => async () => {}, requireMemory: async () => {} },
     canceller: store.queue.canceller,
@@ -244,4 +253,107 @@ test('whose process dies is looked at when its lease ends', async () => {
   expect(ended?.data).toMatchObject({ result: { ok: true }, metadata: { redeliveries: 1 } });
   expect(ran).toEqual([call.id]);
   (place as LocalPlace | null)?.release();
+});
+
+/** One place of a worker of the test's own; what it has made of each is in `outcomes`. */
+function placesOf(attempt: AttemptParts) {
+  const slot = createSemaphore(1);
+  const inHand = createInHand();
+  const outcomes: JobOutcome[] = [];
+  const reserve = createPlacesAhead({
+    attempt,
+    slots: new Map([[LANE, slot]]),
+    canTake: slot.hasRoom,
+    inHand,
+    async make(job, lane, held) {
+      outcomes.push(await attemptDirective(attempt, job, lane, held));
+      slot.release();
+    },
+    onError: (error) => expect.unreachable(error.message),
+  });
+  return { slot, inHand, outcomes, local: { canTake: slot.hasRoom, take: () => false, reserve } };
+}
+
+test('whose acceptance is repeated while its worker stops gives the claim back, so that a once call is still made', async () => {
+  const stopping = open.attemptParts(async () => expect.unreachable('it is stopped'), { leaseMs: 60_000 });
+  const { local, inHand, slot, outcomes } = placesOf(stopping);
+  const accept: Journal['accept'] = async (...given) => {
+    await open.journal.accept(...given);
+    stopping.running.stopAll('shutdown');
+    return open.journal.accept(...given);
+  };
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(local, { accept }).submit([call]);
+  await inHand.none();
+  expect(slot.hasRoom()).toBe(true);
+  expect(outcomes).toMatchObject([{ kind: 'later' }]);
+  expect(await open.recordOf(call)).toMatchObject({ status: 'waiting', fence: 1, released: 1 });
+});
+
+test('whose answer was lost, and then overtaken by what another process wrote, is executed', async () => {
+  const { execute, ran } = inTurn(done);
+  const { local, inHand, slot } = placesOf(open.attemptParts(execute, { leaseMs: 60_000 }));
+  const call = toolCall({ effect: 'once' });
+  const [prepared] = await createPreparer(open.store.catalog, () => null).prepare([call], newTraceparent());
+  const { acceptance, job } = prepared as Prepared;
+  const refused = await entranceOf(local).enter<AcceptVerdict | null>({
+    requestId: call.request_id,
+    announcements: announcementsOf([prepared as Prepared]),
+    async accept(together) {
+      await open.journal.accept(call.request_id, [acceptance], { together });
+      return null;
+    },
+    jobsOf: () => null,
+    only: { lane: LANE, data: job },
+    claimed: () => null,
+    onlyLane: LANE,
+    mayBeThere: () => true,
+  });
+  expect(refused).toBeNull();
+  await inHand.none();
+  expect(slot.hasRoom()).toBe(true);
+  expect(ran).toEqual([call.id]);
+  expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+});
+
+test('that was there before is attempted as it was accepted then, in the trace of then', async () => {
+  const traces: string[] = [];
+  const worker = await open.startWorker(async (_directive, { traceparent }) => {
+    traces.push(traceparent);
+    return done;
+  });
+  const [first, second] = [newTraceparent(), newTraceparent()];
+  const nobody: LocalLanes = { canTake: () => true, take: () => true };
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(nobody).submit([call], { traceparent: first });
+  await submitterOf(worker).submit([call], { traceparent: second });
+  expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+  expect(traces.map((trace) => trace.split('-')[1])).toEqual([first.split('-')[1]]);
+});
+
+test('that another worker has begun is left to it', async () => {
+  const one = untilResumed();
+  const worker = await open.startWorker(one.execute);
+  const call = toolCall({ effect: 'once' });
+  await submitterOf(worker).submit([call]);
+  await one.started;
+  const other = inTurn(done);
+  const { local, inHand, slot } = placesOf(open.attemptParts(other.execute));
+  await submitterOf(local).submit([call]);
+  await inHand.none();
+  expect([slot.hasRoom(), other.ran]).toEqual([true, []]);
+  one.resume();
+  expect((await open.resultOf(call))?.data).toMatchObject({ result: { ok: true } });
+});
+
+test('whose start cannot be written takes no slot', () => {
+  const attempt = open.attemptParts();
+  const fault = new Error('its start cannot be written');
+  const failing = { ...testTool(async () => done), started: () => expect.unreachable(fault.message) };
+  const { local, slot, inHand } = placesOf({ ...attempt, registry: createRegistry([failing]) });
+  const { request_id, id, ...rest } = toolCall();
+  const directive = { ...rest, request_id, id } as ToolExec;
+  const envelope = { directive, lane: LANE, traceparent: newTraceparent() };
+  expect(() => local.reserve(LANE, { request_id, id, digest: 'd', envelope })).toThrow(fault.message);
+  expect([slot.hasRoom(), inHand.total()]).toEqual([true, 0]);
 });
