@@ -28,7 +28,8 @@ const scene = shared(async () => {
       ctl: { builtin: 'control' },
       mute: { builtin: 'control', directives: 'none' },
       peer: { ...ownServerEntry('legacy-peer.ts'), directives: 'all' },
-      mine: { module: TOOLS, directives: 'all', lane: { timeout_ms: 200 } },
+      mine: { module: TOOLS, directives: 'all' },
+      hasty: { module: TOOLS, lane: { timeout_ms: 200 } },
       anchors: { module: TOOLS, directives: ['context_anchor'], context: 'none' },
     },
     providers: { local: { type: 'openai-compatible', base_url: model.url } },
@@ -46,7 +47,7 @@ const scene = shared(async () => {
     },
   };
   const service = await startService({ redisUrl: redis.url, config });
-  await untilListed(service.url, 'ctl.todo_write', 'mute.complete', 'peer.say', 'mine.remember');
+  await untilListed(service.url, 'ctl.todo_write', 'mute.complete', 'peer.say', 'mine.fail', 'hasty.hang');
   const client = createHttpClient({ baseUrl: service.url });
   return {
     model,
@@ -605,7 +606,7 @@ describe('a tool of a module', () => {
     ['arguments that do not fit', 'mine.remember', { text: '' }, 'validation_error', []],
     ['an unknown tool', 'mine.dance', {}, 'unknown_tool', []],
     ['a tool that fails, whose directives do not count', 'mine.fail', {}, 'not_found', ['error_result']],
-    ['a tool that takes too long', 'mine.hang', {}, 'timeout', []],
+    ['a tool that takes too long', 'hasty.hang', {}, 'timeout', []],
     ['directives that are none', 'mine.wrong', {}, null, ['unknown_type', 'invalid_params']],
     [
       'directives that the entry does not allow',

@@ -205,7 +205,8 @@ describe('a conversation', () => {
   test('ends a run that waits in it past its deadline', async () => {
     const engine = await engines.startEngine();
     await holdTalk();
-    const overrides = { limits: { deadline_ms: 200 }, busy: 'queue' };
+    // Later than its first turn, on a busy machine too.
+    const overrides = { limits: { deadline_ms: 800 }, busy: 'queue' };
     const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, overrides });
     await inLine(1);
     await engines.sweeper().start();
