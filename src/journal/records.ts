@@ -74,6 +74,9 @@ const ATTRIBUTES = [
   'behind', 'cancel', 'noticed',
 ] as const; // prettier-ignore
 
+/** Attribute → its place among the values of a directive. */
+const PLACES: ReadonlyMap<string, number> = new Map(ATTRIBUTES.map((name, place) => [name, place]));
+
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
 export function directiveFields(id: string): string[] {
   return ATTRIBUTES.map((attribute) => `${id}|${attribute}`);
@@ -83,17 +86,22 @@ function numberOrNull(value: string | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-const GIVEN = /^(?<type>[^ ]+) (?<lane>[^ ]+) (?<accepted_at>\d+) (?<deadline_at>\d+)$/;
+const GIVEN = /^([^ ]+) ([^ ]+) (\d+) (\d+)$/;
 
-/** What include-given.lua writes as one field; where it did not, each is a field. A lane of its own is where the directive waits now. */
-function givenFields({ given = '' }: Fields): Fields {
-  const { lane, ...others } = GIVEN.exec(given)?.groups ?? {};
-  return lane === undefined ? {} : { ...others, lane: lane === '-' ? '' : lane };
+/** Adds what include-given.lua writes as one field; where it did not, each is a field. A lane of its own is where the directive waits now. */
+function addGiven(fields: Fields): void {
+  const [, type, lane, acceptedAt, deadlineAt] = GIVEN.exec(fields['given'] ?? '') ?? [];
+  if (lane === undefined) return;
+  fields['type'] ??= type;
+  fields['lane'] ??= lane === '-' ? '' : lane;
+  fields['accepted_at'] ??= acceptedAt;
+  fields['deadline_at'] ??= deadlineAt;
 }
 
-function fromFields(id: string, written: Fields): DirectiveRecord | null {
-  const fields = { ...givenFields(written), ...written };
+/** Keeps `fields`. */
+function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   if (fields['status'] === undefined) return null;
+  addGiven(fields);
   return {
     id,
     type: fields['type'] ?? '',
@@ -191,16 +199,27 @@ export function requestRecord(state: Fields): RequestRecord | null {
 
 /** Every directive of a request, in the order of acceptance, from its whole state hash. */
 export function directiveRecords(state: Fields): DirectiveRecord[] {
-  const byId = new Map<string, Fields>();
-  for (const [field, value] of Object.entries(state)) {
-    const bar = field.lastIndexOf('|');
+  return recordsIn(
+    Object.entries(state).flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
+  );
+}
+
+/** The same from names and values in turns, as Redis answers: an object with the names of all would cost as much as the rest. */
+export function recordsIn(pairs: readonly string[]): DirectiveRecord[] {
+  const byId = new Map<string, (string | null)[]>();
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at] ?? '';
+    const bar = name.lastIndexOf('|');
+    const place = PLACES.get(name.slice(bar + 1));
     // Fields of the request's run begin with '@', which no identifier does.
-    if (bar < 0 || field.startsWith('@')) continue;
-    const id = field.slice(0, bar);
-    const fields = byId.get(id) ?? {};
-    fields[field.slice(bar + 1)] = value;
-    byId.set(id, fields);
+    if (bar < 0 || place === undefined || name.startsWith('@')) continue;
+    const id = name.slice(0, bar);
+    const values = byId.get(id) ?? ATTRIBUTES.map((): string | null => null);
+    byId.set(id, values);
+    values[place] = pairs[at + 1] ?? null;
   }
-  const records = [...byId].map(([id, fields]) => fromFields(id, fields)).filter((record) => record !== null);
+  const records = [...byId]
+    .map(([id, values]) => directiveRecord(id, values))
+    .filter((each) => each !== null);
   return records.sort((left, right) => left.acceptedAt - right.acceptedAt || (left.id < right.id ? -1 : 1));
 }

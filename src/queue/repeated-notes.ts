@@ -14,18 +14,31 @@ export type RepeatNote = (
   seen: { kind: SweepDecision['kind']; now: number },
 ) => void;
 
-/** `clock`: milliseconds. Default: the process' own. */
+export interface RepeatedNotesOptions {
+  /** Whether the list has the request as it is: then a repeated look notes nothing. Default: nobody knows. */
+  readonly isListed?: ((requestId: string) => Promise<boolean>) | undefined;
+  /** Milliseconds. Default: the process' own clock. */
+  readonly clock?: () => number;
+}
+
 export function createRepeatedNotes(
   note: (requestId: string) => void,
-  clock = () => performance.now(),
+  { isListed, clock = () => performance.now() }: RepeatedNotesOptions = {},
 ): RepeatNote {
   const notedAt = new Map<string, number>();
+
+  async function noteUnlessListed(requestId: string): Promise<void> {
+    if (!(await isListed?.(requestId).catch(() => false))) note(requestId);
+  }
+
   return (requestId, record, { kind, now }) => {
     const at = clock();
-    if (waitsOn(record, kind, now) && at - (notedAt.get(requestId) ?? -Infinity) < REPEAT_MS) return;
+    const isRepeated = waitsOn(record, kind, now);
+    if (isRepeated && at - (notedAt.get(requestId) ?? -Infinity) < REPEAT_MS) return;
     if (notedAt.size >= MOST_KNOWN) notedAt.clear();
     notedAt.set(requestId, at);
-    note(requestId);
+    if (isRepeated && isListed) void noteUnlessListed(requestId);
+    else note(requestId);
   };
 }
 

@@ -42,6 +42,8 @@ export interface DirectiveSweepParts {
   onEnded?(requestId: string, id: string): void;
   /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
+  /** Whether the list has a request as it is. Default: nobody knows. */
+  isListed?: ((requestId: string) => Promise<boolean>) | undefined;
   /** The task of an ended directive was not cancelled in time: from now on nobody asks its server. Default: that is not said. */
   onTaskGivenUp?: ((left: DirectiveRef & { lane: string | null }) => void) | undefined;
   /** Says why a directive that is due was not taken. Default: that is not said. */
@@ -56,7 +58,7 @@ export interface DirectiveSweepParts {
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
   const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
-  const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId));
+  const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId), parts);
 
   /** `begins`: it was not due before, so that nobody could have taken it. */
   async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {

@@ -5,7 +5,7 @@ import { redrivenAmong } from '../contract/redriven.ts';
 import { tagsOf } from '../contract/tags.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { beginsLater, type DirectiveRecord, directiveRecords, recordedBegin } from '../journal/records.ts';
+import { beginsLater, type DirectiveRecord, recordedBegin, recordsIn } from '../journal/records.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { type DirectiveContent, directiveContent } from './directive-content.ts';
 import type { RequestFacts, RunFacts } from './row.ts';
@@ -26,6 +26,13 @@ export interface FactsParts {
 }
 
 type Fields = Record<string, string>;
+
+interface ReadState {
+  /** What is not of a directive. */
+  fields: Fields;
+  /** Names and values in turns, as Redis answers. */
+  pairs: readonly string[];
+}
 
 const HEAD = [
   'created_at',
@@ -55,11 +62,11 @@ export type ReadFacts = (requestId: string) => Promise<RequestFacts | null>;
 export function createFactsReader({ connection, keys, journal, runOf }: FactsParts): ReadFacts {
   return async (requestId) => {
     const [state] = keys.request(requestId);
-    const [fields, ttlMs] = await Promise.all([fieldsOf(state), connection.pttl(state)]);
+    const [{ fields, pairs }, ttlMs] = await Promise.all([readState(state), connection.pttl(state)]);
     const head = headOf(fields);
     // It has expired meanwhile, or before.
     if (head === null || ttlMs === -2) return null;
-    const records = directiveRecords(fields);
+    const records = recordsIn(pairs);
     const [run, contents, errors] = await Promise.all([
       head.hasRun ? runOf(requestId) : null,
       contentsOf(requestId, records, head.bytes),
@@ -70,28 +77,29 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
   };
 
   /** Most are one piece, as of one instant. Of others the head is older than the rest, so that no version is newer than its row. */
-  async function fieldsOf(state: string): Promise<Fields> {
+  async function readState(state: string): Promise<ReadState> {
     const [cursor, found] = await connection.hscan(state, '0', 'COUNT', SCANNED_AT_ONCE);
-    if (cursor === '0') return withPairs({}, found);
+    if (cursor === '0') return { fields: fieldsOf(found), pairs: found };
     const head = await connection.hmget(state, ...HEAD);
-    const fields = await scanned(state);
+    const pairs = await scanned(state);
+    const fields = fieldsOf(pairs);
     HEAD.forEach((name, at) => {
       const value = head[at] ?? null;
       if (value === null) delete fields[name];
       else fields[name] = value;
     });
-    return fields;
+    return { fields, pairs };
   }
 
-  async function scanned(state: string): Promise<Fields> {
-    const fields: Fields = {};
+  async function scanned(state: string): Promise<string[]> {
+    const pieces: string[][] = [];
     let cursor = '0';
     do {
       const [next, found] = await connection.hscan(state, cursor, 'COUNT', SCANNED_AT_ONCE);
-      withPairs(fields, found);
+      pieces.push(found);
       cursor = next;
     } while (cursor !== '0');
-    return fields;
+    return pieces.flat();
   }
 
   async function contentsOf(
@@ -128,10 +136,21 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
   }
 }
 
-/** Names and values in turns, as Redis answers. No name is one of `Object.prototype`: those of directives have a bar. */
-function withPairs(fields: Fields, pairs: readonly string[]): Fields {
-  for (let at = 0; at < pairs.length; at += 2) fields[pairs[at] ?? ''] = pairs[at + 1] ?? '';
+/** Those of the request and of its run. No name is one of `Object.prototype`. */
+function fieldsOf(pairs: readonly string[]): Fields {
+  const fields: Fields = {};
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at] ?? '';
+    if (name.startsWith('@') || !name.includes('|')) fields[name] = pairs[at + 1] ?? '';
+  }
   return fields;
+}
+
+/** None of them ever shrinks. */
+export function requestVersion(
+  ...[sequence, count, runVersion]: readonly (number | null | undefined)[]
+): number {
+  return (sequence ?? 0) + (count ?? 0) + (runVersion ?? 0);
 }
 
 interface Head {
@@ -158,8 +177,7 @@ function headOf(fields: Fields): Head | null {
     count: count ?? 0,
     bytes: bytes ?? 0,
     closedAt: closedAt ?? null,
-    // None of them ever shrinks.
-    version: (sequence ?? 0) + (count ?? 0) + (runVersion ?? 0),
+    version: requestVersion(sequence, count, runVersion),
     hasRun: typeof runVersion === 'number',
     runBegins:
       runVersion === 0 && fields['@run|behind'] === undefined

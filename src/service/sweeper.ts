@@ -8,6 +8,7 @@ import type { Startable } from '../lifecycle.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createSweeper, type SweeperOptions } from '../queue/sweep.ts';
 import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
+import { createListedCheck } from '../search/listed-request.ts';
 import type { Store } from './store.ts';
 
 interface SweeperSettings extends Pick<SweeperOptions, 'onError' | 'notify'> {
@@ -50,6 +51,7 @@ export function sweeperOn(
     limitsOf: store.limitsOf,
     onError,
     changed: store.records.changes.note,
+    isListed: createListedCheck(store.connection, store.keys, store.limitsOf),
     onTaskGivenUp: ({ requestId, id, lane }) =>
       logger.warn({ ...requestField(requestId), id, lane }, TASK_GIVEN_UP),
   });

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { redisClock } from '../../../src/redis/clock.ts';
+import { createListedCheck } from '../../../src/search/listed-request.ts';
 import { createFactsReader } from '../../../src/search/request-facts.ts';
 import { readRow, rowOf, type RequestFacts } from '../../../src/search/row.ts';
 import { createSearchIndex } from '../../../src/search/search-index.ts';
@@ -79,6 +80,59 @@ test('a row says when what is open of it may begin, until something of it has be
     expect(begins.get(requestId)).toBe(
       requestId === mixed ? undefined : new Date(createdAt + 3_600_000).toISOString(),
     );
+});
+
+test('the list has a request as it is from its row on until it changes, and never says so where a row may change by itself', async () => {
+  const { connection, keys, journal } = open;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const index = createSearchIndex(connection, keys);
+  const check = createListedCheck(connection, keys);
+  const call = await open.accepted();
+  const { request_id: requestId } = call;
+  const write = async (more: Partial<RequestFacts> = {}): Promise<void> => {
+    const facts = await readFacts(requestId);
+    if (facts === null) throw new Error('not there');
+    await index.write([rowOf({ ...facts, ...more })], []);
+  };
+  expect(await check(requestId)).toBe(false);
+  await write();
+  expect(await check(requestId)).toBe(true);
+  expect(await createListedCheck(connection, keys, () => ({ storedBytes: 1 }))(requestId)).toBe(false);
+  const claim = await open.claimed(call);
+  expect(await check(requestId)).toBe(false);
+  await write({ waitingFor: ['question'] });
+  expect(await check(requestId)).toBe(false);
+  await write();
+  expect(await check(requestId)).toBe(true);
+  await journal.finish(claim, 'succeeded', [endOf(call)]);
+  await write();
+  expect(await check(requestId)).toBe(false);
+  expect(await check(randomUUID())).toBe(false);
+});
+
+test('a request of many directives is read whole, whatever the order of its fields', async () => {
+  const { connection, keys, journal } = open;
+  const readFacts = createFactsReader({ connection, keys, journal, runOf: async () => null });
+  const requestId = randomUUID();
+  const ids = Array.from({ length: 600 }, (_, at) => `id-${String(at).padStart(4, '0')}`);
+  await journal.accept(
+    requestId,
+    ids.map((id) => acceptance(toolCall({ request_id: requestId, id }))),
+  );
+  await journal.endUnclaimed(requestId, 'id-0599', 'failed', [
+    failureOf(toolCall({ request_id: requestId, id: 'id-0599' })),
+  ]);
+  expect(await readFacts(requestId)).toMatchObject({
+    version: 601,
+    open: 599,
+    directives: 600,
+    types: ['tool_exec'],
+    errorTypes: ['timeout'],
+    anyFailed: true,
+  });
+  const whole = await journal.request(requestId);
+  expect(whole?.directives.map(({ id }) => id)).toEqual(ids);
+  expect(whole?.directives[0]).toEqual(await journal.directive(requestId, 'id-0000'));
 });
 
 /** It fails, and others of its request are cancelled after it; `known`: the journal has noted that somebody asked for that. */

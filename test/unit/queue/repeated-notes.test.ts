@@ -15,11 +15,8 @@ beforeEach(() => {
   noted = [];
   clockMs = 0;
 });
-const open = () =>
-  createRepeatedNotes(
-    (requestId) => noted.push(requestId),
-    () => clockMs,
-  );
+const open = (isListed?: (requestId: string) => Promise<boolean>) =>
+  createRepeatedNotes((requestId) => noted.push(requestId), { isListed, clock: () => clockMs });
 
 test('a request whose directives wait on is noted once a minute, however many there are', () => {
   const note = open();
@@ -38,4 +35,16 @@ test('the first look at a directive and what becomes of one are noted each time'
   note('r', LONG, { kind: 'expire', now: NOW });
   note('r', LONG, { kind: 'forget', now: NOW });
   expect(noted).toHaveLength(4);
+});
+
+test('what the list has as it is is noted by no repeated look, and by every other one', async () => {
+  const note = open(async (requestId) => {
+    if (requestId === 'unknown') throw new Error('Redis is away');
+    return requestId === 'listed';
+  });
+  for (const requestId of ['listed', 'changed', 'unknown']) note(requestId, LONG, enqueued);
+  await expect.poll(() => noted).toEqual(['changed', 'unknown']);
+  note('listed', waits(6_000), enqueued);
+  note('listed', LONG, { kind: 'expire', now: NOW });
+  expect(noted.slice(2)).toEqual(['listed', 'listed']);
 });
