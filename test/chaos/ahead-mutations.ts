@@ -5,7 +5,7 @@ import { type Patch, patch, SCRIPTS } from './patch.ts';
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
 const ENTRANCE = 'src/queue/entrance.ts';
 
-export const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-token': [patch(ACCEPT, "token .. '/0', id .. '|started_at'", "'x/0', id .. '|started_at'")],
   'ahead-fence': [patch(ACCEPT, "id .. '|fence', '1'", "id .. '|fence', '2'")],
   'ahead-started': [patch(ACCEPT, "if ARGV[signal] ~= '' then", 'if false then')],
@@ -26,3 +26,13 @@ export const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/worker/claim-ahead.ts', 'serial === undefined ? held : { ...held, serial }', 'held'),
   ],
 };
+
+const AHEAD_TURN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'ahead-turn': [patch('src/engine/turn.ts', "mayBeThere: ({ kind }) => kind === 'version',", '')],
+};
+
+/** With the test that notices them. */
+export const AHEAD_NOTICED = [
+  [AHEAD_MUTATIONS, 'test/integration/worker/claim-ahead.test.ts'],
+  [AHEAD_TURN_MUTATIONS, 'test/integration/engine/claimed-turn.test.ts'],
+] as const;

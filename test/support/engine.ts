@@ -15,9 +15,10 @@ import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
 import { okResult } from '../../src/contract/result.ts';
+import type { RunJournal } from '../../src/journal/run-journal.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import { createLocalRoles, type LocalLanes } from '../../src/queue/local-roles.ts';
+import { createLocalRoles, type LocalLanes, type LocalWorker } from '../../src/queue/local-roles.ts';
 import { RUN_LANE, versionOf, type WakeRun } from '../../src/queue/run-wake.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
@@ -51,6 +52,16 @@ export const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_n
 /** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
 const NO_HEARTBEAT = { heartbeat: stillHeart, leaseMs: 60_000 };
 
+interface EngineParts {
+  logger?: Logger;
+  payloadKeys?: PayloadKeys;
+  onError?: (error: Error) => void;
+  /** Of the same process. Default: there is none. */
+  worker?: LocalWorker | null;
+  /** What its turns are read from and written to. */
+  runsOf?: (runs: RunJournal) => RunJournal;
+}
+
 /** An engine on its own connection, as the service makes one; `over` replaces parts of it. */
 export function makeEngine(
   redisUrl: string,
@@ -62,15 +73,14 @@ export function makeEngine(
     logger = SILENT,
     onError = () => {},
     payloadKeys = TEST_KEYS,
-  }: Omit<EngineTestOptions, 'prefix' | 'spans'> & {
-    logger?: Logger;
-    payloadKeys?: PayloadKeys;
-    onError?: (error: Error) => void;
-  } = {},
+    worker = null,
+    runsOf = (runs) => runs,
+  }: Omit<EngineTestOptions, 'prefix' | 'spans'> & EngineParts = {},
 ) {
   const connection = connectRedis(redisUrl, 'commands');
   const local = createLocalRoles();
-  const store = testStore(connection, { prefix, agents, requestBytes, local });
+  const made = testStore(connection, { prefix, agents, requestBytes, local });
+  const store = { ...made, records: { ...made.records, runs: runsOf(made.records.runs) } };
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   const listening = connectRedis(redisUrl, 'subscriber');
   const { engine, parts } = createEngineRole(store, listening, {
@@ -86,7 +96,7 @@ export function makeEngine(
     logger,
     onError,
   });
-  local.join({ engine });
+  local.join({ engine, worker });
   const closing = {
     name: 'store',
     start: () => Promise.resolve(),
@@ -149,7 +159,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   }
 
   async function startEngine(
-    over: { core?: EngineCore; payloadKeys?: PayloadKeys } = {},
+    over: Pick<EngineParts, 'payloadKeys' | 'worker' | 'runsOf'> & { core?: EngineCore } = {},
   ): Promise<TestEngine> {
     const onError = (error: Error): void => void errors.push(error);
     const made = makeEngine(redisUrl, prefix, { core, agents, requestBytes, onError, ...over });
