@@ -83,8 +83,8 @@ describe('a schedule', () => {
     [
       'skipped without a reason',
       withRequest(withFirst(kept('skip'), { outcome: 'skipped' }), 0, {
-        acceptedAt: START + 30,
-        closedAt: START + 40,
+        acceptedAt: START - 40,
+        closedAt: START - 30,
       }),
       'and nothing was open',
     ],

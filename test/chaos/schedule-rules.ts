@@ -25,6 +25,8 @@ export interface ScheduleEvidence {
 
 /** Instants of one clock, each rounded to a millisecond. */
 const ROUNDING_MS = 2;
+/** `at` is of a process that heard Redis' clock up to so long ago, and may have been slow to hear it (HOLD_MS of firing-loop.ts). */
+const CLOCK_LAG_MS = 5_000;
 
 export function scheduleViolationsOf(evidence: ScheduleEvidence): string[] {
   const { planned, status } = evidence;
@@ -92,13 +94,17 @@ function checkApart({ planned, requests }: ScheduleEvidence): string[] {
 /** What is skipped had something in its way. */
 function checkSkipped({ firings, requests }: ScheduleEvidence): string[] {
   const skipped = firings.filter(({ outcome }) => outcome === 'skipped');
-  const inTheWay = ({ scheduled_at, at }: WireFiring): boolean =>
-    [...requests.values()].some(
-      ({ acceptedAt, closedAt }) => acceptedAt <= Date.parse(at) && closedAt >= Date.parse(scheduled_at),
-    );
+  const inTheWay = ({ scheduled_at, at, reason }: WireFiring): boolean =>
+    [...requests].some(([id, { acceptedAt, closedAt }]) => {
+      const seenAt = Date.parse(at) + (reason?.startsWith(`${id} is open`) ? CLOCK_LAG_MS : 0);
+      return acceptedAt <= seenAt && closedAt >= Date.parse(scheduled_at);
+    });
   return skipped
     .filter((firing) => !inTheWay(firing))
-    .map(({ scheduled_at, reason }) => `${scheduled_at} was skipped (${reason}), and nothing was open`);
+    .map(
+      ({ scheduled_at, at, reason }) =>
+        `${scheduled_at} was skipped at ${at} (${reason}), and nothing was open: ${openTimes(requests)}`,
+    );
 }
 
 /** By the tool's own count: no instant is executed that was not fired, and none twice where that matters. */
@@ -112,4 +118,12 @@ function checkExecutions({ planned, requests, executions }: ScheduleEvidence): s
   if (succeeded > keys.size) found.push(`${succeeded} instants succeeded, ${keys.size} were executed`);
   const twice = planned.isOnce ? [...keys].filter(([, times]) => times > 1) : [];
   return [...found, ...twice.map(([key, times]) => `${key} was executed ${times} times`)];
+}
+
+/** For who looks into a violation. */
+function openTimes(requests: ScheduleEvidence['requests']): string {
+  const iso = (at: number): string => new Date(at).toISOString();
+  return [...requests]
+    .map(([id, { acceptedAt, closedAt }]) => `${id} from ${iso(acceptedAt)} to ${iso(closedAt)}`)
+    .join(', ');
 }
