@@ -19,6 +19,7 @@ import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createPlacesAhead } from '../../../src/worker/claim-ahead.ts';
 import type { AttemptParts } from '../../../src/worker/claimed.ts';
 import { createInHand } from '../../../src/worker/in-hand.ts';
+import type { Worker } from '../../../src/worker/worker.ts';
 import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
 import { done, inTurn, testTool, untilResumed } from '../../support/executors.ts';
 import { LANE, toolCall } from '../../support/journal.ts';
@@ -126,15 +127,20 @@ test.each(PLAIN)('is claimed after its acceptance where %s', async (_why, fields
   expect(ran).toEqual([call.id]);
 });
 
+/** While its consumer looks for a job for the first time, that has a slot: a worker of one slot would claim nothing ahead. */
+async function hasRoom(worker: Pick<Worker, 'canTake'>): Promise<void> {
+  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+}
+
 test('that is refused gives its slot back', async () => {
   const worker = await open.startWorker(async () => done, { concurrency: 1 });
   const submitter = submitterOf(worker);
   const call = toolCall({ effect: 'read' });
   await submitter.submit([call]);
   await open.resultOf(call);
-  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await hasRoom(worker);
   await expect(submitter.submit([{ ...call, arguments: { other: true } }])).rejects.toThrow(/id/);
-  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await hasRoom(worker);
 });
 
 test('the last slot of a lane is for it, and what comes then waits in the lane', async () => {
@@ -142,8 +148,7 @@ test('the last slot of a lane is for it, and what comes then waits in the lane',
   const worker = await open.startWorker(execute, { concurrency: 1 });
   const submitter = submitterOf(worker);
   const [first, second] = [toolCall({ effect: 'read' }), toolCall({ effect: 'read' })];
-  // While its consumer looks for a job for the first time, that has the slot.
-  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await hasRoom(worker);
   await submitter.submit([first]);
   await started;
   expect(await open.jobs()).toBe(0);
@@ -157,6 +162,7 @@ test('the last slot of a lane is for it, and what comes then waits in the lane',
 test('whose acceptance is repeated after a lost answer is the same claim', async () => {
   const { execute, ran } = inTurn(done);
   const worker = await open.startWorker(execute, { concurrency: 1, leaseMs: 60_000 });
+  await hasRoom(worker);
   const accept: Journal['accept'] = async (...given) => {
     await open.journal.accept(...given);
     return open.journal.accept(...given);
@@ -173,6 +179,7 @@ test('whose acceptance is repeated after a lost answer is the same claim', async
 test('whose acceptance got no answer is executed if it was accepted, and gives its slot back if not', async () => {
   const { execute, ran } = inTurn(done);
   const worker = await open.startWorker(execute, { concurrency: 1, leaseMs: 60_000 });
+  await hasRoom(worker);
   const fault = new Error('Redis did not answer');
   const lost = async (...given: Parameters<Journal['accept']>): Promise<never> => {
     await open.journal.accept(...given);
@@ -185,10 +192,10 @@ test('whose acceptance got no answer is executed if it was accepted, and gives i
     metadata: { attempts: 1 },
   });
   expect(ran).toEqual([call.id]);
-  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await hasRoom(worker);
   const never = async (): Promise<never> => Promise.reject(fault);
   await expect(submitterOf(worker, { accept: never }).submit([toolCall()])).rejects.toThrow(fault.message);
-  await expect.poll(() => worker.canTake(LANE)).toBe(true);
+  await hasRoom(worker);
 });
 
 test('whose process stands still until the lease is old is asked for again, and begins once', async () => {
