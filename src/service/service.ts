@@ -151,10 +151,12 @@ function serviceOf(parts: readonly Startable[], { logger, url, metricsUrl, drain
 /** A connection each: a write that waits for a disk or a replica holds back all that follows it on its own. */
 function storesOf(roles: Roles, redis: Connections, shared: Shared) {
   const { all: takes } = shared.local;
+  const { canTake, take } = takes;
   return {
     turns: roles.engine ? storeOn(redis.open('commands'), shared, { takes }) : null,
     work: roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null,
-    entry: roles.api ? storeOn(redis.open('submit'), shared) : null,
+    // Nothing is claimed with its acceptance: this connection has a time limit.
+    entry: roles.api ? storeOn(redis.open('submit'), shared, { takes: { canTake, take } }) : null,
   };
 }
 
