@@ -8,14 +8,14 @@ import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Announcement } from '../journal/journal.ts';
-import { type Entrance, type Entry, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
   callEnded,
+  claimedOf,
   jobsOf,
-  mayBeClaimed,
   noticesOf,
   onlyLaneOf,
   type Prepared,
@@ -192,7 +192,7 @@ async function commit(
       parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
-    claimed: claimedOf(open),
+    claimed: claimedOf(open, claimedAt),
     onlyLane: onlyLaneOf(open),
     // Another engine has written the same turn, or the one after it, before the answer to this one was repeated.
     mayBeThere: ({ kind }) => kind === 'version',
@@ -209,12 +209,9 @@ async function commit(
   return verdict;
 }
 
-/** Of the only one that stays open, if it has no instant to begin at or by. */
-function claimedOf([first, ...others]: readonly Prepared[]): Entry<CommitVerdict>['claimed'] {
-  if (first === undefined || others.length > 0 || !mayBeClaimed(first)) return undefined;
-  const { deadlineMs } = first.acceptance;
-  return (verdict) =>
-    verdict.kind === 'committed' && verdict.claimed === true ? { at: verdict.now, deadlineMs } : null;
+/** null: its directive is not known to be claimed. */
+function claimedAt(verdict: CommitVerdict): number | null {
+  return verdict.kind === 'committed' && verdict.claimed === true ? verdict.now : null;
 }
 
 function callNotices(

@@ -49,6 +49,9 @@ export interface JobEnd {
   slotPassed(): boolean;
 }
 
+/** Of what ends on its own, after its directive, or has no job. */
+export const ENDS_LATER: JobEnd = { end: undefined, slotPassed: () => false };
+
 /** What include-take.lua is given, and what came of it. */
 export interface Take {
   readonly token: string;

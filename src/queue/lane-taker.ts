@@ -5,6 +5,7 @@ import type { RunScript, ScriptReply } from '../journal/scripts.ts';
 import type { Confirm } from './durability.ts';
 import {
   createTakePlaces,
+  ENDS_LATER,
   hasClaim,
   type JobEnd,
   type LaneClaims,
@@ -83,7 +84,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
 
   /** An end that has to be confirmed may be repeated for minutes: the job keeps its lock so long, and no other is taken for it. */
   async function hold(lock: string, reply: ScriptReply, asked: Take, confirm: Confirm | null): Promise<void> {
-    const end = confirm === null ? endOf(lock, String(reply[1])) : LATER;
+    const end = confirm === null ? endOf(lock, String(reply[1])) : ENDS_LATER;
     claims?.hold(reply, asked, end, confirm === null || (await isConfirmed(confirm)));
   }
 
@@ -121,9 +122,6 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     endedWith: (id: string): ScriptReply | undefined => claims?.endedWith(id),
   };
 }
-
-/** Of a job that ends on its own, after its directive. */
-const LATER: JobEnd = { end: undefined, slotPassed: () => false };
 
 /** As job-end.lua answers: what became of the directive, and what was taken. */
 function pairOf(reply: ScriptReply): readonly ScriptReply[] {

@@ -27,8 +27,8 @@ import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
   callEnded,
+  claimedOf,
   jobsOf,
-  mayBeClaimed,
   noticesOf,
   onlyLaneOf,
   type Prepared,
@@ -139,7 +139,7 @@ export function createSubmitter(options: SubmitterOptions) {
       accept: (together) => journal.accept(requestId, acceptances, { inbox: replyChannel, together }),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
       only: prepared.length === 1 ? jobsOf(open)[0] : undefined,
-      claimed: claimedOf(prepared),
+      claimed: claimedOf(prepared, firstAcceptedAt),
       onlyLane: onlyLaneOf(open),
       wereThere: (verdict) => notAccepted(prepared, verdict),
       isStray: (job) => isStray(requestId, job),
@@ -155,14 +155,9 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** Of the only one, if it has no instant to begin at or by. */
-function claimedOf([first, ...others]: readonly Prepared[]): Entry<AcceptVerdict>['claimed'] {
-  if (first === undefined || others.length > 0 || !mayBeClaimed(first)) return undefined;
-  const { deadlineMs } = first.acceptance;
-  return (verdict) =>
-    verdict.kind === 'ok' && verdict.verdicts[0] === 'accepted'
-      ? { at: verdict.acceptedAt, deadlineMs }
-      : null;
+/** null: it was there before, or was refused. */
+function firstAcceptedAt(verdict: AcceptVerdict): number | null {
+  return verdict.kind === 'ok' && verdict.verdicts[0] === 'accepted' ? verdict.acceptedAt : null;
 }
 
 /** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */

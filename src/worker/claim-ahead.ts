@@ -4,8 +4,9 @@ import type { Semaphore } from '../bounds/semaphore.ts';
 import { isToolLane } from '../catalog/route.ts';
 import type { AcceptedAhead, ClaimAhead } from '../journal/journal.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
+import { asError } from '../lifecycle.ts';
 import { envelopeIn, type JobData } from '../queue/job.ts';
-import type { HeldJob } from '../queue/lane-claims.ts';
+import { ENDS_LATER, type HeldJob } from '../queue/lane-claims.ts';
 import type { LocalPlace } from '../queue/local-roles.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 import { startOf } from './claim.ts';
@@ -68,7 +69,7 @@ async function lookedUp(
   try {
     return await persistently(() => records.journal.claimedAhead(requestId, id, token), running.givenUp);
   } catch (error) {
-    onError(error instanceof Error ? error : new Error(String(error)));
+    onError(asError(error));
     return null;
   }
 }
@@ -85,7 +86,7 @@ async function attemptOnce(
   serial?.catch(() => {});
   const ahead = await accepted;
   if (ahead === null) return parts.slots.get(lane)?.release();
-  const held: HeldJob = { token, reply: asGranted(ahead), askedAt, end: undefined, slotPassed: () => false };
+  const held: HeldJob = { token, reply: asGranted(ahead), askedAt, ...ENDS_LATER };
   return parts.make(job, lane, serial === undefined ? held : { ...held, serial });
 }
 

@@ -21,7 +21,13 @@ const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-refused': [patch(ENTRANCE, 'place?.release();', '')],
   'ahead-look': [patch(ENTRANCE, 'Math.min(each.afterMs, claim.leaseMs)', 'each.afterMs')],
   'ahead-twice': [patch(ENTRANCE, 'place === null ? enqueueAhead(entry) : undefined', 'enqueueAhead(entry)')],
-  'ahead-later': [patch('src/queue/prepare.ts', 'return lane !== null && !later;', 'return lane !== null;')],
+  'ahead-later': [
+    patch(
+      'src/queue/prepare.ts',
+      'if (lane === null || later) return undefined;',
+      'if (lane === null) return undefined;',
+    ),
+  ],
   'ahead-serial': [
     patch('src/worker/claim-ahead.ts', 'serial === undefined ? held : { ...held, serial }', 'held'),
   ],
