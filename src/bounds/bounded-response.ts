@@ -45,12 +45,14 @@ export interface EventStreamOptions {
   readonly restMs?: (events: number) => number;
   /** Resolves when the next chunk may be read; undefined: at once. Default: always at once. */
   readonly room?: () => Promise<void> | undefined;
+  /** Resolves when a chunk that was read may be passed on; undefined: at once. Default: always at once. */
+  readonly hold?: () => Promise<void> | undefined;
 }
 
 /** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, onChunk, onRead, restMs = () => 0, room }: EventStreamOptions,
+  { limits, rewrite, onRefused, onChunk, onRead, restMs = () => 0, room, hold }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
@@ -69,6 +71,8 @@ export function boundedEvents(
         if (full) await full;
         const { done, value } = await reader.read();
         if (done) return end(controller);
+        const held = hold?.();
+        if (held) await held;
         onChunk?.(value);
         const ms = restMs(cutter.push(value));
         onRead?.(cutter.isBetween());

@@ -7,6 +7,12 @@ import type { DirectPieces } from './direct-stream.ts';
 
 /** What the HTTP client of Node calls with each chunk; false: it stops reading until it is asked to go on. */
 interface ResponseHandler {
+  onHeaders?: (
+    this: ResponseHandler,
+    status: number,
+    headers: readonly Buffer[],
+    ...rest: unknown[]
+  ) => boolean;
   onData?: (this: ResponseHandler, chunk: Buffer) => boolean;
 }
 
@@ -34,6 +40,7 @@ export function createDirectChunks(
 ): DirectChunks {
   const bytes = { passed: 0, came: 0, taken: 0 };
   let isBetween = false;
+  let mayLead = false;
 
   function take(chunk: Buffer): boolean {
     const isNext = isBetween && bytes.passed === bytes.came;
@@ -43,14 +50,22 @@ export function createDirectChunks(
     return true;
   }
 
+  function lead(chunk: Buffer): void {
+    const isWithin = chunk.length <= mostBytes && jsonExcess(chunk, limits) === null;
+    mayLead = isWithin && pieces.lead(chunk, isBetween && bytes.passed === bytes.came);
+  }
+
   function offered(chunk: Buffer): boolean {
     if (take(chunk)) return true;
+    if (mayLead) lead(chunk);
     bytes.passed += chunk.length;
     return false;
   }
 
   return {
-    init: tapped(offered),
+    init: tapped(offered, (status, headers) => {
+      mayLead = status === 200 && isPlainStream(headers);
+    }),
     came(length) {
       bytes.came += length;
       isBetween = false;
@@ -62,20 +77,38 @@ export function createDirectChunks(
   };
 }
 
+/** Names and values in turns: events, as they are. */
+function isPlainStream(headers: readonly Buffer[]): boolean {
+  let isEvents = false;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = String(headers[at]).toLowerCase();
+    if (name === 'content-encoding') return false;
+    if (name === 'content-type') isEvents = /^text\/event-stream(?:;|$)/i.test(String(headers[at + 1]));
+  }
+  return isEvents;
+}
+
+type Take = (chunk: Buffer) => boolean;
+type OnHeaders = (status: number, headers: readonly Buffer[]) => void;
+
 /** `take`: true where the chunk is not for `fetch`. */
-function tapped(take: (chunk: Buffer) => boolean): RequestInit {
+function tapped(take: Take, onHeaders: OnHeaders): RequestInit {
   const dispatcher = (globalThis as Record<symbol, unknown>)[GLOBAL_DISPATCHER] as Dispatcher | undefined;
   if (typeof dispatcher?.dispatch !== 'function') return {};
   const tap: Dispatcher = {
-    dispatch: (options, handler) => dispatcher.dispatch(options, withTap(handler, take)),
+    dispatch: (options, handler) => dispatcher.dispatch(options, withTap(handler, take, onHeaders)),
   };
   return { dispatcher: tap } as unknown as RequestInit;
 }
 
-function withTap(handler: ResponseHandler, take: (chunk: Buffer) => boolean): ResponseHandler {
-  const { onData } = handler;
-  if (onData === undefined) return handler;
+function withTap(handler: ResponseHandler, take: Take, begun: OnHeaders): ResponseHandler {
+  const { onData, onHeaders } = handler;
+  if (onData === undefined || onHeaders === undefined) return handler;
   const tap = Object.create(handler) as ResponseHandler;
+  tap.onHeaders = function note(status, headers, ...rest) {
+    begun(status, headers);
+    return onHeaders.call(this, status, headers, ...rest);
+  };
   tap.onData = function hand(chunk) {
     return take(chunk) || onData.call(this, chunk);
   };

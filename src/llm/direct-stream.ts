@@ -1,17 +1,20 @@
 // Passes the plain pieces of a text by a provider's client: through its five streams and its schema each costs more than all that
 // is done with it afterwards.
 // Must never let a piece overtake what the client still holds, nor be read faster than the pieces are taken.
+import { setImmediate as turn } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import type { OpenBlock, ReadDirectText } from './direct-text.ts';
+import { createClientWatch } from './client-watch.ts';
+import { createLead } from './direct-lead.ts';
+import type { DirectProtocol } from './direct-text.ts';
+import { createMergedReading, mergedStream, type PartRead, type PartReader } from './merged-parts.ts';
 
 type Part = LanguageModelV4StreamPart;
-type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Part>['read']>>;
-type Waiter = PromiseWithResolvers<Read>;
+type Result = LanguageModelV4StreamResult;
 
 /** Of one call: between the events as they come and the parts as they are read. */
 export interface DirectPieces {
@@ -19,6 +22,13 @@ export interface DirectPieces {
   take(event: Buffer): boolean;
   /** Takes all events of a chunk, or none: true where each is whole and a piece, and the pieces before them are read. */
   takeAll(chunk: Buffer): boolean;
+  /**
+   * Sees each chunk that the client gets, the first ones as they come from the socket, and shows what the answer begins with.
+   * `isNext`: nothing is on its way to the client. False: it need not see another one.
+   */
+  lead(chunk: Buffer, isNext: boolean): boolean;
+  /** Resolves when what was shown first is on its way, for which the client has to wait; undefined: it need not. */
+  led(): Promise<void> | undefined;
   /** Resolves when another chunk may be read; undefined: at once. */
   room(): Promise<void> | undefined;
 }
@@ -30,25 +40,14 @@ export function directPieces(signal: AbortSignal | null | undefined): DirectPiec
   return signal ? calls.get(signal) : undefined;
 }
 
-/** As much of a stream's reader as reads and ends it. */
-export type PartReader = Pick<ReadableStreamDefaultReader<Part>, 'read' | 'cancel'>;
-
-const readers = new WeakMap<ReadableStream<Part>, PartReader>();
-
-/** The only reader of the parts: of a stream made here, past that stream. */
-export function readerOf(parts: ReadableStream<Part>): PartReader {
-  return readers.get(parts) ?? parts.getReader();
-}
-
-/** The same model; its streams are the same parts in the same order. */
-export function withDirectText(model: LanguageModelV4, readText: ReadDirectText): LanguageModelV4 {
-  async function doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+/** The same model; its streams are the same parts in the same order, but for those before the first piece: they say nothing of the text. */
+export function withDirectText(model: LanguageModelV4, protocol: DirectProtocol): LanguageModelV4 {
+  async function doStream(options: LanguageModelV4CallOptions): Promise<Result> {
     const { abortSignal, includeRawChunks = false } = options;
     if (abortSignal === undefined) return model.doStream(options);
-    const pieces = createDirectStream(readText, includeRawChunks);
+    const pieces = createDirectStream({ protocol, includeRaw: includeRawChunks });
     calls.set(abortSignal, pieces);
-    const result = await model.doStream({ ...options, includeRawChunks: true });
-    return { ...result, stream: pieces.over(result.stream) };
+    return pieces.over(model.doStream({ ...options, includeRawChunks: true }));
   }
   const { specificationVersion, provider, modelId, supportedUrls } = model;
   const doGenerate: LanguageModelV4['doGenerate'] = (options) => model.doGenerate(options);
@@ -59,8 +58,9 @@ const HAS_DATA = /(?:^|[\r\n])data/;
 /** A larger event is no piece of a text. */
 const MOST_BYTES = 65_536;
 
-function isPiece(part: Part): boolean {
-  return (part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '';
+/** '' for one that is too large to be looked at. */
+function textOf(bytes: Buffer): string {
+  return bytes.length > MOST_BYTES ? '' : bytes.toString('utf8');
 }
 
 /** The last one may not be whole. */
@@ -68,141 +68,95 @@ function eventsOf(text: string): string[] {
   return text.indexOf('\n\n') === text.length - 2 ? [text] : text.split(/(?<=\n\r?\n)/);
 }
 
-function createDirectStream(readText: ReadDirectText, includeRaw: boolean) {
+function createDirectStream({ protocol, includeRaw }: { protocol: DirectProtocol; includeRaw: boolean }) {
   const reading = createMergedReading();
-  /** Events that the client was given, and those that it has shown as raw parts: the first of what it makes of each. */
-  const events = { given: 0, shown: 0 };
-  let open: OpenBlock | null = null;
-  /** The client has read which model answers, else it would read it of the first event that says so; and has made a piece of its answer
-   *  since: what it says of an answer that is cut off depends on that. */
-  let known: 'nothing' | 'model' | 'piece' = 'nothing';
-  /** The client holds nothing: what comes next is next for the reader, too. */
-  let idle = false;
-  let looking = false;
+  const lead = createLead(protocol);
+  const client = createClientWatch(reading.isWaiting);
+  const begun = Promise.withResolvers<void>();
+  let sent: Promise<void> | undefined;
 
   function take(event: Buffer): boolean {
-    const text = event.length > MOST_BYTES ? '' : event.toString('utf8');
-    const piece = idle && open !== null ? readText(text, open) : null;
-    if (piece !== null && open !== null) {
-      reading.add({ type: `${open.type}-delta`, id: open.id, delta: piece });
-      return true;
+    const text = textOf(event);
+    const open = client.next();
+    const piece = open && protocol.text(text, open);
+    if (piece === null || open === null) {
+      client.wasGiven(text === '' || HAS_DATA.test(text));
+      return false;
     }
-    idle = false;
-    if (text === '' || HAS_DATA.test(text)) events.given += 1;
-    return false;
-  }
-
-  function takeAll(chunk: Buffer): boolean {
-    if (!idle || open === null || chunk.length > MOST_BYTES || reading.isFull()) return false;
-    const { type, id } = open;
-    const pieces = eventsOf(chunk.toString('utf8')).map((event) => readText(event, { type, id }));
-    if (pieces.includes(null)) return false;
-    for (const piece of pieces) reading.add({ type: `${type}-delta`, id, delta: piece ?? '' });
+    reading.add({ type: `${open.type}-delta`, id: open.id, delta: piece });
     return true;
   }
 
-  /** What the client has made is read within the same tick: a read that still waits in a later one finds nothing. */
-  function look(): void {
-    looking = false;
-    idle = known === 'piece' && reading.isWaiting() && events.given === events.shown;
+  function takeAll(chunk: Buffer): boolean {
+    const open = reading.isFull() ? null : client.next();
+    if (open === null) return false;
+    const pieces = eventsOf(textOf(chunk)).map((event) => protocol.text(event, open));
+    if (pieces.includes(null)) return false;
+    for (const piece of pieces) reading.add({ type: `${open.type}-delta`, id: open.id, delta: piece ?? '' });
+    return true;
   }
 
-  function note(part: Part): void {
-    if (part.type === 'raw') events.shown += 1;
-    if (part.type === 'response-metadata') known = 'model';
-    if (known === 'model' && isPiece(part)) known = 'piece';
-    if (part.type === 'text-start') open = { type: 'text', id: part.id };
-    if (part.type === 'reasoning-start') open = { type: 'reasoning', id: part.id };
-    if ((part.type === 'text-end' || part.type === 'reasoning-end') && part.id === open?.id) open = null;
-    if (part.type === 'error' || part.type === 'finish') open = null;
-    if (part.type === 'finish' && known === 'piece') known = 'model';
+  function show(chunk: Buffer, isNext: boolean): boolean {
+    const state = client.state();
+    const parts = lead.look(eventsOf(textOf(chunk)), { ...state, isIdle: state.isIdle && isNext });
+    for (const part of parts) reading.add(part);
+    if (parts.length > 0) {
+      begun.resolve();
+      sent = twoTurns().then(() => void (sent = undefined));
+    }
+    return lead.isOpen();
   }
 
-  async function next(client: ReadableStreamDefaultReader<Part>): Promise<Read> {
+  /** The client's next part that is for the reader. */
+  async function made(parts: Promise<PartReader>): Promise<PartRead> {
     for (;;) {
-      const read = reading.next(client);
-      if (known !== 'nothing' && !looking && !idle && events.given === events.shown) {
-        looking = true;
-        setImmediate(look);
-      }
-      const result = await read;
-      if (!result.done) note(result.value);
-      if (result.done || includeRaw || result.value.type !== 'raw') return result;
+      client.lookLater();
+      const result = await (await parts).read();
+      if (result.done) lead.end();
+      else client.note(result.value);
+      if (result.done) return result;
+      const isShown = lead.wasShown(result.value) || (result.value.type === 'raw' && !includeRaw);
+      if (!isShown) return result;
     }
   }
 
-  function over(stream: ReadableStream<Part>): ReadableStream<Part> {
-    const client = stream.getReader();
-    const pull = async (controller: ReadableStreamDefaultController<Part>): Promise<void> => {
-      const { done, value } = await next(client);
-      if (done) controller.close();
-      else controller.enqueue(value);
-    };
-    const cancel = async (reason: unknown): Promise<void> => {
-      reading.end();
-      await client.cancel(reason);
-    };
-    const parts = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
-    readers.set(parts, { read: async () => next(client), cancel });
-    return parts;
-  }
-
-  return { take, takeAll, room: reading.room, over };
+  const streamOf = (parts: Promise<PartReader>): ReadableStream<Part> =>
+    mergedStream({
+      reading,
+      ask: async () => made(parts),
+      onRead: client.lookLater,
+      end: async (reason) => (await parts).cancel(reason),
+    });
+  const over = async (answer: PromiseLike<Result>): Promise<Result> =>
+    answeredOrBegun(answer, begun.promise, streamOf);
+  return { take, takeAll, lead: show, led: () => sent, room: reading.room, over };
 }
 
-/** Two sources read as one: what was added before the client's next part comes before it. */
-function createMergedReading() {
-  const added: Part[] = [];
-  let waiter: Waiter | undefined;
-  /** The client is asked for its next part. */
-  let asked = false;
-  /** Its part, while what was added before it is not read. */
-  let kept: Promise<Read> | undefined;
-  let room: PromiseWithResolvers<void> | undefined;
-
-  function makeRoom(): void {
-    room?.resolve();
-    room = undefined;
-  }
-
-  function ask(client: ReadableStreamDefaultReader<Part>): void {
-    asked = true;
-    const read = client.read();
-    const deliver = (): void => {
-      asked = false;
-      if (waiter) waiter.resolve(read);
-      else kept = read;
-      waiter = undefined;
-    };
-    read.then(deliver, deliver);
-  }
-
+/** Resolves as soon as a piece is shown, or the client answers: what it says beside its parts is known from then on. */
+async function answeredOrBegun(
+  answer: PromiseLike<Result>,
+  begun: Promise<void>,
+  streamOf: (client: Promise<PartReader>) => ReadableStream<Part>,
+): Promise<Result> {
+  let answered: Result | undefined;
+  const client = Promise.resolve(answer).then((result) => {
+    answered = result;
+    return result.stream.getReader();
+  });
+  await Promise.race([client, begun]);
   return {
-    /** Nothing was added that is not read, and the client was asked and has not answered. */
-    isWaiting: (): boolean => asked && waiter !== undefined,
-    /** Something was added that is not read. */
-    isFull: (): boolean => added.length > 0,
-    add(part: Part): void {
-      if (waiter === undefined) return void added.push(part);
-      waiter.resolve({ done: false, value: part });
-      waiter = undefined;
+    stream: streamOf(client),
+    get request() {
+      return answered?.request ?? {};
     },
-    next(client: ReadableStreamDefaultReader<Part>): Promise<Read> {
-      const value = added.shift();
-      if (value !== undefined) return Promise.resolve({ done: false, value });
-      makeRoom();
-      const early = kept;
-      kept = undefined;
-      if (early) return early;
-      waiter = Promise.withResolvers<Read>();
-      if (!asked) ask(client);
-      return waiter.promise;
+    get response() {
+      return answered?.response ?? {};
     },
-    room(): Promise<void> | undefined {
-      if (added.length === 0) return undefined;
-      room ??= Promise.withResolvers<void>();
-      return room.promise;
-    },
-    end: makeRoom,
   };
+}
+
+/** Until what is done as soon as possible is done. */
+async function twoTurns(): Promise<void> {
+  await turn();
+  await turn();
 }

@@ -34,6 +34,7 @@ export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
+    await pieces?.led();
     if (response.body === null) return response;
     return asksForStream(input, init)
       ? withBody(response, boundedStream(response.body, limits, pieces, direct))
@@ -90,8 +91,9 @@ function boundedStream(
   const rewrite = (event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> =>
     pieces?.take(event) ? NOTHING : event;
   const room = (): Promise<void> | undefined => pieces?.room();
+  const hold = (): Promise<void> | undefined => pieces?.led();
   const onRead = (isWhole: boolean): void => direct?.read(isWhole);
-  return boundedEvents(body, { limits, onRefused, onChunk, onRead, rewrite, room });
+  return boundedEvents(body, { limits, onRefused, onChunk, onRead, rewrite, room, hold });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

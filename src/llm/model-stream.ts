@@ -3,8 +3,8 @@
 import { InvalidResponseDataError } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';
-import { type PartReader, readerOf } from './direct-stream.ts';
 import type { ModelAnswer, ModelReply } from './model-answer.ts';
+import { type PartReader, readerOf } from './merged-parts.ts';
 import { type ModelCall, withinLimits } from './model-call.ts';
 import { type ModelFailure, modelFailure } from './model-failure.ts';
 
@@ -45,13 +45,13 @@ async function read(
   take: TakePiece,
 ): Promise<ModelAnswer | ModelFailure> {
   const includeRawChunks = REPORTS_EARLY.test(model.provider);
-  const { stream, response } = await model.doStream({
+  const answer = await model.doStream({
     ...options,
     abortSignal: limits.signal,
     includeRawChunks,
   });
   reading.hasAnswered = true;
-  const reader = readerOf(stream);
+  const reader = readerOf(answer.stream);
   // Ends a pending read with the stream, also when the model ignores its signal.
   limits.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
   const failed = await readParts(reader, limits, reading, take);
@@ -60,7 +60,8 @@ async function read(
   return {
     ...collector.answer,
     calls: collector.answer.calls.filter(Boolean),
-    headers: response?.headers ?? {},
+    // Known when the answer is read, where its first piece came ahead.
+    headers: answer.response?.headers ?? {},
     durationMs: Math.round(performance.now() - startedAt),
     firstChunkMs: firstPieceAt === null ? null : Math.round(firstPieceAt - startedAt),
   };

@@ -9,7 +9,7 @@ import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts
 import type { ModelRef } from '../contract/model-name.ts';
 import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
 import { withDirectText } from './direct-stream.ts';
-import { anthropicText, compatibleText } from './direct-text.ts';
+import { ANTHROPIC_MESSAGES, CHAT_COMPLETIONS } from './direct-text.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
@@ -119,7 +119,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
     case 'anthropic': {
       const anthropic = createAnthropic({ ...language, apiKey: key });
       return {
-        language: (model) => withDirectText(anthropic.languageModel(model), anthropicText),
+        language: (model) => withDirectText(anthropic.languageModel(model), ANTHROPIC_MESSAGES),
         embedding: null,
       };
     }
@@ -138,7 +138,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
     case 'openai-compatible': {
       const answering = compatible(name, key, language);
       return {
-        language: kept((model) => withDirectText(answering.languageModel(model), compatibleText)),
+        language: kept((model) => withDirectText(answering.languageModel(model), CHAT_COMPLETIONS)),
         embedding: compatible(name, key, embedding).embeddingModel,
       };
     }

@@ -1,7 +1,7 @@
 /** Chunks of an answer that are taken before they reach `fetch`: by a real `fetch`, from a real server.
  *  It must never take what it checks from anything but the bodies that `fetch` gives. */
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDirectChunks } from '../../../src/llm/direct-chunks.ts';
@@ -11,20 +11,25 @@ const LIMITS = { maxDepth: 20, maxValues: 1_000, maxBodyBytes: 1_000_000, maxEve
 /** Pieces that take what begins with `take`. */
 function setUp(mostBytes?: number) {
   const taken: string[] = [];
+  const seen: [text: string, isNext: boolean][] = [];
+  const lead = (chunk: Buffer, isNext: boolean): boolean => seen.push([chunk.toString(), isNext]) < 3;
   const takeAll = (chunk: Buffer): boolean => {
     const text = chunk.toString();
     if (text.startsWith('take')) taken.push(text);
     return text.startsWith('take');
   };
-  const pieces = { take: () => false, takeAll, room: () => undefined };
-  return { taken, chunks: createDirectChunks(pieces, LIMITS, mostBytes) };
+  const pieces = { take: () => false, takeAll, lead, led: () => undefined, room: () => undefined };
+  return { taken, seen, chunks: createDirectChunks(pieces, LIMITS, mostBytes) };
 }
 
 /** Answers with what it is given, a chunk each time that it is asked. */
-async function serve(): Promise<{ url: string; send(text: string): Promise<void>; end(): void }> {
+async function serve(
+  headers: OutgoingHttpHeaders,
+  status: number,
+): Promise<{ url: string; send(text: string): Promise<void>; end(): void }> {
   const asked = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
-    response.writeHead(200).flushHeaders();
+    response.writeHead(status, headers).flushHeaders();
     asked.resolve(response);
   });
   onTestFinished(() => {
@@ -42,9 +47,11 @@ async function serve(): Promise<{ url: string; send(text: string): Promise<void>
   };
 }
 
-async function opened(mostBytes?: number) {
-  const { taken, chunks } = setUp(mostBytes);
-  const { url, send, end } = await serve();
+const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8' };
+
+async function opened(mostBytes?: number, headers: OutgoingHttpHeaders = EVENTS, status = 200) {
+  const { taken, seen, chunks } = setUp(mostBytes);
+  const { url, send, end } = await serve(headers, status);
   const reader = (await fetch(url, chunks.init)).body?.getReader();
   let reading: Promise<void> | undefined;
   let read: string | undefined;
@@ -69,7 +76,7 @@ async function opened(mostBytes?: number) {
     chunks.came(text.length);
     chunks.read(isWhole);
   };
-  return { taken, chunks, wayOf, came, end };
+  return { taken, seen, chunks, wayOf, came, end };
 }
 
 test('a chunk is taken once all before it came through and were read to the end of an event', async () => {
@@ -107,6 +114,37 @@ test('an answer that is too large altogether is left to whoever refuses it', asy
   came('x', true);
   expect(await wayOf('take me')).toBe('taken');
   expect(await wayOf('take')).toBe('through fetch');
+});
+
+test('what the client gets is looked at first, until no more is to be shown', async () => {
+  const { seen, wayOf, came } = await opened();
+  expect(await wayOf('one')).toBe('through fetch');
+  expect(await wayOf('two')).toBe('through fetch');
+  came('onetwo', true);
+  for (const text of ['three', 'four']) expect(await wayOf(text)).toBe('through fetch');
+  expect(seen).toEqual([
+    ['one', false],
+    ['two', false],
+    ['three', true],
+  ]);
+});
+
+test.each<[string, OutgoingHttpHeaders, number]>([
+  ['of another type', { 'content-type': 'application/json' }, 200],
+  ['without a type', {}, 200],
+  ['that is encoded', { ...EVENTS, 'content-encoding': 'identity' }, 200],
+  ['with another status', EVENTS, 203],
+])('of an answer %s nothing is shown before the client has it', async (_what, headers, status) => {
+  const { seen, wayOf } = await opened(undefined, headers, status);
+  expect(await wayOf('one')).toBe('through fetch');
+  expect(seen).toEqual([]);
+});
+
+test('nothing is shown from a chunk on that crosses a limit', async () => {
+  const { seen, wayOf } = await opened();
+  expect(await wayOf('['.repeat(60))).toBe('through fetch');
+  expect(await wayOf('one')).toBe('through fetch');
+  expect(seen).toEqual([]);
 });
 
 test('where the dispatcher is not found, fetch gets everything', async () => {

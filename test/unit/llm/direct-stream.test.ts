@@ -3,10 +3,14 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { directPieces, withDirectText } from '../../../src/llm/direct-stream.ts';
-import { anthropicText, compatibleText } from '../../../src/llm/direct-text.ts';
+import { ANTHROPIC_MESSAGES, CHAT_COMPLETIONS } from '../../../src/llm/direct-text.ts';
 import { createModelProviders } from '../../../src/llm/providers.ts';
 
 type Part = LanguageModelV4StreamPart;
@@ -117,9 +121,12 @@ async function partsOf(model: LanguageModelV4, abortSignal?: AbortSignal): Promi
   return parts;
 }
 
-const isRaw = ({ type }: Part): boolean => type === 'raw';
-const shown = (parts: readonly Part[]): unknown =>
-  JSON.parse(JSON.stringify(parts.filter((part) => !isRaw(part))));
+/** These say nothing of the text, which may come before them. */
+const isBeside = ({ type }: Part): boolean => type === 'stream-start' || type === 'response-metadata';
+const shown = (parts: readonly Part[]): unknown => {
+  const read = parts.filter(({ type }) => type !== 'raw');
+  return JSON.parse(JSON.stringify([read.filter(isBeside), read.filter((part) => !isBeside(part))]));
+};
 
 const cut = (text: string, length: number): string[] =>
   Array.from({ length: Math.ceil(text.length / length) }, (_, index) =>
@@ -179,6 +186,26 @@ test.each<[string, Kind, readonly string[]]>([
       says('b'),
     ],
   ],
+  ['cut off after its first piece', 'openai-compatible', texts(1)],
+  ['cut off within its second event', 'openai-compatible', [texts(2).join('').slice(0, -9)]],
+  ['of thinking alone', 'openai-compatible', [chunk({ reasoning: 'hm', content: '' }), ...texts(2)]],
+  [
+    'with an error right behind its first pieces',
+    'openai-compatible',
+    [[': wait\n\n', ...texts(2), data({ error: { message: 'no more' } }), ...texts(1)].join('')],
+  ],
+  ...[
+    chunk({ content: 'counted' }, { usage: { prompt_tokens: 1, completion_tokens: 2 } }),
+    chunk({ content: 'refused', refusal: 'no' }),
+    chunk({ content: 'dated' }).replace('"created":1', '"created":1e999'),
+    chunk({ content: 'both', reasoning: 'and' }),
+    data({ choices: [] }),
+    'data: no JSON\n\n',
+  ].map((event): [string, Kind, readonly string[]] => [
+    `that begins with ${event.slice(0, 90).trim()}`,
+    'openai-compatible',
+    [event, ...texts(2)],
+  ]),
   ...['__proto__', '\\u005f_proto__', 'constructor', 'construct\\u006Fr'].map(
     (key): [string, Kind, readonly string[]] => [
       `with the key ${key}`,
@@ -204,24 +231,127 @@ test('after an error or a finish of the client nothing passes it by', async () =
   }
 });
 
-/** A client that is played by the test. */
-async function played() {
+test('the first piece is read before the client has made anything of the answer', async () => {
+  const first = chunk({ role: 'assistant', content: 'first' });
+  const parts = await partsOf(
+    await modelOf('openai-compatible', [first, ...texts(2)]),
+    new AbortController().signal,
+  );
+  expect(parts.slice(0, 2)).toEqual([{ type: 'text-start', id: 'txt-0' }, delta('first')]);
+});
+
+/** A client that is played by the test, and answers when `begin` is called. */
+async function playedLater(protocol = CHAT_COMPLETIONS) {
   let client: ReadableStreamDefaultController<Part> | undefined;
   const stream = new ReadableStream<Part>({ start: (controller) => void (client = controller) });
-  const model = { doStream: async () => ({ stream }) } as unknown as LanguageModelV4;
+  const answer = Promise.withResolvers<LanguageModelV4StreamResult>();
+  const model = { doStream: async () => answer.promise } as unknown as LanguageModelV4;
   const { signal } = new AbortController();
-  const direct = await withDirectText(model, compatibleText).doStream({ prompt: [], abortSignal: signal });
-  const reader = direct.stream.getReader();
+  const result = withDirectText(model, protocol).doStream({ prompt: [], abortSignal: signal });
   const pieces = directPieces(signal);
   if (!client || !pieces) throw new Error('nothing is direct');
   return {
     client,
-    reader,
+    result,
+    begin: () => answer.resolve({ stream, response: { headers: { from: 'client' } } }),
+    fail: answer.reject,
     take: (event: string) => pieces.take(Buffer.from(event)),
     takeAll: (events: string) => pieces.takeAll(Buffer.from(events)),
+    lead: (events: string, isNext = true) => pieces.lead(Buffer.from(events), isNext),
+    led: pieces.led,
     room: pieces.room,
   };
 }
+
+async function played(protocol = CHAT_COMPLETIONS) {
+  const { result, begin, ...rest } = await playedLater(protocol);
+  begin();
+  return { ...rest, reader: (await result).stream.getReader() };
+}
+
+const RAW: Part = { type: 'raw', rawValue: {} };
+
+test('what was shown first is dropped from what the client makes, and the rest follows it', async () => {
+  const { client, result, begin, lead, led, take } = await playedLater();
+  expect(lead(': wait\n\n')).toBe(true);
+  expect(lead(chunk({ role: 'assistant', content: '' }))).toBe(true);
+  expect(led()).toBeUndefined();
+  expect(lead(chunk({ content: 'a' }) + chunk({ content: 'b' }))).toBe(false);
+  const { stream } = await result;
+  const reader = stream.getReader();
+  for (const part of [{ type: 'text-start', id: 'txt-0' }, delta('a'), delta('b')])
+    expect((await reader.read()).value).toEqual(part);
+  await led();
+  expect(led()).toBeUndefined();
+  begin();
+  const next = reader.read();
+  for (const text of ['a', 'b']) expect(take(chunk({ content: text }))).toBe(false);
+  for (const part of [RAW, ...OPENING, RAW, delta('b'), delta('c')]) client.enqueue(part);
+  expect((await next).value).toEqual(OPENING[0]);
+  expect((await reader.read()).value).toEqual(delta('c'));
+  expect((await result).response?.headers).toEqual({ from: 'client' });
+});
+
+test('of a block that the client opens, the first piece is shown where the client holds nothing', async () => {
+  const { client, lead, take, reader } = await played(ANTHROPIC_MESSAGES);
+  const piece = (text: string) => block(1, { type: 'text_delta', text });
+  for (const event of ANTHROPIC.slice(0, 2)) expect(take(event)).toBe(false);
+  expect(lead(piece('too early'))).toBe(true);
+  for (const part of [RAW, { type: 'response-metadata', id: 'm' } as Part]) client.enqueue(part);
+  await reader.read();
+  client.enqueue({ type: 'text-start', id: '1' });
+  await reader.read();
+  const next = reader.read();
+  await turn();
+  expect(lead(piece('held by the client'))).toBe(true);
+  client.enqueue(RAW);
+  for (let turns = 0; turns < 2; turns += 1) await turn();
+  expect(lead(piece('on the way'), false)).toBe(true);
+  expect(lead(piece('a'))).toBe(false);
+  expect((await next).value).toEqual({ type: 'text-delta', id: '1', delta: 'a' });
+  take(piece('a'));
+  client.enqueue({ type: 'text-delta', id: '1', delta: 'a' });
+  client.close();
+  expect((await reader.read()).done).toBe(true);
+});
+
+test('a client that makes something else of what was shown ends the answer', async () => {
+  for (const made of [delta('A'), { type: 'text-start', id: '1' } as Part, null]) {
+    const { client, lead, reader } = await played();
+    lead(chunk({ content: 'a' }));
+    for (const part of [{ type: 'text-start', id: 'txt-0' }, delta('a')])
+      expect((await reader.read()).value).toEqual(part);
+    if (made !== null && made.type === 'text-delta') client.enqueue({ type: 'text-start', id: 'txt-0' });
+    if (made === null) client.close();
+    else client.enqueue(made);
+    await expect(reader.read()).rejects.toThrow('read in two ways');
+  }
+});
+
+test('an answer of which a piece was shown fails as the client fails', async () => {
+  const failing = await playedLater();
+  failing.lead(chunk({ content: 'a' }));
+  const reader = (await failing.result).stream.getReader();
+  await reader.read();
+  await reader.read();
+  failing.fail(new Error('of the client'));
+  await expect(reader.read()).rejects.toThrow('of the client');
+  const { client, lead, reader: other } = await played();
+  lead(chunk({ content: 'a' }));
+  await other.read();
+  await other.read();
+  client.enqueue({ type: 'error', error: 'no' });
+  expect((await other.read()).value).toEqual({ type: 'error', error: 'no' });
+});
+
+test('nothing is shown after an event that is no plain beginning', async () => {
+  for (const event of [chunk({ tool_calls: [] }), chunk({ content: 5 }), 'data: [DONE]\n\n', 'data: {']) {
+    const { lead, led } = await playedLater();
+    expect(lead(event)).toBe(false);
+    expect(lead(chunk({ content: 'a' }))).toBe(false);
+    expect(led()).toBeUndefined();
+  }
+});
 
 const turn = () => new Promise(setImmediate);
 const delta = (text: string): Part => ({ type: 'text-delta', id: 'txt-0', delta: text });
@@ -298,16 +428,16 @@ test('a piece that was taken is read before the end that comes after it', async 
 
 test('a closed text, another block and an event of more than a piece are the client’s', async () => {
   const open = { type: 'text', id: '1' } as const;
-  expect(anthropicText(block(1, { type: 'text_delta', text: 'a' }), open)).toBe('a');
-  expect(anthropicText(block(2, { type: 'text_delta', text: 'a' }), open)).toBeNull();
-  expect(anthropicText(block(1, { type: 'thinking_delta', thinking: 'a' }), open)).toBeNull();
-  expect(compatibleText(`id: 1\n${chunk({ content: 'a' })}`, open)).toBeNull();
-  expect(compatibleText('data: {"choices":\n\n', open)).toBeNull();
-  expect(compatibleText(chunk({ content: 'caf\u00e9' }).replace('\u00e9', '\\u00e9'), open)).toBe(
+  expect(ANTHROPIC_MESSAGES.text(block(1, { type: 'text_delta', text: 'a' }), open)).toBe('a');
+  expect(ANTHROPIC_MESSAGES.text(block(2, { type: 'text_delta', text: 'a' }), open)).toBeNull();
+  expect(ANTHROPIC_MESSAGES.text(block(1, { type: 'thinking_delta', thinking: 'a' }), open)).toBeNull();
+  expect(CHAT_COMPLETIONS.text(`id: 1\n${chunk({ content: 'a' })}`, open)).toBeNull();
+  expect(CHAT_COMPLETIONS.text('data: {"choices":\n\n', open)).toBeNull();
+  expect(CHAT_COMPLETIONS.text(chunk({ content: 'caf\u00e9' }).replace('\u00e9', '\\u00e9'), open)).toBe(
     'caf\u00e9',
   );
   for (const key of ['__proto__', '\\u005F_proto__', 'constructor', 'constructo\\u0072'])
-    expect(compatibleText(withKey(key), open)).toBeNull();
+    expect(CHAT_COMPLETIONS.text(withKey(key), open)).toBeNull();
   const { client, reader, take, next } = await opened();
   client.enqueue({ type: 'text-end', id: 'txt-0' });
   await next;
