@@ -1,10 +1,11 @@
 // The engine: takes the turns of runs as they are woken, one turn at a time for each run.
 // Must never keep state that a run needs after its turn: any engine may take the next one.
 import { createSemaphore } from '../bounds/semaphore.ts';
-import type { RunNews } from '../journal/journal.ts';
+import type { ComingEnd, EndedWithTurn, RunNews } from '../journal/journal.ts';
 import { asError, settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
+import { endWithTurn } from './end-with-turn.ts';
 import { takeTurns, type TurnParts } from './turn.ts';
 
 export interface EngineOptions {
@@ -49,10 +50,11 @@ export function createEngine(options: EngineOptions) {
   const stopping = new AbortController();
   let draining = false;
 
-  /** Rejects with the error of the last turn. */
-  async function turnsOf(requestId: string, run: Current): Promise<void> {
-    await places.take();
+  /** Rejects with the error of the last turn. `first`: a turn that has its place already. */
+  async function turnsOf(requestId: string, run: Current, first?: Promise<unknown>): Promise<void> {
+    if (first === undefined) await places.take();
     try {
+      await first;
       while (run.again && !stopping.signal.aborted) {
         const { news } = run;
         Object.assign(run, { again: false, news: undefined });
@@ -91,6 +93,27 @@ export function createEngine(options: EngineOptions) {
     await woken.catch(report);
   }
 
+  /**
+   * Writes an end together with the turn that reads it, and takes the turns that follow; null: nothing is written. Rejects where
+   * Redis may have written it and not answered.
+   */
+  async function takeEnd(requestId: string, end: ComingEnd): Promise<EndedWithTurn | null> {
+    const isAway = stopping.signal.aborted || draining;
+    if (isAway || current.has(requestId) || !turn.store.holds(requestId) || !places.tryTake()) return null;
+    const run: Current = { again: false, news: undefined, done: Promise.resolve() };
+    current.set(requestId, run);
+    const taking = endWithTurn(turn, requestId, end).then((taken) => {
+      run.again ||= taken?.again === true;
+      return taken;
+    });
+    run.done = turnsOf(requestId, run, taking);
+    // Who woke it meanwhile, and whoever takes this end, are told.
+    run.done.catch(() => {});
+    const taken = await taking;
+    await run.done.catch(report);
+    return taken && taken.ended;
+  }
+
   function report(error: unknown): void {
     onError(asError(error));
   }
@@ -110,6 +133,7 @@ export function createEngine(options: EngineOptions) {
   return {
     name: 'engine',
     wake,
+    takeEnd,
     /** Whether a turn of the run need not wait for those of other runs here. */
     hasPlaceFor: (requestId: string): boolean => current.has(requestId) || current.size < concurrency,
     /** Runs with a turn under way. */

@@ -1,8 +1,8 @@
 // Runs as a turn reads them: from the journal, with the latest texts of this engine kept in memory.
 // Must never return a document of another version.
 import type { RunStatus } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
-import type { RunNews, WithAcceptance } from '../journal/journal.ts';
+import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { ComingEnd, RunNews, WithAcceptance } from '../journal/journal.ts';
 import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
 import type { CommitVerdict, RunCommit, RunJournal, RunReading } from '../journal/run-journal.ts';
@@ -53,6 +53,9 @@ interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'a
   spec: string;
   document: string;
   startedAt: number;
+  /** When it was written, by the clock of Redis, and by the process' monotonic clock at the latest; milliseconds. */
+  writtenAt: number;
+  knownAt: number;
 }
 
 const MOST_HELD = 512;
@@ -115,9 +118,24 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
     };
   }
 
-  /** Keeps what was written in memory until the run ends; of an encrypted run nothing. */
-  async function commit(run: StoredRun, turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
-    const verdict = await runs.commit(turn, together);
+  /** The run with the end of a directive that is written with the turn that reads it; null as in `withNews`. */
+  function withEnd(requestId: string, draft: SignalDraft): StoredRun | null {
+    const known = held.get(requestId);
+    if (known === undefined) return null;
+    // Not later than the clock of Redis when the turn is written.
+    const now = Math.floor(known.writtenAt + performance.now() - known.knownAt);
+    // Its place in the log is not known yet, and no turn reads it.
+    return withNews(requestId, known.version, { signal: { ...draft, sequence: 0 } as Signal, now });
+  }
+
+  /** Keeps what was written in memory until the run ends; of an encrypted run nothing. `end`: as the journal has it. */
+  async function commit(
+    run: StoredRun,
+    turn: RunCommit,
+    together?: WithAcceptance,
+    end?: ComingEnd,
+  ): Promise<CommitVerdict> {
+    const verdict = await runs.commit(turn, together, end);
     const { requestId, traceparent, agent, spec } = run;
     if (verdict.kind === 'committed' && !turn.final && run.seal === null)
       hold(requestId, {
@@ -128,6 +146,8 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
         startedAt: spec.started_at,
         spec: turn.spec || run.specText,
         document: turn.document,
+        writtenAt: verdict.now,
+        knownAt: performance.now(),
       });
     else held.delete(requestId);
     return verdict;
@@ -140,7 +160,10 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
     if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
   }
 
-  return { read, withNews, commit };
+  /** Whether the run is in memory, as the last turn of this engine left it. */
+  const holds = (requestId: string): boolean => held.has(requestId);
+
+  return { read, holds, withNews, withEnd, commit };
 }
 
 const asInLog: WholeResult = async (_requestId, signal) => signal;

@@ -3,11 +3,11 @@
 import { DEFAULT_TENANT, requestField, tenantOf } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import { LEFT_ALONE_MS } from '../journal/format.ts';
-import type { CommitVerdict } from '../journal/run-journal.ts';
+import type { CommitVerdict, RunCommit } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
-import type { Announcement } from '../journal/journal.ts';
+import type { Announcement, WithAcceptance } from '../journal/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
@@ -96,7 +96,7 @@ function leaveToOthers({ waker }: TurnParts, requestId: string): Promise<void> {
 }
 
 /** Entries that this turn has done but its document still holds would otherwise cause turns for ever. */
-function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
+export function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
   const done = new Set(before?.outbox.map(({ id }) => id));
   return folded.document.outbox.some(({ id }) => !done.has(id));
 }
@@ -130,7 +130,11 @@ async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null>
   return { folded: guardedFold(parts, run, () => fold(parts.core, input, first)), spec };
 }
 
-function nextTurn(parts: TurnParts, run: StoredRun, acknowledgements: readonly Acknowledgement[]): Folded {
+export function nextTurn(
+  parts: TurnParts,
+  run: StoredRun,
+  acknowledgements: readonly Acknowledgement[],
+): Folded {
   const { spec, document, signals, now } = run;
   if (document === null) throw new Error('a run without a document has no next turn');
   return guardedFold(parts, run, () => fold(parts.core, { spec, document, acknowledgements, signals, now }));
@@ -165,11 +169,15 @@ async function write(
   return commit(parts, run, turn, startedAt);
 }
 
-async function commit(
+/** The one write of a turn. Default: nothing else is written with it. */
+export type WriteTurn = (turn: RunCommit, together?: WithAcceptance) => Promise<CommitVerdict>;
+
+export async function commit(
   parts: TurnParts,
   run: StoredRun,
   computed: Turn,
   startedAt: number,
+  writeTurn: WriteTurn = (...written) => parts.store.commit(run, ...written),
 ): Promise<CommitVerdict> {
   const { turn, texts } = await writtenTurn(parts, run, computed);
   const { folded } = turn;
@@ -188,8 +196,7 @@ async function commit(
       ...ownAnnouncement(run, folded),
       ...note.announcements,
     ],
-    accept: (together) =>
-      parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
+    accept: (together) => writeTurn(commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
     claimed: claimedOf(open, claimedAt),

@@ -1,7 +1,7 @@
 // Ends directives: of an attempt, alone or together with its job, or without a claim.
 // Must never end one twice, nor for a worker whose claim was taken over: the script decides.
 import type { Signal, SignalDraft } from '../contract/signal.ts';
-import type { ClaimRef, JournalOptions, RunNews } from './journal.ts';
+import type { ClaimRef, EndedWithTurn, JournalOptions, RunNews } from './journal.ts';
 import type { RunScript, ScriptReply } from './scripts.ts';
 import { writeSignal } from './stored-signal.ts';
 import { type EndStatus, finishVerdict, type FinishVerdict } from './verdicts.ts';
@@ -24,7 +24,7 @@ export interface FinishOptions {
 
 export interface EndingParts extends Pick<
   JournalOptions,
-  'connection' | 'keys' | 'mayTellEngine' | 'onEnd' | 'onChange'
+  'connection' | 'keys' | 'mayTellEngine' | 'endWithTurn' | 'onEnd' | 'onChange'
 > {
   run: RunScript;
   /** Returns the verdict, once the run that it names is woken. */
@@ -39,7 +39,8 @@ export interface EndingParts extends Pick<
 const UNBEGUN = 3;
 
 export function createEndings(parts: EndingParts) {
-  const { connection, keys, mayTellEngine, onEnd, onChange, run, wake, keptMs, mostBytes } = parts;
+  const { connection, keys, mayTellEngine, endWithTurn, onEnd, onChange, run, wake, keptMs, mostBytes } =
+    parts;
 
   async function finish(
     ref: ClaimRef,
@@ -48,8 +49,22 @@ export function createEndings(parts: EndingParts) {
     { attempted = true, leavesTask = false, withJob }: FinishOptions = {},
   ): Promise<FinishVerdict> {
     const how = attempted ? (leavesTask ? 2 : 0) : 1;
-    const args = [ref.id, ref.fence, status, keptMs(ref.requestId), how, mostBytes(ref.requestId)];
-    return end(ref.requestId, args, signals, withJob);
+    const words = [ref.id, ref.fence, status, keptMs(ref.requestId), how];
+    const ahead = withJob ? null : await endedWithTurn(ref.requestId, words, signals);
+    if (ahead === null) return end(ref.requestId, [...words, mostBytes(ref.requestId)], signals, withJob);
+    const verdict = finishVerdict(ahead.reply);
+    return ahead.isRead ? verdict : settled(ref.requestId, verdict, signals);
+  }
+
+  async function endedWithTurn(
+    requestId: string,
+    words: readonly (string | number)[],
+    signals: readonly SignalDraft[],
+  ): Promise<EndedWithTurn | null> {
+    const signal = signals.at(-1);
+    if (!endWithTurn || signal === undefined || connection.isCluster) return null;
+    const texts = signals.map((each) => writeSignal(requestId, each));
+    return endWithTurn(requestId, { signal, words: [...words, ...texts] });
   }
 
   /** Ends a directive without a claim: past its deadline, or ended by an operator. `onlyUnbegun`: what has begun is `stale`. */
@@ -82,7 +97,15 @@ export function createEndings(parts: EndingParts) {
     const reply = await (withJob
       ? withJob(ofRequest, [...args, tells ? 1 : 0], texts)
       : run('finish', [...ofRequest, ...(tells ? [keys.sweep] : [])], [...args, ...texts]));
-    const verdict = finishVerdict(reply);
+    return settled(requestId, finishVerdict(reply), signals);
+  }
+
+  /** Whoever has something to do after the end is told. */
+  async function settled(
+    requestId: string,
+    verdict: FinishVerdict,
+    signals: readonly SignalDraft[],
+  ): Promise<FinishVerdict> {
     if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);
     if (verdict.kind === 'ended' && verdict.told) return verdict;
     return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));

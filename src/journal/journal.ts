@@ -115,6 +115,8 @@ export interface JournalOptions {
    * Never rejects. Default: nobody cares.
    */
   wakeRun?: (requestId: string, version: number, news?: RunNews) => Promise<void>;
+  /** Writes an end together with the turn that reads it. Default: the end is written first, and the run woken. */
+  endWithTurn?: EndWithTurn | undefined;
   /**
    * Whether the engine that took a run's last turn may be told of an end, where it listens, instead of `wakeRun`: no engine of this
    * process takes the turn. Never on a cluster, where nobody knows who listens. Default: none is told.
@@ -134,6 +136,23 @@ export interface RunNews {
   /** When it was written: milliseconds since the epoch, by the clock of Redis. */
   now: number;
 }
+
+/** The end of an attempt, before it is written. */
+export interface ComingEnd {
+  /** The terminal one. */
+  signal: SignalDraft;
+  /** As run-commit.lua reads them. */
+  words: readonly (string | number)[];
+}
+
+/** What became of it, as include-finish.lua answers. `isRead`: the run's turn is written as well. */
+export interface EndedWithTurn {
+  reply: ScriptReply;
+  isRead: boolean;
+}
+
+/** null: nothing is written, since no engine of this process has the run at hand. */
+export type EndWithTurn = (requestId: string, end: ComingEnd) => Promise<EndedWithTurn | null>;
 
 export interface ClaimRequest {
   requestId: string;

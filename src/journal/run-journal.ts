@@ -9,7 +9,7 @@ import {
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
-import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
+import { type Acceptance, type ComingEnd, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
 import { createRunFacts } from './run-facts.ts';
@@ -92,7 +92,10 @@ export interface RunCommit {
   directives: readonly Acceptance[];
 }
 
-export type CommitVerdict =
+/** `ended`: what became of the end that was to be written with it, as include-finish.lua answers. Absent: there was none. */
+export type CommitVerdict = TurnVerdict & { ended?: ScriptReply };
+
+type TurnVerdict =
   /** `claimed`: the claim that was asked for with it was granted. Absent: it was not. */
   | { kind: 'committed'; version: number; now: number; more: boolean; claimed?: boolean }
   /** Another turn was faster. */
@@ -172,16 +175,21 @@ export function createRunJournal(options: RunJournalOptions) {
     return reading(requestId, await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
   }
 
-  /** `together`: as in `start`. */
-  async function commit(turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
+  /** `together`: as in `start`. `end`: all that the turn has read, and written before it; what is refused of it no turn is written for. */
+  async function commit(turn: RunCommit, together?: WithAcceptance, end?: ComingEnd): Promise<CommitVerdict> {
     const ofAll = [...keys.request(turn.requestId), ...keysTogether(keys, together)];
-    const reply = await run('run-commit', ofAll, commitArguments(turn, together));
-    const verdict = commitVerdict(reply);
+    const reply = await run('run-commit', ofAll, commitArguments(turn, together, end));
+    const verdict = reply[0] === 'with_end' ? withEnd(reply) : commitVerdict(reply);
     if (turn.final && verdict.kind === 'committed') onEnd?.(turn.requestId);
     return verdict;
   }
 
-  function commitArguments(turn: RunCommit, together: WithAcceptance | undefined): (string | number)[] {
+  function commitArguments(
+    turn: RunCommit,
+    together: WithAcceptance | undefined,
+    end: ComingEnd | undefined,
+  ): (string | number)[] {
+    const ending = end?.words ?? [];
     return [
       turn.version,
       turn.token,
@@ -201,6 +209,8 @@ export function createRunJournal(options: RunJournalOptions) {
       turn.readAt,
       turn.hearsOn,
       together?.inlineBytes ?? 0,
+      ending.length,
+      ...ending,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
       ...acceptanceWords(turn.requestId, turn.directives, together),
@@ -323,7 +333,13 @@ function sendVerdict([kind, first, second, third]: ScriptReply): SendVerdict {
   return { kind: kind as 'conflict' | 'ended' | 'full' | 'unknown' };
 }
 
-function commitVerdict(reply: ScriptReply): CommitVerdict {
+/** Where the end leaves the run no turn to be written, another one has to read it. */
+function withEnd([, ended, turn]: readonly unknown[]): CommitVerdict {
+  const verdict: TurnVerdict = turn ? commitVerdict(turn as ScriptReply) : { kind: 'version' };
+  return { ...verdict, ended: ended as ScriptReply };
+}
+
+function commitVerdict(reply: ScriptReply): TurnVerdict {
   const [kind, first, second, third, , claimed] = reply;
   if (kind === 'committed')
     return {

@@ -1,6 +1,6 @@
 // The worker and the engine of this process: work for them needs no way through Redis while they can take it at once.
 // Must never keep work of its own: what is taken and dies with the process is enqueued by the sweeper.
-import type { AcceptedAhead, ClaimAhead, RunNews } from '../journal/journal.ts';
+import type { AcceptedAhead, ClaimAhead, EndWithTurn, RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import { RUN_LANE, versionOf } from './run-wake.ts';
 
@@ -32,6 +32,8 @@ export interface LocalWorker extends LocalLanes {
 export interface LocalEngine {
   /** Never rejects. */
   wake(requestId: string, version: number, news?: RunNews): Promise<void>;
+  /** As in `JournalOptions`. Default: ends are written first. */
+  takeEnd?: EndWithTurn;
   /** Runs of which a turn is under way. */
   busyRuns(): number;
 }

@@ -1,6 +1,6 @@
 // Wakes runs: an engine takes a turn because the run has something to read, or because its time has come.
 // Must never decide whether a turn is taken; the journal knows.
-import type { RunNews } from '../journal/journal.ts';
+import type { EndWithTurn, RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
@@ -43,6 +43,14 @@ export function createRunWaker(lanes: Lanes) {
     /** Takes back `wakeAt`. */
     removeWakeAt: (requestId: string, at: number): Promise<void> =>
       lanes.removeJob(RUN_LANE, requestId, jobAt(requestId, at).id),
+  };
+}
+
+/** By the engine of this process, where nobody has paused or limited the lane of runs. */
+export function endsWithTurns(engine: () => LocalEngine | null, isFree: LaneFreedom): EndWithTurn {
+  return async (requestId, end) => {
+    const local = engine();
+    return local?.takeEnd && (await isFree(RUN_LANE)) ? local.takeEnd(requestId, end) : null;
   };
 }
 

@@ -10,7 +10,7 @@ import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createGate } from '../journal/gate.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
-import { createJournal } from '../journal/journal.ts';
+import { createJournal, type EndWithTurn } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
@@ -30,7 +30,7 @@ import { createLanes, type Lanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
 import { createNoticeCalls, noticeRef } from '../queue/notice.ts';
-import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
+import { createRunWaker, endsWithTurns, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
@@ -76,7 +76,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const waker = createRunWaker(lanes);
   const isFree = createLaneFreedom(lanes.isFree);
   const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
-  const records = recordsOn(connection, keys, options, wakeRun);
+  const records = recordsOn(connection, keys, options, { wakeRun, endWithTurn: endingOf(options, isFree) });
   const catalog = createCatalog(connection, keys, options.configured);
   const gated = gatedOn(connection, keys, { lanes, workers: catalog.workers, news: options.news });
   const { reports = NO_REPORTS, spans = NO_SPANS, endNotices = UNKNOWN_END_NOTICES } = options;
@@ -105,6 +105,11 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
       await lanes.close();
     },
   };
+}
+
+/** Where an end has to be confirmed, that is on the connection that writes it; a turn is on its own. */
+function endingOf({ durability, local }: StoreOptions, isFree: LaneFreedom): EndWithTurn | undefined {
+  return durability === 'memory' ? endsWithTurns(local.engine, isFree) : undefined;
 }
 
 interface Shared {
@@ -161,7 +166,7 @@ function recordsOn(
     isListed,
     objects = NO_OBJECTS,
   }: StoreOptions,
-  wakeRun: WakeRun,
+  toRuns: { wakeRun: WakeRun; endWithTurn: EndWithTurn | undefined },
 ) {
   const archive = createArchiveQueue(connection, keys, { afterMs: archiveAfterMs, retentionMs });
   const noteEnded = archiveAfterMs === undefined ? undefined : archive.note;
@@ -170,7 +175,7 @@ function recordsOn(
   const mayTellEngine = (): boolean => local.engine() === null;
   const changes = createChangedRequests(connection, keys, { isListed });
   const kept = { retentionMs, requestBytes, limitsOf };
-  const told = { wakeRun, mayTellEngine, onEnd, onChange: changes.note, noteEnded };
+  const told = { ...toRuns, mayTellEngine, onEnd, onChange: changes.note, noteEnded };
   const journal = createJournal({ connection, keys, ...kept, ...told });
   const dead = createDeadLetterIndex(connection, keys);
   return {
