@@ -1,4 +1,4 @@
-/** The protections of claims that are granted with an acceptance, each with what takes it out.
+/** The protections of claims that are granted with an acceptance, and of ends that are written with a turn, each with what takes it out.
  *  It must not hold a patch that no test notices. */
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
@@ -37,8 +37,24 @@ const AHEAD_TURN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-turn': [patch('src/engine/turn.ts', "mayBeThere: ({ kind }) => kind === 'version',", '')],
 };
 
+const COMMIT = `${SCRIPTS}/run-commit.lua`;
+const END = 'src/engine/end-with-turn.ts';
+
+const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'end-alone': [patch(COMMIT, "(ended[1] == 'ended' and ended[6] == 1)", "ended[1] == 'ended'")],
+  'end-another': [patch(COMMIT, " or (ended and ended[1] ~= 'ended')", '')],
+  'end-repeated': [patch(COMMIT, "ended[1] == 'already' or ", '')],
+  'end-fence': [patch(COMMIT, 'fence = ARGV[END + 1]', "fence = ''")],
+  'end-read': [patch(END, 'isRead: false', 'isRead: true')],
+  'end-unsent': [patch(END, 'if (isSent) throw error;', 'throw error;')],
+  'end-woken': [
+    patch('src/journal/endings.ts', 'ahead.isRead ? verdict : settled(', 'true ? verdict : settled('),
+  ],
+};
+
 /** With the test that notices them. */
 export const AHEAD_NOTICED = [
   [AHEAD_MUTATIONS, 'test/integration/worker/claim-ahead.test.ts'],
   [AHEAD_TURN_MUTATIONS, 'test/integration/engine/claimed-turn.test.ts'],
+  [END_MUTATIONS, 'test/integration/engine/end-with-turn.test.ts'],
 ] as const;

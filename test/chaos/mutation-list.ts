@@ -128,20 +128,18 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'failures: granted.failures,',
     ),
   ],
-  'run-version': [
-    patch(`${SCRIPTS}/run-commit.lua`, 'elseif version ~= tonumber(ARGV[1]) then', 'elseif false then'),
-  ],
+  'run-version': [patch(`${SCRIPTS}/run-commit.lua`, 'version ~= tonumber(ARGV[1]) or', 'false or')],
   'inbox-consumption': [
     patch(
       `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      'local rest = inbox and string.sub(inbox, (ended and #inbox or tonumber(ARGV[3])) + 1)',
       'local rest = inbox',
     ),
   ],
   'inbox-rest': [
     patch(
       `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      'local rest = inbox and string.sub(inbox, (ended and #inbox or tonumber(ARGV[3])) + 1)',
       "local rest = inbox and ''",
     ),
   ],
@@ -154,7 +152,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'announced-run': [
     patch(`${SCRIPTS}/run-start.lua`, '  announce(7, now)\n', ''),
-    patch(`${SCRIPTS}/run-commit.lua`, '  announce(19, now)\n', ''),
+    patch(`${SCRIPTS}/run-commit.lua`, '  announce(announcements, now)\n', ''),
   ],
   'seal-if-empty': [
     patch(`${SCRIPTS}/run-commit.lua`, "if final and inbox and rest ~= '' then", 'if false then'),

@@ -12,7 +12,7 @@ import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
 import { okResult } from '../../src/contract/result.ts';
 import type { RunJournal } from '../../src/journal/run-journal.ts';
@@ -31,6 +31,7 @@ import { testStore } from './store.ts';
 
 export interface TestEngine {
   wake: WakeRun;
+  takeEnd: EndWithTurn;
   stop(): Promise<void>;
 }
 
@@ -171,7 +172,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     };
     const once = (): Promise<void> => (stopped ??= stop());
     closing.push(once);
-    return { wake: made.engine.wake, stop: once };
+    return { wake: made.engine.wake, takeEnd: made.engine.takeEnd, stop: once };
   }
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */

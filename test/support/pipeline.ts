@@ -9,7 +9,7 @@ import { resultSchema } from '../../src/contract/result.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
 import { confirmations } from '../../src/queue/durability.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
@@ -54,6 +54,8 @@ export interface TestWorkerOptions {
   lanes?: readonly string[];
   /** What the ends of a run's directives wake. Default: a job for any engine. */
   wakeRun?: WakeRun;
+  /** As in `JournalOptions`. */
+  endWithTurn?: EndWithTurn;
   /** As in a process without an engine. Default: unless `wakeRun` is given. */
   tellsEngine?: boolean;
 }
@@ -138,7 +140,8 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const made = attemptParts(execute, options);
     const { wakeRun = queue.wakeRun } = options;
     const mayTellEngine = (): boolean => options.tellsEngine ?? wakeRun === queue.wakeRun;
-    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine });
+    const { endWithTurn } = options;
+    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine, endWithTurn });
     // Of the connection that claims: what Redis confirms to another one was not written by this one.
     const confirm = confirmations(own, durability);
     const attempt = { ...made, confirm, records: { ...made.records, journal } };
