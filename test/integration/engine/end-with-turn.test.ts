@@ -124,8 +124,9 @@ test('for a claim that is over neither is written', async () => {
   const stale: string[] = [];
   await startProcess(engines, {
     instead: async (_commit, turn, together, end) => {
-      const [id = '', , ...words] = end?.words ?? [];
-      const over = { signal: end!.signal, words: [id, 99, ...words] };
+      if (end === undefined) throw new Error('it brings no end');
+      const [id = '', , ...words] = end.words;
+      const over = { ...end, words: [id, 99, ...words] };
       const verdict = await engines.runs.commit(turn, together, over);
       stale.push(`${verdict.ended?.[0]}, ${verdict.kind}`);
       return verdict;
@@ -134,8 +135,8 @@ test('for a claim that is over neither is written', async () => {
   const request_id = engines.newId();
   await engines.client.start({ request_id, agent: 'scripted', query: TWO_STEPS });
   await eventually(() => stale).toEqual(['stale, version']);
-  const { directives } = (await engines.store.records.journal.request(request_id))!;
-  expect(directives.map(({ status }) => status)).toEqual(['running']);
+  const stored = await engines.journal.request(request_id);
+  expect(stored?.directives.map(({ status }) => status)).toEqual(['running']);
   expect((await engines.runs.head(request_id))?.version).toBe(1);
 });
 
