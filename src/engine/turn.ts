@@ -207,11 +207,7 @@ export async function commit(
     isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
   });
-  if (verdict.kind === 'committed') {
-    reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
-    reportImmediate(parts.reports, prepared);
-    callNotices(parts, run, folded, prepared);
-  }
+  if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
 }
@@ -247,7 +243,15 @@ interface ReportedTurn {
   now: number;
 }
 
-function reportTurn(
+/** To traces and metrics, and to those that deliver notices. */
+function reportTurn(parts: TurnParts, turn: ReportedTurn): void {
+  const { run, folded, prepared } = turn;
+  traceTurn(parts, turn);
+  reportImmediate(parts.reports, prepared);
+  callNotices(parts, run, folded, prepared);
+}
+
+function traceTurn(
   { spans, core }: TurnParts,
   { run, folded, startedAt, prepared, now }: ReportedTurn,
 ): void {
