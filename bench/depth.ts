@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { table } from '../src/cli/table.ts';
 import type { SubmittedDirective } from '../src/contract/directive.ts';
+import { keySpace } from '../src/journal/keys.ts';
 import { createDirectClient } from '../src/service/direct-client.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';
@@ -11,7 +12,7 @@ import { measure, OTHERS, type Stage } from './measurement.ts';
 import { NOOP, noop } from './noop-module.ts';
 import { processorTimeMs } from './processor-time.ts';
 import { middle } from './report.ts';
-import { startNoop } from './scenarios.ts';
+import { startApi, startNoop } from './scenarios.ts';
 import type { Section } from './sections.ts';
 
 export interface DepthPlan {
@@ -41,6 +42,7 @@ const WARM_UP = 1_000;
 const WORKED_OFF = 0.1;
 const LOOK_EVERY_MS = 5;
 const WAITING = `{adjutant:custom.${NOOP}}:custom.${NOOP}:wait`;
+const CHANGED = keySpace().changedRequests;
 const NO_OP = { type: NOOP } as unknown as SubmittedDirective;
 
 export async function benchDepth(startOne: () => Promise<TestRedis>, plan: DepthPlan): Promise<Section> {
@@ -111,6 +113,7 @@ async function waitingRows(
 ): Promise<Row[]> {
   await using redis = await startOne();
   const added = await fill(redis, depth, operations);
+  await listed(redis);
   const stage = await startNoop(redis);
   try {
     const taken = await drained(redis, stage, Math.max(operations, depth * WORKED_OFF));
@@ -135,6 +138,18 @@ async function fill(redis: TestRedis, depth: number, operations: number): Promis
     return await costs(pids, operations, async () => runLoad(submit, operations, CALLERS));
   } finally {
     await client.close();
+  }
+}
+
+/** Beside submissions an API writes the rows of what was submitted; what is executed then changes some of them once more. */
+async function listed(redis: TestRedis): Promise<void> {
+  const reader = new Redis(redis.port, '127.0.0.1');
+  const stage = await startApi(redis);
+  try {
+    while ((await reader.zcard(CHANGED)) > 0) await pause(LOOK_EVERY_MS);
+  } finally {
+    await stage.stop();
+    reader.disconnect();
   }
 }
 

@@ -103,6 +103,14 @@ export async function startNoop(redis: TestRedis): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeNoopConfig()) });
 }
 
+/** Nobody executes anything. */
+export async function startApi(redis: TestRedis): Promise<Stage> {
+  const port = await freePort();
+  return stage(redis, {
+    api: await startRole(redis, 'api', await writeNoopConfig(), ['--port', String(port)]),
+  });
+}
+
 /** As many lanes as bench/noop-lanes-module.ts has, over all masters. */
 export async function startNoopLanes({ nodes, url }: Pick<TestCluster, 'nodes' | 'url'>): Promise<Stage> {
   const [first] = nodes;
