@@ -61,6 +61,7 @@ export function createEngine(options: EngineOptions) {
     name: 'engine',
     wake,
     takeEnd: async (...end: Parameters<EndWithTurn>) => (isAway() ? null : turns.takeEnd(...end)),
+    holds: turn.store.holds,
     /** Whether a turn of the run need not wait for those of other runs here. */
     hasPlaceFor: (requestId: string): boolean => turns.has(requestId) || turns.size() < concurrency,
     /** Runs with a turn under way. */

@@ -35,6 +35,12 @@ export interface EndingParts extends Pick<
   mostBytes: (requestId: string) => number;
 }
 
+/** Of a directive, the terminal one last. A result may be large: it is written as text once. */
+interface LastSignals {
+  signals: readonly SignalDraft[];
+  texts: readonly string[];
+}
+
 /** As `finish_directive` reads it. */
 const UNBEGUN = 3;
 
@@ -50,8 +56,10 @@ export function createEndings(parts: EndingParts) {
   ): Promise<FinishVerdict> {
     const how = attempted ? (leavesTask ? 2 : 0) : 1;
     const words = [ref.id, ref.fence, status, keptMs(ref.requestId), how];
-    const ahead = withJob ? null : await endedWithTurn(ref.requestId, words, signals);
-    if (ahead === null) return end(ref.requestId, [...words, mostBytes(ref.requestId)], signals, withJob);
+    const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
+    const last = { signals, texts };
+    const ahead = withJob ? null : await endedWithTurn(ref.requestId, words, last);
+    if (ahead === null) return end(ref.requestId, [...words, mostBytes(ref.requestId)], last, withJob);
     const verdict = finishVerdict(ahead.reply);
     return ahead.isRead ? verdict : settled(ref.requestId, verdict, signals);
   }
@@ -59,11 +67,10 @@ export function createEndings(parts: EndingParts) {
   async function endedWithTurn(
     requestId: string,
     words: readonly (string | number)[],
-    signals: readonly SignalDraft[],
+    { signals, texts }: LastSignals,
   ): Promise<EndedWithTurn | null> {
     const signal = signals.at(-1);
     if (!endWithTurn || signal === undefined || connection.isCluster) return null;
-    const texts = signals.map((each) => writeSignal(requestId, each));
     return endWithTurn(requestId, { signal, words: [...words, ...texts] });
   }
 
@@ -78,7 +85,8 @@ export function createEndings(parts: EndingParts) {
     const how = onlyUnbegun ? UNBEGUN : 0;
     const args = [id, '', status, keptMs(requestId), how, mostBytes(requestId)];
     try {
-      return await end(requestId, args, signals);
+      const texts = signals.map((signal) => writeSignal(requestId, signal));
+      return await end(requestId, args, { signals, texts });
     } finally {
       // Also where no answer came: Redis may have written it all the same.
       onChange?.(requestId);
@@ -88,10 +96,9 @@ export function createEndings(parts: EndingParts) {
   async function end(
     requestId: string,
     args: (string | number)[],
-    signals: readonly SignalDraft[],
+    { signals, texts }: LastSignals,
     withJob?: EndWithJob,
   ) {
-    const texts = signals.map((signal) => writeSignal(requestId, signal));
     const tells = !connection.isCluster && mayTellEngine?.();
     const ofRequest = keys.request(requestId);
     const reply = await (withJob

@@ -34,6 +34,8 @@ export interface LocalEngine {
   wake(requestId: string, version: number, news?: RunNews): Promise<void>;
   /** As in `JournalOptions`. Default: ends are written first. */
   takeEnd?: EndWithTurn;
+  /** Whether `takeEnd` may do so for the run. Default: it does not. */
+  holds?(requestId: string): boolean;
   /** Runs of which a turn is under way. */
   busyRuns(): number;
 }

@@ -46,11 +46,12 @@ export function createRunWaker(lanes: Lanes) {
   };
 }
 
-/** By the engine of this process, where nobody has paused or limited the lane of runs. */
+/** By the engine of this process if it has the run at hand, where nobody has paused or limited the lane of runs. */
 export function endsWithTurns(engine: () => LocalEngine | null, isFree: LaneFreedom): EndWithTurn {
   return async (requestId, end) => {
     const local = engine();
-    return local?.takeEnd && (await isFree(RUN_LANE)) ? local.takeEnd(requestId, end) : null;
+    if (!local?.takeEnd || !local.holds?.(requestId)) return null;
+    return (await isFree(RUN_LANE)) ? local.takeEnd(requestId, end) : null;
   };
 }
 

@@ -43,6 +43,7 @@ const END = 'src/engine/end-with-turn.ts';
 const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'end-alone': [patch(COMMIT, "(ended[1] == 'ended' and ended[6] == 1)", "ended[1] == 'ended'")],
   'end-another': [patch(COMMIT, " or (ended and ended[1] ~= 'ended')", '')],
+  'end-clock': [patch(COMMIT, 'if ended and math.abs(now', 'if false and math.abs(now')],
   'end-repeated': [patch(COMMIT, "ended[1] == 'already' or ", '')],
   'end-fence': [patch(COMMIT, 'fence = ARGV[END + 1]', "fence = ''")],
   'end-read': [patch(END, 'isRead: false', 'isRead: true')],

@@ -1,7 +1,7 @@
 -- Ends a turn: document, signals, new directives and what was consumed of the inbox, all at once; where all keys are in one slot
 -- it also announces, and enqueues the directives. Before it, it may end the directive whose end is all that the turn has read.
--- Must never write a turn that did not begin from the current version, nor one that has read another end than the one that is written,
--- nor end a run that has something left to read.
+-- Must never write a turn that did not begin from the current version, nor one that has read another end than the one that is written
+-- or has another time, nor end a run that has something left to read.
 -- @include include-entrance.lua
 -- @include include-finish.lua
 --
@@ -26,6 +26,10 @@
 -- `<read at> <written at> <sequence before them> <the last one>`. The newest are kept; nothing is decided by them.
 local TURNS_KEPT, TURN_BYTES = 128, 96
 
+-- The instant of a turn that brings an end is by the clock of its process. Where that stood still, or the one of Redis was moved, the
+-- instant is not that of the turn: what counts from it would be over at once, or too late.
+local MOST_APART_MS = 5000
+
 local RUN_FIELDS = { '@run|version', '@run|token', '@run|inputs' }
 
 local END, END_FIELDS = 20, 5
@@ -45,6 +49,9 @@ local function commit(ended)
   if version == tonumber(ARGV[1]) + 1 and token == ARGV[2] then
     return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(seq) }
   elseif version ~= tonumber(ARGV[1]) or (ended and ended[1] ~= 'ended') then
+    return { 'version', version }
+  end
+  if ended and math.abs(now - tonumber(ARGV[16])) > MOST_APART_MS then
     return { 'version', version }
   end
 

@@ -20,10 +20,15 @@ interface OneProcess {
   core?: EngineCore;
   /** For the first turn that brings an end. Default: it is written. */
   instead?: Instead;
+  /** What the process takes for the time of Redis when a turn was written. Default: that. */
+  clock?: (now: number) => number;
 }
 
 /** Worker and engine of one process. Returns what became of the turns: of the end that each brought, and of itself. */
-async function startProcess(engines: EngineTest, { core, instead = (commit) => commit() }: OneProcess = {}) {
+async function startProcess(
+  engines: EngineTest,
+  { core, instead = (commit) => commit(), clock = (now) => now }: OneProcess = {},
+) {
   const turns: string[] = [];
   const left = [instead];
   const runsOf = (runs: RunJournal): RunJournal => ({
@@ -34,7 +39,7 @@ async function startProcess(engines: EngineTest, { core, instead = (commit) => c
         ? commit()
         : (left.pop() ?? commit)(commit, ...written));
       turns.push(`${verdict.ended?.[0] ?? 'no end'}, ${verdict.kind}`);
-      return verdict;
+      return verdict.kind === 'committed' ? { ...verdict, now: clock(verdict.now) } : verdict;
     },
   });
   const wake: Parameters<typeof engines.startWorker>[1] = async (...known) => engine.wake(...known);
@@ -116,6 +121,17 @@ test('a turn whose answer was lost with that of its end is not taken again', asy
   const { answers, last } = await runOf(engines);
   expect(turns).toEqual(['no end, committed', 'already, committed', 'ended, committed']);
   expect(answers).toHaveLength(2);
+  expect(last).toBe('ai.request.completed');
+});
+
+test('a process that stood still takes the turn by the clock of Redis, so that nothing is over that has just begun', async () => {
+  await using engines = await openEngineTest(redis.url);
+  const begun = Date.now();
+  // As if it had slept for an hour since its turn.
+  const turns = await startProcess(engines, { clock: (now) => now - 3_600_000 });
+  const { log, last } = await runOf(engines);
+  expect(turns.filter((turn) => turn.startsWith('ended'))).toEqual(['ended, version', 'ended, version']);
+  expect(Math.min(...log.map(({ time }) => Date.parse(time)))).toBeGreaterThanOrEqual(begun - 60_000);
   expect(last).toBe('ai.request.completed');
 });
 
