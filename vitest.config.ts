@@ -1,9 +1,10 @@
-/** How the tests run: five workers, as two thirds of a test are waiting, which share their modules among the files; the longest first.
+/** How the tests run: six workers, as two thirds of a test are waiting, which share their modules among the files; the longest first.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { programOf } from './test/support/program.ts';
 
 // For the workers and for every process that a test starts: a fifth to a third less work for each.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
@@ -36,11 +37,16 @@ class LongFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  // The example imports it from the package, which here is the sources.
-  resolve: { alias: { 'adjutant/testing': resolve('src/testing/test-kit.ts') } },
+  // Imported from the package, which here is the sources, as `npm test` has made them.
+  resolve: {
+    alias: {
+      'adjutant/testing': programOf(resolve('src/testing/test-kit.ts')),
+      'adjutant/client': programOf(resolve('src/client/http-client.ts')),
+    },
+  },
   test: {
     pool: 'forks',
-    maxWorkers: 5,
+    maxWorkers: 6,
     testTimeout: 120_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,

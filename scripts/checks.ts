@@ -14,22 +14,17 @@ export const COVERED_BY_TESTS: readonly Check[] = [
 ];
 
 /** A minute of a core: `npm test` runs them beside the tests, in what those leave of the processor. They read sources only. */
-export const LONG_CHECKS: readonly Check[] = [
+export const CHECKS: readonly Check[] = [
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings', ...lintedPlaces()] },
   // One thread: several check the same shared types again, and cost twice the work.
   { name: 'types', command: ['tsc', '--noEmit', '--singleThreaded'] },
   { name: 'types of the console', command: ['tsc', '--noEmit', '-p', 'src/console', '--singleThreaded'] },
-];
-
-export const SHORT_CHECKS: readonly Check[] = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
   { name: 'unused', command: ['knip'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
   { name: 'configuration', command: ['node', 'scripts/generate-configuration.ts', '--check'] },
   { name: 'metrics', command: ['node', 'scripts/generate-metrics.ts', '--check'] },
 ];
-
-export const CHECKS: readonly Check[] = [...LONG_CHECKS, ...SHORT_CHECKS];
 
 export interface CheckOptions {
   /** How many run at once. Default: as many as continuous integration has cores. */

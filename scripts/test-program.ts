@@ -8,9 +8,10 @@ import { rolldown } from 'rolldown';
 /** Beside a package.json: the program reads its version from the folder above its own. */
 const PLACE = resolve('node_modules/.cache/adjutant');
 const FOLDER = join(PLACE, 'program');
-/** Started by name: the command, the files of its threads, and the servers and callers of the tests. */
+/** Started by name: the command, the files of its threads, what users test with, and the servers and callers of the tests. */
 const ENTRIES = [
   'src/cli/main.ts',
+  ...['testing/test-kit', 'testing/service-child', 'client/http-client'].map((name) => `src/${name}.ts`),
   'src/worker/heartbeat-thread.ts',
   'src/json-schema/schema-thread.ts',
   ...globSync('test/support/servers/*.ts'),

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LONG_CHECKS, runChecks, SHORT_CHECKS } from './checks.ts';
+import { CHECKS, runChecks } from './checks.ts';
 import { ensureConsole } from './console-freshness.mjs';
 import { writeTestProgram } from './test-program.ts';
 
@@ -40,18 +40,18 @@ const sum = (of: keyof Count): number => counts.reduce((total, count) => total +
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;
 
-/** The short checks first; what the long ones say comes after the tests, whose output is long. */
+/** The checks run beside the tests; what they say comes after those, whose output is long. */
 async function runAll(): Promise<Count[]> {
-  const [short, program] = await Promise.all([runChecks(SHORT_CHECKS), writeTestProgram()]);
+  const program = await writeTestProgram();
   const said: string[] = [];
   const print = (text: string): void => void said.push(text);
   const others = OF_THEIR_OWN.map((file) => `--exclude=${file}`);
-  const [long, tests] = await Promise.all([
-    runChecks(LONG_CHECKS, { atOnce: 1, aside: true, print }),
+  const all = await Promise.all([
+    runChecks(CHECKS, { atOnce: 1, aside: true, print }),
     runTests(others, { ADJUTANT_TEST_PROGRAM: program }),
   ]);
   console.log(said.join('\n'));
-  return [short, long, tests];
+  return all;
 }
 
 async function runTests(args: readonly string[], more: Readonly<Record<string, string>>): Promise<Count> {

@@ -1,7 +1,7 @@
 /** `adjutant directive-server` as a process: with the clients of both SDKs, Adjutant's own pool, and bytes written by hand.
  *  It must not share code with the server: what each client reads is compared with the files. */
 import { readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -22,6 +22,7 @@ import {
 import { startCli } from '../support/cli.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { openPool } from '../support/mcp-pool.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const TOOLS = JSON.parse(await readFile('test/support/directive-tools.json', 'utf8')) as {
   tools: { name: string }[];
@@ -30,7 +31,7 @@ const NAMES = TOOLS.tools.map(({ name }) => name);
 const COMMAND = process.execPath;
 
 function argsFor(place: string): string[] {
-  return ['--conditions=adjutant-source', resolve('src/cli/main.ts'), 'directive-server', '--root', place];
+  return [PROGRAM, 'directive-server', '--root', place];
 }
 
 type Called = Readonly<Record<string, unknown>>;

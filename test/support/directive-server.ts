@@ -4,13 +4,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { CallReport } from '../../src/directive-server/call-report.ts';
 import { createDirectiveFolder } from '../../src/directive-server/directive-folder.ts';
 import { serveDirectiveStdio } from '../../src/directive-server/stdio.ts';
 import type { NameStyle } from '../../src/directive-server/tool-descriptors.ts';
+import { PROGRAM } from './program.ts';
 
 /** Path → content. */
 export type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -78,7 +79,7 @@ export function startPeer(
   args: readonly string[],
   more: readonly string[] = [],
 ): Peer & { readonly errors: () => string } {
-  const program = [...more, '--conditions=adjutant-source', resolve('src/cli/main.ts'), 'directive-server'];
+  const program = [...more, PROGRAM, 'directive-server'];
   const child = spawn(process.execPath, [...program, ...args], { stdio: 'pipe' });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
