@@ -15,7 +15,7 @@ import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually, untilListed } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
-import { freePort } from '../support/process.ts';
+import { endWithTests, freePort } from '../support/process.ts';
 import { PROGRAM } from '../support/program.ts';
 import { follow, post } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
@@ -546,6 +546,7 @@ describe('mcp', () => {
   test('without a service or any input ends, and reports how to start a service', async () => {
     const env = { ...process.env, ADJUTANT_URL: 'http://127.0.0.1:9' };
     const child = spawn(process.execPath, [PROGRAM, 'mcp'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    endWithTests(child);
     const closed = once(child, 'close').then(([code]) => code as number | null);
     const { code, stderr } = await watchOutput(child, closed).ended;
     expect(code).toBe(0);

@@ -6,6 +6,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { endWithTests } from './process.ts';
 import { PROGRAM } from './program.ts';
 
 export interface Run {
@@ -41,6 +42,7 @@ function environment(more: Env): NodeJS.ProcessEnv {
 
 export function startCli(args: readonly string[], { cwd, env = {}, stdin = '' }: StartOptions): Running {
   const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: environment(env) });
+  endWithTests(child);
   child.stdin.end(stdin);
   const closed = once(child, 'close').then(([code]) => code as number | null);
   return { child, ...watchOutput(child, closed) };

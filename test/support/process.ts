@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { type Family, familyOf } from './process-family.ts';
 
 export interface SpawnOptions {
   readonly cwd?: string;
@@ -37,9 +38,22 @@ const LONGEST_LINE_MS = 45_000;
 
 type LineListener = (line: string) => void;
 
-/** Children that a broken test left behind end with its process. */
-const living = new Set<ChildProcess>();
-process.once('exit', () => living.forEach((child) => child.kill('SIGKILL')));
+/** Children that a broken test left behind end with its process, and what they started ends with them. */
+const living = new Map<ChildProcess, Family>();
+process.once('exit', () => {
+  for (const [child, family] of living) {
+    family.end();
+    // Where the system does not say what is below a process.
+    child.kill('SIGKILL');
+  }
+});
+
+/** Of a process that the caller has just started. */
+export function endWithTests(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  living.set(child, familyOf(child.pid));
+  child.once('close', () => living.delete(child));
+}
 
 /** A child process: `args` go to the node that runs the tests. */
 export function spawnNode(args: readonly string[], options: SpawnOptions = {}): Child {
@@ -52,12 +66,11 @@ export function spawnProcess(command: string, args: readonly string[], options: 
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  living.add(child);
+  endWithTests(child);
   const lines: string[] = [];
   const listeners = new Set<LineListener>();
   readLines(child, lines, listeners);
   const exited = exitOf(child);
-  void exited.then(() => living.delete(child));
   const kill = (signal: NodeJS.Signals): void => void (child.exitCode === null && child.kill(signal));
 
   return {
