@@ -5,8 +5,9 @@ import type { GateWait, Ticket } from '../contract/flow.ts';
 import { TENANT_MARK } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
-import { createLeases, memberOf } from './leases.ts';
+import { createLeases } from './leases.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
+import { memberOf } from './sweep-index.ts';
 
 /** A directive of a lane. `requestId`: with its tenant. */
 export interface GateRef {

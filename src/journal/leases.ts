@@ -1,6 +1,7 @@
 // Extends what a worker holds while its attempt goes on: the lease of a claim, and its place in the gate of a lane.
 // Must never import more than it runs: the heartbeat thread of every worker loads it.
 import type { GateRef } from './gate.ts';
+import { memberOf } from './sweep-index.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
@@ -25,9 +26,4 @@ export function createLeases(run: RunScript, keys: Pick<KeySpace, 'request' | 'g
   }
 
   return { extendClaim, extendPass };
-}
-
-/** In a gate. Identifiers hold no '/'. */
-export function memberOf({ requestId, id }: GateRef): string {
-  return `${requestId}/${id}`;
 }

@@ -61,8 +61,9 @@ const RECORDED_MARK = 0.25;
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
 export const HOLD_MS = 1_000;
 
-export function memberOf(ref: DirectiveRef): string {
-  return `${ref.requestId}/${ref.id}`;
+/** In this index, in a gate, and in what its tenant has open. Identifiers hold no '/'. */
+export function memberOf({ requestId, id }: Pick<DirectiveRef, 'requestId' | 'id'>): string {
+  return `${requestId}/${id}`;
 }
 
 export function refOf(member: string): DirectiveRef {

@@ -5,6 +5,7 @@ import type { LimitsOfTenant } from '../contract/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
+import { memberOf } from './sweep-index.ts';
 
 /** Id → when it begins, as in `Later`, of what does not begin at once. */
 export type Begins = ReadonlyMap<string, string>;
@@ -37,14 +38,15 @@ export function createTenantRoom(
     const places = [keys.open(tenantOf(requestId)), keys.sweep];
     const withBegin = (id: string): string => {
       const when = begins?.get(id);
-      return when === undefined ? memberOf(requestId, id) : `${memberOf(requestId, id)} ${when}`;
+      const member = memberOf({ requestId, id });
+      return when === undefined ? member : `${member} ${when}`;
     };
     const members = ids.map(withBegin);
     const [verdict, at = 0, ...added] = await run('tenant-enter', places, [most, ...members]);
     if (verdict === 'full') return null;
     const own = new Set(added);
     return async (left) => {
-      const leaving = left.filter((id) => own.has(memberOf(requestId, id))).map(withBegin);
+      const leaving = left.filter((id) => own.has(memberOf({ requestId, id }))).map(withBegin);
       // Where Redis does not answer they count until nobody has found them open for a while.
       if (leaving.length > 0) await run('tenant-leave', places, [at, ...leaving]).catch(() => {});
     };
@@ -68,10 +70,6 @@ export function createTenantRoom(
       (left.length < ids.length ? await entered(requestId, { ids: left, begins }, maxOpen) : null) ?? maxOpen
     );
   };
-}
-
-function memberOf(requestId: string, id: string): string {
-  return `${requestId}/${id}`;
 }
 
 /** There from the acceptance on, of a directive or of a run. */

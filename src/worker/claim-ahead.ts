@@ -1,7 +1,6 @@
 // Work of this process' own submissions and runs: a slot is taken for it, and its claim is granted by the script that accepts it.
 // Must never begin an attempt without a slot, nor leave alone what may have been claimed because no answer came.
 import type { Semaphore } from '../bounds/semaphore.ts';
-import { isToolLane } from '../catalog/route.ts';
 import type { AcceptedAhead, ClaimAhead } from '../journal/journal.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
 import { asError } from '../lifecycle.ts';
@@ -9,7 +8,7 @@ import { envelopeIn, type JobData } from '../queue/job.ts';
 import { ENDS_LATER, type HeldJob } from '../queue/lane-claims.ts';
 import type { LocalPlace } from '../queue/local-roles.ts';
 import { newShortId } from '../telemetry/identifier.ts';
-import { startOf } from './claim.ts';
+import { isSerial, startOf } from './claim.ts';
 import type { AttemptParts } from './claimed.ts';
 import type { InHand } from './in-hand.ts';
 import { persistently } from './persistently.ts';
@@ -81,13 +80,12 @@ async function attemptOnce(
   accepted: Promise<AcceptedAhead | null>,
 ): Promise<void> {
   const askedAt = performance.now();
-  const serial = isToolLane(lane) ? parts.attempt.records.serial.isDeclared(lane) : undefined;
+  const serial = isSerial(parts.attempt, lane);
   // Whoever awaits it hears of it.
-  serial?.catch(() => {});
+  serial.catch(() => {});
   const ahead = await accepted;
   if (ahead === null) return parts.slots.get(lane)?.release();
-  const held: HeldJob = { token, reply: asGranted(ahead), askedAt, ...ENDS_LATER };
-  return parts.make(job, lane, serial === undefined ? held : { ...held, serial });
+  return parts.make(job, lane, { token, reply: asGranted(ahead), askedAt, ...ENDS_LATER, serial });
 }
 
 /** As include-claim.lua answers for what nobody has claimed before. */

@@ -69,11 +69,19 @@ async function askForClaim(
   const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
   return durably(parts, async () => {
     const [serial, verdict] = await Promise.all([
-      isToolLane(lane) ? parts.records.serial.isDeclared(lane) : false,
+      isSerial(parts, lane),
       parts.records.journal.claim(request),
     ]);
     return [verdict, serial];
   });
+}
+
+/** Whether the calls of the lane come one after the other, whoever makes them: only a server's can. */
+export async function isSerial(
+  { records }: { readonly records: Pick<AttemptParts['records'], 'serial'> },
+  lane: string,
+): Promise<boolean> {
+  return isToolLane(lane) && records.serial.isDeclared(lane);
 }
 
 /** What is said of the first attempt; null: nothing. */

@@ -28,9 +28,7 @@ const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'if (lane === null) return undefined;',
     ),
   ],
-  'ahead-serial': [
-    patch('src/worker/claim-ahead.ts', 'serial === undefined ? held : { ...held, serial }', 'held'),
-  ],
+  'ahead-serial': [patch('src/worker/claim-ahead.ts', '...ENDS_LATER, serial }', '...ENDS_LATER }')],
 };
 
 const AHEAD_TURN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {

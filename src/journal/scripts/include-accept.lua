@@ -94,9 +94,8 @@ local function add_begin(record, id, deadline, now)
   return at, tonumber(deadline_ms)
 end
 
--- The first claim of a directive, which nobody else can know of yet. `words`: as it is asked for.
-local function add_claim(record, id, words, now, signal, facts)
-  local token, lease_ms = string.match(words, '^claimed (%S+) (%d+)$')
+-- The first claim of a directive, which nobody else can know of yet.
+local function add_claim(record, id, token, lease_ms, now, signal, facts)
   add_fields(record, id .. '|status', 'running', id .. '|fence', '1', id .. '|lease_until', int(now + tonumber(lease_ms)),
     id .. '|claimant', token .. '/0', id .. '|started_at', int(now))
   if ARGV[signal] ~= '' then
@@ -117,10 +116,10 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local record = facts.fields or {}
       facts.fields = nil
       local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
-      local claims = string.find(ARGV[at + 6], 'claimed ', 1, true)
+      local token, lease_ms = string.match(ARGV[at + 6], '^claimed (%S+) (%d+)$')
       add_fields(record, id .. '|digest', ARGV[at + 2])
-      if claims then
-        add_claim(record, id, ARGV[at + 6], now, at + 7, facts)
+      if token then
+        add_claim(record, id, token, lease_ms, now, at + 7, facts)
       else
         add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting')
       end
@@ -141,7 +140,7 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       add_fields(bodies, id, ARGV[at + 5])
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))
-      if ARGV[at + 6] ~= '' and not claims then
+      if ARGV[at + 6] ~= '' and not token then
         facts.seq = end_directive(id, ARGV[at + 6], now, retention_ms, facts, at + 7, at + 7)
         facts.open = facts.open - 1
       end

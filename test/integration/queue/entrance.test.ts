@@ -4,21 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { envelopeIn, type JobData } from '../../../src/queue/job.ts';
-import { createEntrance } from '../../../src/queue/entrance.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import type { WithAcceptance } from '../../../src/journal/journal.ts';
 import { createLaneFreedom } from '../../../src/queue/lane-freedom.ts';
 import { type LocalLanes, NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
-import { createPreparer } from '../../../src/queue/prepare.ts';
-import { createSubmitter } from '../../../src/queue/submit.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../../../src/queue/run-wake.ts';
-import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { acceptance, endOf, LANE, toolCall } from '../../support/journal.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
+import { submitterOn } from '../../support/submitter.ts';
 import { plainTurn } from '../../support/plain-turn.ts';
 
 const REQUEST_BYTES = 100_000;
@@ -43,31 +40,11 @@ function submitWith(
   isFree = async (_lane: string) => true,
   ordered = true,
 ) {
-  const { store, journal, index, lanes } = open;
   const leave = async (ids: readonly string[]): Promise<void> => void left.push(...ids);
   const confirm = async () => async (): Promise<void> =>
     void confirmed.push({ jobs: await open.connection.llen(`${base}wait`).catch(() => -1) });
-  const submitter = createSubmitter({
-    journal,
-    entrance: createEntrance({
-      index,
-      later: open.store.records.later,
-      lanes,
-      gated: store.queue.gated,
-      local,
-      isFree,
-      confirm,
-      ordered,
-    }),
-    preparer: createPreparer(store.catalog, () => null),
-    capacity: { reserve: async () => leave, requireMemory: async () => {} },
-    canceller: open.store.queue.canceller,
-    index,
-    argumentsBytes: 1_000_000,
-    requestBytes: REQUEST_BYTES,
-    reports: NO_REPORTS,
-  });
-  return submitter.submit(calls);
+  const options = { isFree, confirm, ordered, leave, requestBytes: REQUEST_BYTES };
+  return submitterOn(open.store, local, options).submit(calls);
 }
 
 function batch(count: number, fields: Partial<ToolExec> = {}): ToolExec[] {

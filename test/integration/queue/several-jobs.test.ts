@@ -14,6 +14,10 @@ import { openStore } from '../../support/store.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));
+const REPEATS: [string, boolean][] = [
+  ['once', false],
+  ['twice, as after a lost connection', true],
+];
 const openTaker = (options: TakerOptions = {}) => takerOn(open, options);
 
 /** So many, each with a job that brings its body. */
@@ -29,10 +33,7 @@ async function enqueued(count: number): Promise<ToolExec[]> {
 
 const lockOf = (base: string, call: ToolExec): string => `${base}${nameOf(call)}:lock`;
 
-test.each([
-  ['once', false],
-  ['twice, as after a lost connection', true],
-])(
+test.each(REPEATS)(
   'each command runs %s: a quarter of those that wait is taken at once, in its order',
   async (_how, repeats) => {
     const calls = await enqueued(13);
@@ -108,10 +109,7 @@ test('what others have taken over meanwhile is no part of a repeat, and its plac
   expect((await open.lanes.counts(LANE)).waiting).toBe(9);
 });
 
-test.each([
-  ['once', false],
-  ['twice, as after a lost connection', true],
-])(
+test.each(REPEATS)(
   'each command runs %s: a take ends before a job that is none of ours, and those behind it are left',
   async (_how, repeats) => {
     const calls = await enqueued(20);

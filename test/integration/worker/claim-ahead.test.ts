@@ -4,12 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import type { Confirm } from '../../../src/queue/durability.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
-import { createEntrance } from '../../../src/queue/entrance.ts';
 import type { LocalLanes, LocalPlace } from '../../../src/queue/local-roles.ts';
 import { announcementsOf, createPreparer, type Prepared } from '../../../src/queue/prepare.ts';
-import { createSubmitter } from '../../../src/queue/submit.ts';
 import type { JobOutcome } from '../../../src/queue/consume.ts';
 import type { AcceptVerdict } from '../../../src/journal/verdicts.ts';
 import { createSemaphore } from '../../../src/bounds/semaphore.ts';
@@ -20,47 +17,16 @@ import { createPlacesAhead } from '../../../src/worker/claim-ahead.ts';
 import type { AttemptParts } from '../../../src/worker/claimed.ts';
 import { createInHand } from '../../../src/worker/in-hand.ts';
 import type { Worker } from '../../../src/worker/worker.ts';
-import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
 import { done, inTurn, testTool, untilResumed } from '../../support/executors.ts';
 import { LANE, toolCall } from '../../support/journal.ts';
 import { openPipeline, type TestWorkerOptions } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
+import { entranceOn, type SubmitterOptions, submitterOn } from '../../support/submitter.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openPipeline(redis.url));
 
-interface Way {
-  /** Of the journal that accepts. */
-  accept?: Journal['accept'];
-  isFree?: (() => Promise<boolean>) | undefined;
-  confirm?: (() => Promise<Confirm | null>) | undefined;
-}
-
-function entranceOf(
-  local: LocalLanes,
-  { isFree = async () => true, confirm = async () => null }: Pick<Way, 'isFree' | 'confirm'> = {},
-) {
-  const { store, index, lanes, gated } = open;
-  const { later } = store.records;
-  return createEntrance({ index, later, lanes, gated, local, isFree, confirm, ordered: true });
-}
-
-/** As a process that has a worker makes it. */
-function submitterOf(local: LocalLanes, { accept, isFree, confirm }: Way = {}) {
-  const { store, index } = open;
-  const journal = accept ? { ...open.journal, accept } : open.journal;
-  return createSubmitter({
-    journal,
-    entrance: entranceOf(local, { isFree, confirm }),
-    preparer: createPreparer(store.catalog, () => null),
-    capacity: { reserve: async () => async () => {}, requireMemory: async () => {} },
-    canceller: store.queue.canceller,
-    index,
-    argumentsBytes: 1_000_000,
-    requestBytes: 10_000_000,
-    reports: NO_REPORTS,
-  });
-}
+const submitterOf = (local: LocalLanes, way: SubmitterOptions = {}) => submitterOn(open.store, local, way);
 
 /** Every command of a script that writes the state of a request, as its arguments, from now on. */
 async function watched() {
@@ -107,7 +73,7 @@ test('is one write, says that it started, and needs no job', async () => {
   expect(await open.jobs()).toBe(0);
 });
 
-const PLAIN: [string, Partial<ToolExec>, Way, TestWorkerOptions][] = [
+const PLAIN: [string, Partial<ToolExec>, SubmitterOptions, TestWorkerOptions][] = [
   ['its lane is paused or limited', {}, { isFree: async () => false }, {}],
   ['it has to be confirmed first', {}, { confirm: async () => async () => {} }, {}],
   ['it is to begin by an instant', { start_by_ms: 60_000 }, {}, {}],
@@ -303,7 +269,7 @@ test('whose answer was lost, and then overtaken by what another process wrote, i
   const call = toolCall({ effect: 'once' });
   const [prepared] = await createPreparer(open.store.catalog, () => null).prepare([call], newTraceparent());
   const { acceptance, job } = prepared as Prepared;
-  const refused = await entranceOf(local).enter<AcceptVerdict | null>({
+  const refused = await entranceOn(open.store, local).enter<AcceptVerdict | null>({
     requestId: call.request_id,
     announcements: announcementsOf([prepared as Prepared]),
     async accept(together) {

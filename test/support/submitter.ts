@@ -1,0 +1,53 @@
+/** What submits and what lets in, over the store of a test, as the service makes them; a test names what is otherwise.
+ *  It must never hold back a submission by itself: there is room for everything. */
+import type { Journal } from '../../src/journal/journal.ts';
+import type { Confirm } from '../../src/queue/durability.ts';
+import { createEntrance } from '../../src/queue/entrance.ts';
+import type { LocalLanes } from '../../src/queue/local-roles.ts';
+import { createPreparer } from '../../src/queue/prepare.ts';
+import { createSubmitter } from '../../src/queue/submit.ts';
+import { NO_REPORTS } from '../../src/telemetry/reports.ts';
+import type { testStore } from './store.ts';
+
+type Store = ReturnType<typeof testStore>;
+
+export interface EntranceOptions {
+  /** Whether a lane has nothing that holds back its jobs. Default: always. */
+  readonly isFree?: ((lane: string) => Promise<boolean>) | undefined;
+  /** Default: nothing has to be confirmed. */
+  readonly confirm?: (() => Promise<Confirm | null>) | undefined;
+  /** False: in steps. Default: true. */
+  readonly ordered?: boolean;
+}
+
+export interface SubmitterOptions extends EntranceOptions {
+  /** Of the journal that accepts. */
+  readonly accept?: Journal['accept'] | undefined;
+  /** What leaves the share of its tenant. */
+  readonly leave?: (ids: readonly string[]) => Promise<void>;
+  /** Default: plenty. */
+  readonly requestBytes?: number;
+}
+
+export function entranceOn({ records, queue }: Store, local: LocalLanes, options: EntranceOptions = {}) {
+  const { isFree = async () => true, confirm = async () => null, ordered = true } = options;
+  const { index, later } = records;
+  const { lanes, gated } = queue;
+  return createEntrance({ index, later, lanes, gated, local, isFree, confirm, ordered });
+}
+
+export function submitterOn(store: Store, local: LocalLanes, options: SubmitterOptions = {}) {
+  const { journal, index } = store.records;
+  const { accept, leave = async () => {}, requestBytes = 10_000_000 } = options;
+  return createSubmitter({
+    journal: accept ? { ...journal, accept } : journal,
+    entrance: entranceOn(store, local, options),
+    preparer: createPreparer(store.catalog, () => null),
+    capacity: { reserve: async () => leave, requireMemory: async () => {} },
+    canceller: store.queue.canceller,
+    index,
+    argumentsBytes: 1_000_000,
+    requestBytes,
+    reports: NO_REPORTS,
+  });
+}
