@@ -46,7 +46,10 @@ const COMMENT = /^(?::[^\r\n]*\r?\n)+\r?\n$/;
 const compatibleOpening: ReadOpening = (event) => {
   if (COMMENT.test(event)) return 'silent';
   const data = dataOf(event);
-  const delta = data && plainDelta(data);
+  if (data === null) return null;
+  // Azure begins with what its filters say of the prompt, and no choice.
+  if (plainChoices(data)?.length === 0) return 'silent';
+  const delta = plainDelta(data);
   if (delta === null) return null;
   for (const block of FIRST_BLOCKS) {
     const text = deltaText(delta, block);
@@ -95,12 +98,19 @@ function compatibleData(data: Json, open: OpenBlock): unknown {
   return delta && deltaText(delta, open);
 }
 
-/** Of one choice that goes on, with nothing that the client keeps for the end. */
-function plainDelta(data: Json): Json | null {
+/** null: it has something that the client keeps for the end, or that is not readable. */
+function plainChoices(data: Json): readonly unknown[] | null {
   const { id, created, model, usage, choices } = data;
-  if ('error' in data || !isNone(usage) || !Array.isArray(choices) || choices.length !== 1) return null;
+  if ('error' in data || !isNone(usage) || !Array.isArray(choices)) return null;
   if (!isOptional(id, 'string') || !isOptional(created, 'number') || !isOptional(model, 'string'))
     return null;
+  return choices;
+}
+
+/** Of one choice that goes on. */
+function plainDelta(data: Json): Json | null {
+  const choices = plainChoices(data);
+  if (choices?.length !== 1) return null;
   const choice: unknown = choices[0];
   if (!isObject(choice) || !isNone(choice['finish_reason']) || !isObject(choice['delta'])) return null;
   const { role, refusal, tool_calls } = choice['delta'];

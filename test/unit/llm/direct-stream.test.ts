@@ -199,7 +199,8 @@ test.each<[string, Kind, readonly string[]]>([
     chunk({ content: 'refused', refusal: 'no' }),
     chunk({ content: 'dated' }).replace('"created":1', '"created":1e999'),
     chunk({ content: 'both', reasoning: 'and' }),
-    data({ choices: [] }),
+    data({ id: '', created: 0, model: '', choices: [], prompt_filter_results: [] }),
+    data({ choices: [{ index: 0, delta: { role: 'assistant', content: '', refusal: null } }], model: 'm' }),
     'data: no JSON\n\n',
   ].map((event): [string, Kind, readonly string[]] => [
     `that begins with ${event.slice(0, 90).trim()}`,
@@ -274,6 +275,7 @@ const RAW: Part = { type: 'raw', rawValue: {} };
 test('what was shown first is dropped from what the client makes, and the rest follows it', async () => {
   const { client, result, begin, lead, led, take } = await playedLater();
   expect(lead(': wait\n\n')).toBe(true);
+  expect(lead(data({ id: '', choices: [], prompt_filter_results: [] }))).toBe(true);
   expect(lead(chunk({ role: 'assistant', content: '' }))).toBe(true);
   expect(led()).toBeUndefined();
   expect(lead(chunk({ content: 'a' }) + chunk({ content: 'b' }))).toBe(false);
