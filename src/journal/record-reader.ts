@@ -7,6 +7,8 @@ import type { AcceptedAhead } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
 import {
+  claimantFields,
+  claimantFrom,
   directiveFields,
   directiveRecord,
   directiveRecords,
@@ -53,9 +55,10 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
   /** null: the claim that `accept` was to grant with this token was not granted, or is over. */
   async function claimedAhead(requestId: string, id: string, token: string): Promise<AcceptedAhead | null> {
     const [state] = keys.request(requestId);
-    const [claimant, ...fields] = await connection.hmget(state, `${id}|claimant`, ...directiveFields(id));
-    const record = directiveRecord(id, fields);
-    if (record?.status !== 'running' || claimant !== `${token}/0`) return null;
+    const named = claimantFields(id);
+    const values = await connection.hmget(state, ...named, ...directiveFields(id));
+    const record = directiveRecord(id, values.slice(named.length));
+    if (record?.status !== 'running' || claimantFrom(values) !== `${token}/0`) return null;
     return { at: record.acceptedAt, deadlineMs: record.deadlineAt - record.acceptedAt };
   }
 

@@ -3,11 +3,12 @@
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
+const FIRST = `${SCRIPTS}/include-first-claim.lua`;
 const ENTRANCE = 'src/queue/entrance.ts';
 
 const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'ahead-token': [patch(ACCEPT, "token .. '/0', id .. '|started_at'", "'x/0', id .. '|started_at'")],
-  'ahead-fence': [patch(ACCEPT, "id .. '|fence', '1'", "id .. '|fence', '2'")],
+  'ahead-token': [patch(ACCEPT, "token .. '/0', int(now)", "'x/0', int(now)")],
+  'ahead-fence': [patch(FIRST, "return '1', until_at", "return '2', until_at")],
   'ahead-started': [patch(ACCEPT, "if ARGV[signal] ~= '' then", 'if false then')],
   'ahead-unconfirmed': [patch(ENTRANCE, 'isOwn && confirm === null', 'isOwn')],
   'ahead-paused': [patch(ENTRANCE, 'together && isOwn &&', 'together &&')],
@@ -17,7 +18,7 @@ const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-overtaken': [
     patch(ENTRANCE, 'if (entry.mayBeThere?.(verdict)) void place?.lookUp();\n      else', ''),
   ],
-  'ahead-another': [patch('src/journal/record-reader.ts', ' || claimant !== `${token}/0`', '')],
+  'ahead-another': [patch('src/journal/record-reader.ts', ' || claimantFrom(values) !== `${token}/0`', '')],
   'ahead-refused': [patch(ENTRANCE, 'place?.release();', '')],
   'ahead-look': [patch(ENTRANCE, 'Math.min(each.afterMs, claim.leaseMs)', 'each.afterMs')],
   'ahead-twice': [patch(ENTRANCE, 'place === null ? enqueueAhead(entry) : undefined', 'enqueueAhead(entry)')],
@@ -51,9 +52,31 @@ const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of the first claim as one field. */
+const FIRST_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'first-left': [patch(FIRST, "redis.call('HDEL', STATE, id .. '|first')", '')],
+  'first-forgotten': [
+    patch(
+      FIRST,
+      'add_claim_fields(changed, id, fence, lease_until, claimant, started_at)\n    redis',
+      'redis',
+    ),
+  ],
+  'first-heartbeat': [patch(`${SCRIPTS}/extend.lua`, 'part_first_claim(held, id, record[4])', '')],
+  'first-failed': [patch(`${SCRIPTS}/include-record.lua`, "if status == 'failed' then", 'if false then')],
+  'first-lease': [
+    patch(
+      `${SCRIPTS}/cancel.lua`,
+      "tonumber(leased or '0') > now then",
+      "tonumber(record[2] or '0') > now then",
+    ),
+  ],
+};
+
 /** With the test that notices them. */
 export const AHEAD_NOTICED = [
   [AHEAD_MUTATIONS, 'test/integration/worker/claim-ahead.test.ts'],
+  [FIRST_MUTATIONS, 'test/integration/journal/first-claim.test.ts'],
   [AHEAD_TURN_MUTATIONS, 'test/integration/engine/claimed-turn.test.ts'],
   [END_MUTATIONS, 'test/integration/engine/end-with-turn.test.ts'],
 ] as const;

@@ -20,13 +20,17 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   fencing: [
     patch(
       `${SCRIPTS}/include-finish.lua`,
-      "elseif fence ~= '' and fence ~= record[2] then",
+      "elseif fence ~= '' and fence ~= claim_from(record[10], record[2]) then",
       'elseif false then',
     ),
-    patch(`${SCRIPTS}/retry.lua`, 'elseif record[2] ~= ARGV[2] then', 'elseif false then'),
+    patch(
+      `${SCRIPTS}/retry.lua`,
+      'elseif claim_from(record[11], record[2]) ~= ARGV[2] then',
+      'elseif false then',
+    ),
     patch(
       `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or record[2] ~= fence then",
+      "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
       "if record[1] ~= 'running' then",
     ),
   ],
@@ -117,7 +121,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'delta-fence': [
     patch(
       `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or record[2] ~= fence then",
+      "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
       "if record[1] ~= 'running' then",
     ),
   ],
@@ -303,28 +307,28 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
-  'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not record[3] then', 'if true then')],
+  'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not began_at then', 'if true then')],
   'start-deadline': [
     patch(
       `${SCRIPTS}/start.lua`,
-      'elseif not record[3] and tonumber(ARGV[6]) <= now then',
+      'elseif not began_at and tonumber(ARGV[6]) <= now then',
       'elseif false then',
     ),
   ],
   'cancel-begun': [
     patch(
       `${SCRIPTS}/cancel.lua`,
-      " .. (record[11] and '/begun' or '')",
+      " .. (began_at and '/begun' or '')",
       " .. (string.match(ARGV[5], '/begun') or '')",
     ),
   ],
   'start-lease': [
-    patch(`${SCRIPTS}/start.lua`, "elseif tonumber(record[5] or '0') <= now then", 'elseif false then'),
+    patch(`${SCRIPTS}/start.lua`, "elseif tonumber(leased or '0') <= now then", 'elseif false then'),
   ],
-  'start-renews': [patch(`${SCRIPTS}/start.lua`, 'int(now + tonumber(ARGV[4]))', 'record[5]')],
+  'start-renews': [patch(`${SCRIPTS}/start.lua`, 'int(now + tonumber(ARGV[4]))', 'leased')],
   'begun-claim': [patch(`${SCRIPTS}/include-claim.lua`, '(began_at and 1 or 2)', '1')],
   'start-fence': [
-    patch(`${SCRIPTS}/start.lua`, "if record[1] ~= 'running' or record[2] ~= ARGV[2] then", 'if false then'),
+    patch(`${SCRIPTS}/start.lua`, "if record[1] ~= 'running' or fence ~= ARGV[2] then", 'if false then'),
   ],
 };
 

@@ -9,7 +9,8 @@
 --   | { 'already', at, action, cause, digest, by }: it has this answer | { 'over' } | { 'unknown' } | { 'no_room', bytes }.
 local id, number, fence = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|asked', id .. '|cancel',
-  id .. '|input' .. ARGV[2], 'seq', 'bytes', 'open', id .. '|lease_until')
+  id .. '|input' .. ARGV[2], 'seq', 'bytes', 'open', id .. '|lease_until', id .. '|first')
+local holder, lease_until = claim_from(record[10], record[2], record[9])
 local round = asked_round(record[3])
 if not record[1] or not round or number >= round.first + round.count then
   return { 'unknown' }
@@ -23,12 +24,12 @@ local held = round.how == 'h'
 if is_terminal(record[1]) or number < round.first or round.open == 0 then
   return { 'over' }
 elseif fence ~= '' then
-  if record[1] ~= 'running' or record[2] ~= fence then
+  if record[1] ~= 'running' or holder ~= fence then
     return { 'over' }
   end
 elseif record[4] or round.until_at <= now then
   return { 'over' }
-elseif held and (record[1] ~= 'running' or record[2] ~= round.fence or tonumber(record[9] or '0') <= now) then
+elseif held and (record[1] ~= 'running' or holder ~= round.fence or tonumber(lease_until or '0') <= now) then
   return { 'over' }
 elseif not held and record[1] ~= 'waiting' then
   return { 'over' }

@@ -11,14 +11,15 @@
 --   | { 'already', status } | { 'running' } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked', id .. '|started_at')
+  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked', id .. '|started_at', id .. '|first')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'already', record[1] }
 end
+local fence, leased, began_at = claim_from(record[12], record[9], record[2], record[11])
 local now = now_ms()
-if record[1] == 'running' and tonumber(record[2] or '0') > now then
+if record[1] == 'running' and tonumber(leased or '0') > now then
   if ARGV[6] == '1' then
     return { 'running' }
   end
@@ -26,17 +27,17 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
     redis.call('HSET', STATE, id .. '|cancel', ARGV[4], id .. '|cancel_at', int(now))
   end
   return { 'requested' }
-elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (record[9] or '0') .. (record[11] and '/begun' or '') then
+elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (fence or '0') .. (began_at and '/begun' or '') then
   return { 'changed' }
 end
 if record[1] == 'running' then
   local ended = {}
-  claim_lost(ended, id, record[9], tonumber(record[2] or now))
+  claim_lost(ended, id, fence, tonumber(leased or now))
   redis.call('HSET', STATE, unpack(ended))
 end
 if record[10] then
   forget_round(id, record[10])
 end
-local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
+local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7], first = record[12] }
 local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)
 return { 'ended', sequence, facts.run and tonumber(record[8]) or -1 }

@@ -96,8 +96,8 @@ end
 
 -- The first claim of a directive, which nobody else can know of yet.
 local function add_claim(record, id, token, lease_ms, now, signal, facts)
-  add_fields(record, id .. '|status', 'running', id .. '|fence', '1', id .. '|lease_until', int(now + tonumber(lease_ms)),
-    id .. '|claimant', token .. '/0', id .. '|started_at', int(now))
+  add_fields(record, id .. '|status', 'running')
+  add_first_claim(record, id, int(now + tonumber(lease_ms)), token .. '/0', int(now))
   if ARGV[signal] ~= '' then
     facts.seq = emit(facts.seq, signal, signal, false, true)
     facts.bytes = facts.bytes + bytes_of_signals(signal, signal)

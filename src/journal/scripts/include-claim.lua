@@ -34,10 +34,11 @@ local function claim_directive(id, wish, now, started_at)
     return { 'unknown' }
   end
   -- What has been accepted and never claimed has none of these.
-  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin =
+  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin, first =
     unpack(status ~= 'accepted' and redis.call('HMGET', STATE, id .. '|lease_until', id .. '|next_attempt_at', id .. '|failures',
       id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', id .. '|claimant', id .. '|released', id .. '|stage',
-      id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin') or {})
+      id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin', id .. '|first') or {})
+  last_fence, lease_until, began_at, last_claim = claim_from(first, last_fence, lease_until, began_at, last_claim)
   if is_terminal(status) then
     local run = redis.call('HMGET', STATE, RUN_INBOX, '@run|version')
     return { 'ended', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, task or '' }
@@ -60,7 +61,11 @@ local function claim_directive(id, wish, now, started_at)
   local claimant, was_lost = string.match(last_claim or '', '^(.*)/(%d)$')
   if status == 'running' and claimant == wish.token then
     local lost_fence, lost_token, lost_until = string.match((was_lost ~= '0') and lost_claim or '', '^(%d+) (%S*) (%d+)$')
-    redis.call('HSET', STATE, id .. '|lease_until', new_lease)
+    local held = {}
+    part_first_claim(held, id, first)
+    held[#held + 1] = id .. '|lease_until'
+    held[#held + 1] = new_lease
+    redis.call('HSET', STATE, unpack(held))
     return { 'granted', last_fence, failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage or '',
       lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, waits or '', task or '', asked or '', owes }
   elseif status == 'running' and lease_until > now then
@@ -77,8 +82,14 @@ local function claim_directive(id, wish, now, started_at)
   end
 
   local fence = int(tonumber(last_fence or '0') + 1)
-  local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', new_lease,
-    id .. '|claimant', wish.token .. '/' .. lost }
+  local begins_now = not began_at and not wish.owes_start
+  local claim = { id .. '|status', 'running' }
+  part_first_claim(claim, id, first)
+  if status == 'accepted' then
+    add_first_claim(claim, id, new_lease, wish.token .. '/0', begins_now and int(now))
+  else
+    add_claim_fields(claim, id, fence, new_lease, wish.token .. '/' .. lost, begins_now and int(now))
+  end
   if lost > 0 then
     redeliveries = redeliveries + 1
     claim[#claim + 1] = id .. '|redeliveries'
@@ -96,13 +107,9 @@ local function claim_directive(id, wish, now, started_at)
       grow(CLAIM_BYTES)
     end
   end
-  if not began_at and not wish.owes_start then
-    claim[#claim + 1] = id .. '|started_at'
-    claim[#claim + 1] = int(now)
-    if started_at then
-      claim[#claim + 1] = 'seq'
-      claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
-    end
+  if begins_now and started_at then
+    claim[#claim + 1] = 'seq'
+    claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
   end
   redis.call('HSET', STATE, unpack(claim))
   return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage or '',

@@ -11,6 +11,7 @@
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
 -- core that Redis has, and another line of the append-only file.
 -- @include include-log.lua
+-- @include include-first-claim.lua
 
 -- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
 -- together with writing it, so that the sum cannot drift.
@@ -99,12 +100,16 @@ end
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the
 -- run that goes on from it, and closes the request if nothing else is open. `facts`: open, seq, inbox (false = none),
 -- run (the RUN_INBOX, false = none; it grows by the terminal signal), engine (the channel of the engine to tell, false =
--- none; then `told` says whether any heard it), version of the run, bytes that the request holds (nil = unknown).
+-- none; then `told` says whether any heard it), version of the run, bytes that the request holds (nil = unknown), first (its `|first`;
+-- what fails is redriven by what is known of its claim, by an older process too).
 local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
   local sequence, announcement = emit(facts.seq, first, last, open == 0, facts.bytes)
   local number = int(sequence)
   local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
+  if status == 'failed' then
+    part_first_claim(ended, id, facts.first)
+  end
   if facts.bytes then
     facts.bytes = facts.bytes + bytes_of_signals(first, last)
     ended[#ended + 1] = 'bytes'

@@ -2,6 +2,7 @@
 -- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later. So has what
 -- a worker has in hand just now, where many are due.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
+-- @include include-first-claim.lua
 -- @include include-given.lua
 -- @include include-job-data.lua
 -- @include include-tag.lua
@@ -86,7 +87,9 @@ local function in_hand_until(record)
   local at, ends_at = nil, math.huge
   if record.status == 'running' then
     local _, _, deadline_at = given_of(record.state, record.id, record.given, record.lane)
-    local began_at, lease_until = unpack(redis.call('HMGET', record.state, record.id .. '|started_at', record.id .. '|lease_until'))
+    local started, leased, first =
+      unpack(redis.call('HMGET', record.state, record.id .. '|started_at', record.id .. '|lease_until', record.id .. '|first'))
+    local _, lease_until, began_at = claim_from(first, nil, leased, started)
     at, ends_at = began_at, math.min(tonumber(lease_until or '0'), deadline_at)
   elseif record.status == 'succeeded' then
     at = redis.call('HGET', record.state, record.id .. '|ended_at')

@@ -9,25 +9,32 @@
 -- ARGV[5] signal, JSON ('' = none)   ARGV[6] deadline, milliseconds since the epoch
 -- Returns { 'started', now } | { 'stale' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until', id .. '|claimant',
+  id .. '|first')
+local fence, leased, began_at, claimant = claim_from(record[7], record[2], record[5], record[3], record[6])
 local now = now_ms()
-if record[1] ~= 'running' or record[2] ~= ARGV[2] then
+if record[1] ~= 'running' or fence ~= ARGV[2] then
   return { 'stale' }
-elseif tonumber(record[5] or '0') <= now then
+elseif tonumber(leased or '0') <= now then
   -- Whoever looks at it now may end it, and would say that no attempt was made.
   return { 'stale' }
-elseif not record[3] and tonumber(ARGV[6]) <= now then
+elseif not began_at and tonumber(ARGV[6]) <= now then
   -- Likewise, and somebody is to look at it now.
   look_by(KEYS[4], request_id() .. '/' .. id, int(now), false)
   return { 'stale' }
 end
 local lease_until = int(now + tonumber(ARGV[4]))
 look_by(KEYS[4], request_id() .. '/' .. id, lease_until, false)
-local changed = { id .. '|lease_until', lease_until }
-if not record[3] then
+local changed = {}
+if record[7] then
+  add_first_claim(changed, id, lease_until, claimant, began_at or ARGV[3])
+else
+  add_claim_fields(changed, id, fence, lease_until, claimant, began_at or ARGV[3])
+end
+if not began_at then
   local last = (ARGV[5] ~= '') and 5 or 4
-  local sequence = emit(tonumber(record[4] or '0'), 5, last, false)
-  changed = { changed[1], changed[2], id .. '|started_at', ARGV[3], 'seq', int(sequence) }
+  changed[#changed + 1] = 'seq'
+  changed[#changed + 1] = int((emit(tonumber(record[4] or '0'), 5, last, false)))
 end
 redis.call('HSET', STATE, unpack(changed))
 return { 'started', int(now) }

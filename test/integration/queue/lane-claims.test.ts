@@ -25,6 +25,7 @@ import { granted, nameOf, takerOn, type TakerOptions } from '../../support/lane-
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
+import { setLeaseEnd } from '../../support/lease.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));
@@ -337,7 +338,7 @@ function stateOf({ request_id }: ToolExec): string {
 
 /** As if its worker had been silent for the whole lease. */
 async function endLease(call: ToolExec): Promise<void> {
-  await open.connection.hset(stateOf(call), `${call.id}|lease_until`, 1);
+  await setLeaseEnd(open.connection, stateOf(call), call.id, 1);
 }
 
 test('a worker that dies before it reports the start has made no attempt, and one that dies after it may have', async () => {

@@ -7,6 +7,7 @@ import { openEngineTest } from '../../support/engine.ts';
 import { call, calls, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { LANE } from '../../support/journal.ts';
 import { useRedis } from '../../support/shared.ts';
+import { setLeaseEnd } from '../../support/lease.ts';
 
 const redis = useRedis();
 
@@ -68,7 +69,7 @@ test('a directive whose worker is lost says so from the end of the lease on, and
   expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
   const [state] = open.keys.request(requestId);
   const leaseEnd = 1_700_000_000_000;
-  await open.connection.hset(state, `${one.id}|lease_until`, leaseEnd);
+  await setLeaseEnd(open.connection, state, one.id, leaseEnd);
   const since = `worker lost; waits for a worker: since ${new Date(leaseEnd).toISOString()}`;
   const said = { reason: 'worker_lost', until: null, message: `${since}, no worker serves the lane ${LANE}` };
   expect(await open.client.directive(requestId, one.id)).toMatchObject({ status: 'running', waiting: said });

@@ -39,8 +39,9 @@ async function watched() {
   return {
     /** Whether acceptance and claim of the directive were one write. */
     isOne: ({ id }: ToolExec): boolean =>
-      writes.some((args) => args.includes(`${id}|digest`) && args.includes(`${id}|fence`)),
-    wasClaimed: ({ id }: ToolExec): boolean => writes.some((args) => args.includes(`${id}|fence`)),
+      writes.some((args) => args.includes(`${id}|digest`) && args.includes(`${id}|first`)),
+    wasClaimed: ({ id }: ToolExec): boolean =>
+      writes.some((args) => args.includes(`${id}|first`) || args.includes(`${id}|fence`)),
     async [Symbol.asyncDispose]() {
       monitor.disconnect();
       own.disconnect();

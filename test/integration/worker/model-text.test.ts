@@ -174,7 +174,7 @@ test('an attempt whose directive was ended elsewhere learns of it when it report
   const stopped: unknown[] = [];
   await startModels(open, async (_directive, context) => {
     const [state] = open.keys.request(directive.request_id);
-    await open.connection.hset(state, 'm|fence', '99');
+    await open.connection.hset(state, 'm|status', 'failed');
     say(context, 'text');
     await aborted(context);
     stopped.push(context.signal.reason);
