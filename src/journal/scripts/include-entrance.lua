@@ -57,7 +57,7 @@ end
 local function add_own_job(id, digest, rest, now, replaces)
   local request = request_id()
   local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. rest
-  return add_job(job_id(request .. '/' .. id), 'directive', data, '{}', int(now), replaces)
+  return add_job(job_id(request .. '/' .. id), 'directive', data, '{"attempts":0}', int(now), replaces)
 end
 
 -- Adds the jobs of a batch (ARGV from `first` on, as judged). Their bodies are in the journal alone. Who takes the job reads the body with

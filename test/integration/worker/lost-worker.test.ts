@@ -14,6 +14,7 @@ import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { claimOf, dueAt, failureOf, jobOf, LANE, originOf } from '../../support/journal.ts';
+import { setLeaseEnd } from '../../support/lease.ts';
 import { call, errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -352,19 +353,17 @@ describe('a job that comes with its claim', () => {
     return [JSON.parse(String(reply[3])), claims.heldJob(jobId(request_id, id))];
   }
 
-  async function write(
-    { request_id, id }: Submitted,
-    fields: Record<string, number | string>,
-  ): Promise<void> {
+  /** As if its worker had been silent for the whole lease, and so many before. */
+  async function endLease({ request_id, id }: Submitted, redeliveries = 0): Promise<void> {
     const [state] = open.keys.request(request_id);
-    for (const [name, value] of Object.entries(fields))
-      await open.connection.hset(state, `${id}|${name}`, value);
+    await setLeaseEnd(open.connection, state, id, 1);
+    if (redeliveries > 0) await open.connection.hset(state, `${id}|redeliveries`, redeliveries);
   }
 
   test('and whose worker dies before the start is reported is made by the next worker, though its policy is once', async () => {
     const made = await submitted();
     const [job] = await taken(made);
-    await write(made, { lease_until: 1 });
+    await endLease(made);
     const { execute, ran } = inTurn(done);
     expect(await attemptDirective(open.attemptParts(execute), job, LANE)).toMatchObject({ errorType: null });
     expect([ran.length, await open.typesOf(made)]).toEqual([1, ONE_END]);
@@ -374,7 +373,7 @@ describe('a job that comes with its claim', () => {
   test('and kills each worker before the start is reported ends as worker_lost', async () => {
     const made = await submitted();
     const [job] = await taken(made);
-    await write(made, { lease_until: 1, redeliveries: 3 });
+    await endLease(made, 3);
     const { execute, ran } = inTurn(done);
     await attemptDirective(open.attemptParts(execute), job, LANE);
     expect(errorOf(await open.resultOf(made))).toMatchObject({
@@ -387,7 +386,7 @@ describe('a job that comes with its claim', () => {
   test('that runs out before the start is reported is left to the next worker', async () => {
     const made = await submitted();
     const [job, held] = await taken(made);
-    await write(made, { lease_until: 1 });
+    await endLease(made);
     const { execute, ran } = inTurn(done);
     expect(await attemptDirective(open.attemptParts(execute), job, LANE, held)).toEqual({ kind: 'done' });
     expect([ran, await open.typesOf(made)]).toEqual([[], []]);
