@@ -15,6 +15,12 @@ import {
 } from './pass-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
+const WITHOUT_FENCE = patch(
+  `${SCRIPTS}/append.lua`,
+  "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
+  "if record[1] ~= 'running' then",
+);
+
 /** A protection, and how it is removed. */
 export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   fencing: [
@@ -28,11 +34,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'elseif claim_from(record[11], record[2]) ~= ARGV[2] then',
       'elseif false then',
     ),
-    patch(
-      `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
-      "if record[1] ~= 'running' then",
-    ),
+    WITHOUT_FENCE,
   ],
   sweeper: [patch('src/queue/sweep.ts', '    work: sweepAll,\n', '    work: async () => {},\n')],
   // What changes while its row is written stays as it was in the list.
@@ -118,13 +120,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'return false;',
     ),
   ],
-  'delta-fence': [
-    patch(
-      `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
-      "if record[1] ~= 'running' then",
-    ),
-  ],
+  'delta-fence': [WITHOUT_FENCE],
   'stage-accounting': [
     patch(
       'src/worker/attempt.ts',
