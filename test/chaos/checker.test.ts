@@ -128,7 +128,7 @@ test.each<[string, Parts]>([
 describe('it reports', () => {
   test.each<[string, Parts, string]>([
     ['a lost request', { request: null }, 'accepted, and unknown: a'],
-    ['an open request', { request: { status: 'open', open: 1 } }, 'the request is open'],
+    ['an open request', { request: { status: 'open', open: 1 } }, 'not in time: the request is open'],
     ['a lost directive', { request: { directives: [] } }, 'a was accepted and is not there'],
     ['no end', { signals: [started] }, 'a: no terminal signal'],
     ['two ends', { signals: [started, succeeded(2), succeeded(3)] }, 'a: 2 terminal signals'],
@@ -202,7 +202,7 @@ describe('it reports', () => {
     [
       'a call whose worker was gone, and that nobody took over',
       NOT_TAKEN_OVER,
-      'a: its worker was gone, and nobody took it over in 59900 ms with workers until its deadline',
+      'a: not in time: its worker was gone, and nobody took it over in 59900 ms with workers until its deadline',
     ],
     [
       'a call that was executed, and ended as if it had not been',
@@ -272,7 +272,7 @@ describe('it reports', () => {
     [
       'an end long after the deadline',
       { signals: [started, { ...succeeded(), time: instant(1_000) }] },
-      'a: ended 40000 ms after its deadline',
+      'a: not in time: ended 40000 ms after its deadline',
     ],
     [
       'another end for who asks for it alone',

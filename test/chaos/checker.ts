@@ -2,6 +2,7 @@
  *  It must never share code with what it checks. */
 import { checkDirective } from './directive-rules.ts';
 import type { Evidence } from './evidence.ts';
+import { notInTime } from './judgement.ts';
 import type { WireSignal } from './wire.ts';
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -24,8 +25,9 @@ export function violationsOf(evidence: Evidence): string[] {
 export function checkRequest({ view, signals }: Evidence): string[] {
   if (view === null) return [];
   const found: string[] = [];
-  if (view.status !== 'closed') found.push(`the request is ${view.status}`);
-  if (view.open !== 0) found.push(`the request says that ${view.open} directives are open`);
+  if (view.status !== 'closed') found.push(notInTime(`the request is ${view.status}`));
+  const wrongCount = `the request says that ${view.open} directives are open`;
+  if (view.open !== 0) found.push(view.status === 'open' ? notInTime(wrongCount) : wrongCount);
   if (view.sequence !== signals.length)
     found.push(`the request counts ${view.sequence} signals, the log has ${signals.length}`);
   return found;

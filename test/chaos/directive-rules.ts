@@ -11,6 +11,7 @@ import {
   TOOL_FAULTS,
 } from './directive-case.ts';
 import type { Evidence } from './evidence.ts';
+import { notInTime } from './judgement.ts';
 import { checkLater, deadlineAt } from './later-rules.ts';
 import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
 import { checkQuestions, checkTask, roundsOf } from './question-rules.ts';
@@ -40,7 +41,10 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
   const terminals = signals.filter(({ type }) => TERMINAL_TYPES.has(type));
   const [terminal] = terminals;
   const named = (sentence: string): string => `${view.id}: ${sentence}`;
-  if (terminal === undefined) return [named('no terminal signal')];
+  if (terminal === undefined) {
+    const missing = named('no terminal signal');
+    return [view.ended_at === null ? notInTime(missing) : missing];
+  }
   const found = terminals.length > 1 ? [named(`${terminals.length} terminal signals`)] : [];
   const result = terminal.data.result ?? null;
   const executions = evidence.executions.get(view.id) ?? [];
@@ -240,7 +244,11 @@ function checkTakeover({ planned, view, result, executions, evidence }: Case): s
   if (last === undefined || status !== 'running' || attempts !== executions.length) return [];
   const aloneMs = servedMs(evidence.faults, last.at, deadlineAt(view, planned));
   if (planned.expect !== 'answer' || aloneMs < LONGEST_ALONE_MS) return [];
-  return [`its worker was gone, and nobody took it over in ${aloneMs} ms with workers until its deadline`];
+  return [
+    notInTime(
+      `its worker was gone, and nobody took it over in ${aloneMs} ms with workers until its deadline`,
+    ),
+  ];
 }
 
 /** null: an error of this type may be the end; otherwise a sentence. */
@@ -301,7 +309,7 @@ function checkTrace({ evidence, view, signals }: Case): string[] {
 /** Nothing waits for ever. */
 function checkLateness({ planned, view, terminal }: Case): string[] {
   const lateMs = Date.parse(terminal.time) - deadlineAt(view, planned);
-  return lateMs > LATE_MS ? [`ended ${lateMs} ms after its deadline`] : [];
+  return lateMs > LATE_MS ? [notInTime(`ended ${lateMs} ms after its deadline`)] : [];
 }
 
 /** A reader of the directive alone gets the same end. */

@@ -7,6 +7,7 @@ import type { Fault } from './history.ts';
 import { limitViolationsOf } from './limit-rules.ts';
 import { chanceOf, type Chance } from './random.ts';
 import type { System } from './system.ts';
+import { notInTime } from './judgement.ts';
 import { exchange, read } from './transport.ts';
 import { type StreamedCall, turnViolationsOf } from './turn-rules.ts';
 import type { WireRequest, WireSubmission } from './wire.ts';
@@ -115,7 +116,10 @@ function watchStream(shape: Shape, place: Place) {
       const calls = ended.map((each) => streamed(each, begins.get(each.sent.label) ?? null));
       const isSerial = LIMITS[shape.limit] === LIMITS.queue;
       const stream = { name: shape.limit, isSerial, lone: shape.lone ?? null, calls };
-      return [...lost.map((id) => `${id} was never seen closed`), ...turnViolationsOf(stream, faults)];
+      return [
+        ...lost.map((id) => notInTime(`${id} was never seen closed`)),
+        ...turnViolationsOf(stream, faults),
+      ];
     },
   };
 }

@@ -119,7 +119,7 @@ test.each<[string, StreamedCall[], Fault[], string[]]>([
     'never begun',
     [call('never', 0, null, { errorType: 'deadline_exceeded' })],
     [],
-    ['queue: never waited until its deadline, and never began'],
+    ['queue: not in time: never waited until its deadline, and never began'],
   ],
   [
     'never begun, and Redis was away',

@@ -44,7 +44,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
   const source = mutated(patches);
   const startedAt = Date.now();
   const found: string[] = [];
-  const { violations } = await run({
+  const { violations, unjudged } = await run({
     minutes: JUDGED_LAST.has(name) ? 0.5 : MINUTES,
     seed: name,
     rate: JUDGED_LAST.has(name) ? RATE_OF_LAST : RATE,
@@ -60,7 +60,9 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
   const seconds = Math.round((Date.now() - startedAt) / 1_000);
   const first = found.findIndex((line) => line.startsWith('VIOLATION'));
   const said =
-    violations > 0 ? `noticed after ${seconds} s:${found[first + 1]}` : `NOT noticed in ${seconds} s`;
+    violations > 0
+      ? `noticed after ${seconds} s:${found[first + 1]}`
+      : `NOT noticed in ${seconds} s${unjudged === null ? '' : `; could not judge: ${unjudged}`}`;
   const log = join(tmpdir(), `adjutant-mutation-${name}.log`);
   writeFileSync(log, found.join('\n'));
   process.stdout.write(`without ${name}: ${said} (all of it: ${log})\n`);

@@ -6,6 +6,7 @@ import { type OnceKind, onceViolationsOf } from './once-rules.ts';
 import { chanceOf } from './random.ts';
 import type { FiredRequest } from './schedule-rules.ts';
 import { closedRequest } from './schedule-watch.ts';
+import { notInTime } from './judgement.ts';
 import type { System } from './system.ts';
 import { exchange } from './transport.ts';
 import type { WireSubmission } from './wire.ts';
@@ -81,7 +82,7 @@ function watchKey(kind: OnceKind, { seed, apis, folder, until }: Place) {
       await work;
       const unseen = [...named]
         .filter((id) => !requests.has(id))
-        .map((id) => `${kind}: ${id} was never seen closed`);
+        .map((id) => notInTime(`${kind}: ${id} was never seen closed`));
       const executions = executionsOf(folder, label);
       return [...unseen, ...onceViolationsOf({ kind, windowMs: WINDOW_MS, requests, lost, executions })];
     },

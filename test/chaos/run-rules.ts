@@ -7,6 +7,7 @@ import { checkDirective } from './directive-rules.ts';
 import { checkApprovals } from './run-approvals.ts';
 import type { RunEvidence } from './run-evidence.ts';
 import { wasStarted } from './run-history.ts';
+import { notInTime } from './judgement.ts';
 import type { RunEnd } from './run-plan.ts';
 import { canonical, readContent, undisturbedContent, undisturbedHistory } from './run-replay.ts';
 import { TERMINAL_TYPES, type WireRun, type WireSignal } from './wire.ts';
@@ -80,10 +81,11 @@ function statusAfter(reason: RunEnd, { status, unread_inputs: unread = [] }: Wir
   return unread.length > 0 && status === 'completed' ? status : STATUSES[reason];
 }
 
-function checkEnd({ history, signals, faults }: RunEvidence, run: WireRun): string[] {
+function checkEnd({ history, view, signals, faults }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const ends = signals.filter(({ type }) => ENDS.has(type));
   const [end] = ends;
+  if (end === undefined && view?.status === 'open') return [notInTime('0 ends of the run')];
   if (end === undefined || ends.length !== 1) return [`${ends.length} ends of the run`];
   const started = signals.filter(({ type }) => type === 'ai.request.started').length;
   const reason = (run.termination_reason ?? '') as RunEnd;
@@ -97,11 +99,10 @@ function checkEnd({ history, signals, faults }: RunEvidence, run: WireRun): stri
     found.push('its end says something else than its view');
   const isLost = reason === 'worker_lost' && signals.some(isLostModel);
   const isUnserved = reason === 'deadline_exceeded' && wasUnserved(signals, end, faults);
-  if (!history.planned.ends.includes(reason) && !isLost && !isUnserved)
-    found.push(
-      `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`,
-    );
-  else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
+  if (!history.planned.ends.includes(reason) && !isLost && !isUnserved) {
+    const sentence = `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`;
+    found.push(reason === 'deadline_exceeded' ? notInTime(sentence) : sentence);
+  } else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
   if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
   return [...found, ...checkAfter(signals, end, completed)];
 }

@@ -6,11 +6,13 @@ import { budgetViolationsOf } from './budget-rules.ts';
 import { allExecutions } from './executions.ts';
 import { archiveViolationsOf, type ClosedRequest } from './archive-rules.ts';
 import { startKiller, type Killer } from './killer.ts';
+import { judgementOf, mayHaveExpired, notInTime } from './judgement.ts';
 import { leftovers } from './leftovers.ts';
 import { listDiffers, listedWrong } from './listing.ts';
 import { LONGEST_DEADLINE_MS, planRequest } from './plan.ts';
 import { chanceOf } from './random.ts';
 import { type Roller, startRoller } from './roller.ts';
+import { createPace, LOOK_MS, type Pace, processorShares } from './pace.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { type ScheduleWatch, watchSchedules } from './schedule-watch.ts';
@@ -20,7 +22,7 @@ import { type OnceWatch, watchOnce } from './once-watch.ts';
 import { webhookViolationsOf } from './webhook-rules.ts';
 import { COUNTED } from './model-plan.ts';
 import { overlapsOf } from './serial-calls.ts';
-import { archiveFolder, BUDGET, startSystem, type System } from './system.ts';
+import { archiveFolder, BUDGET, runningPids, startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
 import type { WireBudgets, WireLanes } from './wire.ts';
@@ -46,6 +48,8 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly violations: number;
+  /** Why something could not be judged; null: all was. */
+  readonly unjudged: string | null;
   readonly tally: Tally;
 }
 
@@ -85,8 +89,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
     keys: watchOnce(seed, system, options.minutes),
     flow: watchFlow(seed, system, options.minutes),
     notifying: new Map(),
+    pace: createPace(Date.now()),
     violations: 0,
+    unjudged: { late: 0, expired: 0, why: '' },
   };
+  const looking = setInterval(() => lookAtPace(state), LOOK_MS);
   say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
   try {
     const audits = await driveFor(state);
@@ -98,6 +105,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     if (!stopsEarly(state)) await checkRest(state);
     if (state.violations > 0) sayOutput(state);
   } finally {
+    clearInterval(looking);
     await killer.stop();
     await system.stop();
   }
@@ -105,7 +113,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const webhooks = `webhooks: ${notifying.size} ends, ${system.receiver.received.length} deliveries`;
   for (const line of [...state.tally.lines(), schedules.line(), keys.line(), flow.line(), webhooks])
     say(line);
-  return { violations: state.violations, tally: state.tally };
+  return { violations: state.violations, unjudged: unjudgedIn(state), tally: state.tally };
 }
 
 interface State {
@@ -124,7 +132,23 @@ interface State {
   readonly flow: FlowWatch;
   /** What asked for a webhook, with its status. */
   readonly notifying: Map<string, string>;
+  readonly pace: Pace;
   violations: number;
+  /** How much nobody could judge: too late for its deadline, or for the evidence; and why. */
+  readonly unjudged: { late: number; expired: number; why: string };
+}
+
+function lookAtPace({ pace, system }: State): void {
+  pace.look(Date.now(), processorShares([process.pid, ...runningPids(system)]));
+}
+
+function unjudgedIn({ unjudged: { late, expired, why } }: State): string | null {
+  if (late + expired === 0) return null;
+  const found = [
+    ...(late > 0 ? [`${late} findings depend on time, and ${why}`] : []),
+    ...(expired > 0 ? [`${expired} requests were read when they may have expired`] : []),
+  ];
+  return `the machine was too busy: ${found.join('; ')}`;
 }
 
 function stopsEarly({ options, violations }: State): boolean {
@@ -162,25 +186,43 @@ function stageOf({ system, killer, tally }: State) {
 async function see(scene: Scene, state: State): Promise<void> {
   state.open.add(scene.name);
   await scene.play();
-  await untilSettled(scene, state);
+  const openAt = await untilSettled(scene, state);
   scene.leave();
-  if (!stopsEarly(state)) await judge(scene, state);
+  if (!stopsEarly(state)) await judge(scene, openAt, state);
   state.open.delete(scene.name);
 }
 
-/** A submission without an answer may be accepted late, when Redis is back: then there is more to wait for. */
-async function untilSettled(scene: Scene, state: State): Promise<void> {
+/**
+ * A submission without an answer may be accepted late, when Redis is back: then there is more to wait for. Returns when it was last
+ * known to be open.
+ */
+async function untilSettled(scene: Scene, state: State): Promise<number> {
   const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 45_000;
-  const isOpen = async (): Promise<boolean> => !stopsEarly(state) && scene.isOpen();
+  let openAt = Date.now();
+  const isOpen = async (): Promise<boolean> => {
+    const askedAt = Date.now();
+    const open = !stopsEarly(state) && (await scene.isOpen());
+    if (open) openAt = askedAt;
+    return open;
+  };
   do {
     while ((await isOpen()) && Date.now() < giveUpAt) await delay(POLL_MS);
     if (!stopsEarly(state)) await delay(SETTLE_MS);
   } while ((await isOpen()) && Date.now() < giveUpAt);
+  return openAt;
 }
 
-async function judge(scene: Scene, state: State): Promise<void> {
-  const verdicts = await scene.judge();
-  if (verdicts === null) return report(state, [`the service does not answer about ${scene.name}`], null);
+async function judge(scene: Scene, openAt: number, state: State): Promise<void> {
+  const all = await scene.judge();
+  if (all === null)
+    return report(state, [notInTime(`the service does not answer about ${scene.name}`)], null);
+  const readAfterMs = Date.now() - openAt;
+  const verdicts = all.filter((verdict) => {
+    const hasExpired =
+      verdict.violations.length > 0 && mayHaveExpired({ ...verdict, readAfterMs }, RETENTION_MS);
+    if (hasExpired) state.unjudged.expired += 1;
+    return !hasExpired;
+  });
   for (const verdict of verdicts) {
     remember(state, verdict);
     if (verdict.violations.length > 0) report(state, verdict.violations, verdict);
@@ -203,11 +245,16 @@ function remember({ judged, closed, notifying }: State, verdict: Verdict): void 
 async function judgeListed(state: State, verdict: Verdict): Promise<void> {
   if (verdict.view?.status !== 'closed') return;
   const wrong = await listedWrong(state.system, verdict.view, verdict.signals);
-  if (wrong.length > 0) report(state, wrong, verdict);
+  if (wrong.length > 0) report(state, wrong.map(notInTime), verdict);
 }
 
-function report(state: State, found: readonly string[], verdict: Verdict | null): void {
-  const { options } = state;
+function report(state: State, all: readonly string[], verdict: Verdict | null): void {
+  const { options, unjudged: held } = state;
+  const busy = state.pace.tooBusy(Date.now());
+  const { violations: found, unjudged } = judgementOf(all, busy !== null);
+  held.late += unjudged.length;
+  held.why = busy ?? held.why;
+  if (found.length === 0) return;
   state.violations += found.length;
   options.say(`VIOLATION with seed ${options.seed}${verdict === null ? '' : ` in ${verdict.requestId}`}`);
   for (const sentence of found) options.say(`  ${sentence}`);
@@ -234,7 +281,7 @@ async function checkSchedules(state: State): Promise<void> {
 async function checkBudget(state: State): Promise<void> {
   const { apiUrls, folder } = state.system;
   const answer = await read<WireBudgets>(apiUrls, '/v1/budgets');
-  if (answer === null) return report(state, ['the service does not answer about budgets'], null);
+  if (answer === null) return report(state, [notInTime('the service does not answer about budgets')], null);
   const log = allExecutions(folder);
   const counted = log.filter(({ tool }) => tool === 'm3');
   const wrong = [
@@ -251,17 +298,17 @@ async function checkRest(state: State): Promise<void> {
   if (overlaps.length > 0) report(state, overlaps, null);
   await checkBudget(state);
   const unlisted = await listDiffers(system);
-  if (unlisted.length > 0) report(state, unlisted, null);
+  if (unlisted.length > 0) report(state, unlisted.map(notInTime), null);
   const unnotified = await untilAllAreNotified(state);
-  if (unnotified.length > 0) report(state, unnotified, null);
+  if (unnotified.length > 0) report(state, unnotified.map(notInTime), null);
   const waiting = await untilLanesAreEmpty(system);
-  if (waiting.length > 0) report(state, waiting, null);
+  if (waiting.length > 0) report(state, waiting.map(notInTime), null);
   for (const key of await untilNothingIsLeft(system)) {
     const requestId = /chaos-[^/{}]+-\d+b?/.exec(key)?.[0] ?? '';
-    report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);
+    report(state, [notInTime(`left in Redis: ${key}`)], state.judged.get(requestId) ?? null);
   }
   for (const [requestId, wrong] of await untilAllIsArchived(state))
-    report(state, wrong, state.judged.get(requestId) ?? null);
+    report(state, wrong.map(notInTime), state.judged.get(requestId) ?? null);
 }
 
 /** What a killed process had taken is archived by another one, before the request expires. */

@@ -1,6 +1,7 @@
 /** The promises about schedules: each instant has one outcome and fires once, none too early, overlaps as they were chosen.
  *  It must never take the instants from the service. */
 import type { ToolExecution } from './executions.ts';
+import { notInTime } from './judgement.ts';
 import { instantsOf, type PlannedSchedule } from './schedule-plan.ts';
 import type { WireFiring } from './wire.ts';
 
@@ -70,10 +71,13 @@ function checkFired({ planned, firings, requests }: ScheduleEvidence): string[] 
   const allowed =
     planned.overlap === 'skip' || planned.overlap === 'queue_one' ? ['fired', 'skipped'] : ['fired'];
   return firings.flatMap(({ scheduled_at, outcome, reason, request_id }) => {
-    if (!allowed.includes(outcome)) return [`${scheduled_at} is ${outcome}: ${reason}`];
+    if (!allowed.includes(outcome)) {
+      const sentence = `${scheduled_at} is ${outcome}: ${reason}`;
+      return [outcome === 'missed' ? notInTime(sentence) : sentence];
+    }
     if (outcome !== 'fired') return [];
     const acceptedAt = requests.get(request_id ?? '')?.acceptedAt;
-    if (acceptedAt === undefined) return [`${request_id} was fired, and never seen closed`];
+    if (acceptedAt === undefined) return [notInTime(`${request_id} was fired, and never seen closed`)];
     const earlyMs = Date.parse(scheduled_at) - acceptedAt;
     return earlyMs > ROUNDING_MS ? [`${request_id} was accepted ${earlyMs} ms too early`] : [];
   });

@@ -190,6 +190,11 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
 }
 
+/** Of the service's own processes and of its Redis, at present. */
+export function runningPids({ apis, workers, engines, redis }: System): number[] {
+  return [redis.pid, ...[...apis, ...workers, ...engines].flatMap(({ child }) => child?.pid ?? [])];
+}
+
 /** With `everysec` Redis holds back its writes during a slow fsync, and what it holds back is lost with the process.
  *  That is Redis' promise, not ours to test: its files are in memory, or it writes before it answers. */
 const MEMORY = '/dev/shm';

@@ -2,6 +2,7 @@
  *  It must never judge by how long something took, except against the directive's own deadline. */
 import { servedMs } from './directive-case.ts';
 import type { Fault } from './history.ts';
+import { notInTime } from './judgement.ts';
 
 /** A directive of a stream, as it was found at its end. Instants are milliseconds since the epoch. */
 export interface StreamedCall {
@@ -42,7 +43,7 @@ export function turnViolationsOf(stream: Stream, faults: readonly Fault[]): stri
     ...(call.errorType === null && call.beganAt === null
       ? [`${call.id} succeeded, and no tool has noted it`]
       : []),
-    ...(isStarved(call, faults) ? [`${call.id} waited until its deadline, and never began`] : []),
+    ...(isStarved(call, faults) ? [notInTime(`${call.id} waited until its deadline, and never began`)] : []),
     ...(stream.isSerial ? overtakenBy(call, stream, faults) : []),
   ]);
   return found.map((sentence) => `${stream.name}: ${sentence}`);
