@@ -47,6 +47,21 @@ const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'end-fence': [patch(COMMIT, 'fence = ARGV[END + 1]', "fence = ''")],
   'end-read': [patch(END, 'isRead: false', 'isRead: true')],
   'end-unsent': [patch(END, 'if (isSent) throw error;', 'throw error;')],
+  'end-confirmed': [
+    patch(
+      'src/service/store.ts',
+      "return durability === 'memory' ? endsWithTurns(",
+      'return true ? endsWithTurns(',
+    ),
+  ],
+  'end-paused': [
+    patch(
+      'src/queue/run-wake.ts',
+      'return (await isFree(RUN_LANE)) ? local.takeEnd(',
+      'return true ? local.takeEnd(',
+    ),
+  ],
+  'end-held': [patch('src/queue/run-wake.ts', ' || !local.holds?.(requestId)', '')],
   'end-woken': [
     patch('src/journal/endings.ts', 'ahead.isRead ? verdict : settled(', 'true ? verdict : settled('),
   ],

@@ -1,12 +1,15 @@
 /** The end of a directive as one write with the turn that reads it: an engine and a worker of one process, on a real Redis.
  *  It must not let a turn be written that has read another end than the one in the log, nor an end be lost because its turn was not. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { EndWithTurn } from '../../../src/journal/journal.ts';
 import type { RunJournal } from '../../../src/journal/run-journal.ts';
 import type { EngineCore } from '../../../src/engine/transition.ts';
+import { createLocalRoles } from '../../../src/queue/local-roles.ts';
+import { RUN_LANE } from '../../../src/queue/run-wake.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useRedis } from '../../support/shared.ts';
+import { openStore } from '../../support/store.ts';
 import { script, scriptedAgent, scriptedCore } from '../../support/scripted-strategy.ts';
 import { failureOf, toolCall } from '../../support/journal.ts';
 
@@ -191,4 +194,33 @@ test('a turn that fails before it is sent keeps no end from being written', asyn
   expect(turns).toEqual(['no end, committed', 'no end, committed', 'ended, committed']);
   expect(answers).toHaveLength(2);
   expect(last).toBe('ai.request.completed');
+});
+
+test.each([
+  { of: 'a run at hand', holds: true, durability: 'memory', isLimited: false, asked: 1 },
+  { of: 'no run at hand', holds: false, durability: 'memory', isLimited: false, asked: 0 },
+  {
+    of: 'a run at hand while turns are limited over all engines',
+    holds: true,
+    durability: 'memory',
+    isLimited: true,
+    asked: 0,
+  },
+  {
+    of: 'a run at hand where each end is confirmed',
+    holds: true,
+    durability: 'fsync',
+    isLimited: false,
+    asked: 0,
+  },
+] as const)('for $of the engine is asked $asked times', async ({ holds, durability, isLimited, asked }) => {
+  const local = createLocalRoles();
+  await using store = await openStore(redis.url, { local, durability });
+  const takeEnd = vi.fn(async () => null);
+  local.join({ engine: { wake: async () => {}, busyRuns: () => 0, takeEnd, holds: () => holds } });
+  if (isLimited) await store.lanes.setGlobalConcurrency(RUN_LANE, 1);
+  const call = await store.accepted();
+  const claim = await store.claimed(call);
+  expect(await store.journal.finish(claim, 'failed', [failureOf(call)])).toMatchObject({ kind: 'ended' });
+  expect(takeEnd).toHaveBeenCalledTimes(asked);
 });
