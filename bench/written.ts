@@ -46,7 +46,7 @@ function* commandsOf(bytes: Buffer): Generator<{ args: string[]; size: number }>
 /** Ids and instants away: what is left names the place. */
 function placeOf(text: string): string {
   return text
-    .replaceAll(/\b(?:[0-9a-f-]{36}|[0-9a-v]{23}|d[0-9a-f]{31})\b/g, '<id>')
+    .replaceAll(/\b(?:[0-9a-f-]{36}|[0-9a-v]{23}|d[0-9A-Za-z_-]{20})(?![0-9A-Za-z_-])/g, '<id>')
     .replace(/taken:.*/, 'taken:<place>')
     .slice(0, 60);
 }

@@ -37,7 +37,9 @@ end
 -- Whether it is on its way: its job is in the lane, or it waits in the lane's gate, which each process looks at.
 local function is_known(lane, member)
   local tag = '{' .. PREFIX .. ':' .. lane .. '}:'
-  return redis.call('EXISTS', tag .. lane .. ':' .. job_id(member)) == 1 or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
+  local base = tag .. lane .. ':'
+  return redis.call('EXISTS', base .. job_id(member), base .. earlier_job_id(member)) > 0
+    or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
 end
 
 -- nil = it is a run's, or one of spans or of notices, which begin with @.
