@@ -89,7 +89,7 @@ test('a job under the name that an older process gave it is the only one of its 
   await open.startWorker(async () => ({ result: okResult('done') }));
   const { request_id, id } = directives[0];
   expect((await open.requests.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
-  await eventually(async () => expect(await open.jobs()).toBe(0));
+  await eventually(() => open.jobs()).toBe(0);
 });
 
 test('a directive of a later format is left to a newer worker, and ends at its deadline without one', async () => {
