@@ -8,7 +8,6 @@ const ENTRANCE = 'src/queue/entrance.ts';
 
 const AHEAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'ahead-token': [patch(ACCEPT, "token .. '/0', int(now)", "'x/0', int(now)")],
-  'ahead-fence': [patch(FIRST, "return '1', until_at", "return '2', until_at")],
   'ahead-started': [patch(ACCEPT, "if ARGV[signal] ~= '' then", 'if false then')],
   'ahead-unconfirmed': [patch(ENTRANCE, 'isOwn && confirm === null', 'isOwn')],
   'ahead-paused': [patch(ENTRANCE, 'together && isOwn &&', 'together &&')],
@@ -69,12 +68,20 @@ const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** Of the first claim as one field. */
 const FIRST_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'first-fence': [patch(FIRST, "return '1', until_at", "return '2', until_at")],
   'first-left': [patch(FIRST, "redis.call('HDEL', STATE, id .. '|first')", '')],
   'first-forgotten': [
     patch(
       FIRST,
       'add_claim_fields(changed, id, fence, lease_until, claimant, started_at)\n    redis',
       'redis',
+    ),
+  ],
+  'first-released': [
+    patch(
+      `${SCRIPTS}/release.lua`,
+      'elseif claim_from(record[10], record[2]) ~= ARGV[2] then',
+      'elseif false then',
     ),
   ],
   'first-heartbeat': [patch(`${SCRIPTS}/extend.lua`, 'part_first_claim(held, id, record[4])', '')],
