@@ -26,7 +26,7 @@ import { logIds } from './log-ids.ts';
 import { mayBegin, passedBack, throughGate } from './gate-pass.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
-import { type Made, record, recordRelease } from './record.ts';
+import { type Made, record, recordRelease, recordUnbegun } from './record.ts';
 import { modelsOf } from './model-candidate.ts';
 import { unrecordable } from './recordable.ts';
 import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
@@ -169,6 +169,7 @@ async function makeAttempt(parts: AttemptParts, granted: Claimed): Promise<JobOu
   // What it may take until here is no part of the lease under which the call is made.
   const claimed = await begun(parts, granted);
   if (claimed === null) return DONE;
+  if (claimed === 'cancelled') return recordUnbegun(parts, granted);
   return inPlace(parts, claimed, () => executeAndRecord(parts, claimed));
 }
 

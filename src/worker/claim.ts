@@ -101,9 +101,9 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
 
 /**
  * Before the call, as with a claim that says so itself. The lease begins anew, and the answer is asked for again until it is fresh.
- * null: the claim was taken over, or has run out, or the deadline has passed: the sweeper ends it.
+ * null: the claim was taken over, or has run out, or the deadline has passed: the sweeper ends it. `cancelled`: after it was claimed.
  */
-export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Claimed | null> {
+export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Claimed | 'cancelled' | null> {
   const { claim: ref, granted, envelope, definition } = claimed;
   if (!granted.owesStart) return claimed;
   const { leaseMs } = parts.limits;
@@ -114,7 +114,7 @@ export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Clai
       claimedAt = performance.now();
       return parts.records.journal.reportStart(ref, granted, leaseMs, signal);
     });
-    if (now === null) return null;
+    if (now === null || now === 'cancelled') return now;
     if (isFresh(claimedAt, leaseMs)) return { ...claimed, claimedAt, granted: { ...granted, now } };
     // Redis is slower than a lease allows: the sweeper ends it.
     if (now >= granted.deadlineAt) return null;

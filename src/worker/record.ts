@@ -11,7 +11,7 @@ import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { Release } from '../journal/claim-holder.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
-import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
+import { draftSignal, type SignalOrigin, systemStamp } from '../journal/signal-draft.ts';
 import { waitSignal, type WaitSignal } from '../journal/wait-note.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -79,10 +79,28 @@ export async function recordLost(
   error: ErrorEnvelope,
   repeatPolicy: RepeatPolicy,
 ): Promise<JobOutcome> {
+  const origin = { ...claimed.origin, attempt: claimed.attempt - 1 };
+  return recordUnused(parts, claimed, { error, origin, facts: { effect: repeatPolicy } });
+}
+
+/** Ends what was cancelled between its claim and its call: no attempt was made. */
+export async function recordUnbegun(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
+  const { requestId, id } = claimed.claim;
+  const error = cancelledError(await cancelReason(parts, requestId, id), false);
+  // The span of this claim is never reported.
+  const { traceparent } = claimed.envelope;
+  const before = claimed.attempt > 1 ? { attempt: claimed.attempt - 1 } : {};
+  const origin = { requestId, causationId: id, traceparent, ...before };
+  return recordUnused(parts, claimed, { error, origin, facts: {} });
+}
+
+async function recordUnused(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { error, origin, facts }: { error: ErrorEnvelope; origin: SignalOrigin; facts: SignalMetadata },
+): Promise<JobOutcome> {
   const { claim: ref, envelope } = claimed;
-  const attempt = claimed.attempt - 1;
-  const origin = { ...claimed.origin, attempt };
-  const metadata = attemptMetadata({ ...claimed, attempt }, { effect: repeatPolicy });
+  const metadata = attemptMetadata({ ...claimed, attempt: claimed.attempt - 1 }, facts);
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { attempted: false }));
   const { directive, traceparent } = envelope;

@@ -390,6 +390,24 @@ test('no attempt begins past the deadline: whoever ends it may have looked befor
   expect(await open.journal.reportStart(ref, over, 60_000, startedOf(call))).not.toBeNull();
 });
 
+test('what is cancelled after it was claimed does not begin, unless its start was reported before', async () => {
+  const calls = [await enqueued(), await enqueued()];
+  const taker = openTaker();
+  const begins = [];
+  for (const [nth, call] of calls.entries()) {
+    await taker.take(`worker:${nth}`);
+    const ref = granted(call, (await taker.held(call))?.verdict);
+    const start = async () => open.journal.reportStart(ref, grantedNow(), 60_000, startedOf(call));
+    if (nth === 1) await start();
+    await open.connection.hset(stateOf(call), `${call.id}|cancel`, 'by its caller');
+    begins.push([await start(), (await open.log(call.request_id)).map(({ type }) => type)]);
+  }
+  expect(begins).toEqual([
+    ['cancelled', []],
+    [expect.any(Number), ['ai.tool.started']],
+  ]);
+});
+
 test('a cancellation that knows of no attempt ends nothing that has begun meanwhile', async () => {
   const call = await enqueued({ effect: 'once' });
   const { request_id, id } = call;
@@ -422,7 +440,7 @@ test('the lease begins anew with the report of the start, unless it has run out'
   const [first, second] = refs as [(typeof refs)[0], (typeof refs)[0]];
   for (const leaseMs of [60_000, 90_000]) {
     const now = await open.journal.reportStart(first, grantedNow(), leaseMs, startedOf(call));
-    expect(await leaseOf(call)).toBe((now ?? 0) + leaseMs);
+    expect(await leaseOf(call)).toBe(Number(now) + leaseMs);
   }
   await endLease(late);
   expect(await open.journal.reportStart(second, grantedNow(), 60_000, startedOf(late))).toBeNull();

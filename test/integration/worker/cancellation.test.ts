@@ -186,9 +186,13 @@ describe('a whole request', () => {
       expect(errorOf(result)).toMatchObject({ type: 'cancelled', details: { reason: 'all of it' } });
     expect(await open.client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
     await worker.stop();
-    // An attempt that took a freed slot before its directive was cancelled is one of those requested.
+    // An attempt that took a freed slot before its directive was cancelled is one of those requested; one that was only claimed does not begin.
     expect(new Set(running.ran).size).toBe(running.ran.length);
-    expect(requested.every((id) => running.ran.includes(id))).toBe(true);
+    expect(running.ran.filter((id) => !requested.includes(id))).toEqual([]);
+    const view = await open.client.request(requestId);
+    const unbegun = view?.directives.flatMap(({ id, attempts }) => (attempts === 0 ? [id] : [])) ?? [];
+    expect(unbegun.filter((id) => running.ran.includes(id))).toEqual([]);
+    expect(requested.filter((id) => !running.ran.includes(id) && !unbegun.includes(id))).toEqual([]);
     await expectNothingLeftOnceSwept();
   });
 });

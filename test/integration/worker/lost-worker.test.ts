@@ -1,6 +1,7 @@
 /** A worker that loses its claim: it died, stopped answering, or was overtaken.
  *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
 import { describe, expect, test, vi } from 'vitest';
+import { signalSchema } from '../../../src/contract/signal.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { prepareScripts } from '../../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
@@ -390,6 +391,23 @@ describe('a job that comes with its claim', () => {
     const { execute, ran } = inTurn(done);
     expect(await attemptDirective(open.attemptParts(execute), job, LANE, held)).toEqual({ kind: 'done' });
     expect([ran, await open.typesOf(made)]).toEqual([[], []]);
+  });
+
+  test('and is cancelled before its call ends so once, and was no attempt', async () => {
+    const made = await submitted();
+    const [job, held] = await taken(made);
+    expect(await open.client.cancel(made.request_id, made.id)).toMatchObject({
+      directives: [{ id: made.id, status: 'requested' }],
+    });
+    const { execute, ran } = inTurn(done);
+    const attempt = () => attemptDirective(open.attemptParts(execute), job, LANE, held);
+    expect(await attempt()).toMatchObject({ kind: 'done', errorType: 'cancelled' });
+    expect(await attempt()).toMatchObject({ kind: 'done' });
+    expect([ran, await open.typesOf(made)]).toEqual([[], ['ai.tool.result']]);
+    const end = await open.resultOf(made);
+    expect(errorOf(end).details).not.toHaveProperty('outcome');
+    expect(signalSchema.safeParse(end).error).toBeUndefined();
+    expect(await open.client.directive(made.request_id, made.id)).toMatchObject({ attempts: 0 });
   });
 
   test('and is cancelled before a worker puts it off ends so, without a word of a possible execution', async () => {
