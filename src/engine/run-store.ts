@@ -8,6 +8,7 @@ import type { PieceSize } from '../journal/signal-log.ts';
 import type { CommitVerdict, RunCommit, RunJournal, RunReading } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import type { RunFailure } from './broken-run.ts';
+import { createHeldRuns, type Held } from './held-runs.ts';
 import type { RunSeal } from './run-seal.ts';
 import { asStored, type OpenRun } from './run-vault.ts';
 import { readOwn, type ReadTexts, readTexts } from './stored-text.ts';
@@ -48,19 +49,6 @@ export interface StoredRun {
 
 export type RunStore = ReturnType<typeof createRunStore>;
 
-/** Documents are kept as text, so that no turn can change the next one's. */
-interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'agent'> {
-  spec: string;
-  document: string;
-  startedAt: number;
-  /** When it was written, by the clock of Redis, and by the process' monotonic clock at the latest; milliseconds. */
-  writtenAt: number;
-  knownAt: number;
-}
-
-const MOST_HELD = 512;
-/** Characters; a larger document is read from Redis for each turn. */
-const LARGEST_HELD = 262_144;
 /** Read at once; the rest is left for the next turn. */
 export const TURN_SIZE: PieceSize = { limit: 200, bytes: 4_194_304 };
 /** For callers that only view the run. */
@@ -77,7 +65,7 @@ export interface RunStoreOptions {
 
 export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) {
   const reading = { whole: options.whole ?? asInLog, open: options.open ?? asStored };
-  const held = new Map<string, Held>();
+  const held = createHeldRuns();
 
   /** null when there is no such run. */
   async function read(requestId: string, size: PieceSize = TURN_SIZE): Promise<StoredRun | null> {
@@ -94,28 +82,9 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
   }
 
   /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
-  function withNews(requestId: string, version: number, { signal, now }: RunNews): StoredRun | null {
+  function withNews(requestId: string, version: number, news: RunNews): StoredRun | null {
     const known = held.get(requestId);
-    if (known?.version !== version || truncatedBytes(signal) !== null) return null;
-    const { status, traceparent, agent, startedAt } = known;
-    const { spec, document } = readOwn(known);
-    const unreadBytes = `${signal.sequence},`.length;
-    const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return {
-      ...facts,
-      begin: null,
-      behind: null,
-      spec: { ...spec, started_at: startedAt },
-      specText: known.spec,
-      hasSetup: true,
-      document,
-      fault: null,
-      seal: null,
-      lock: null,
-      later: false,
-      signals: [signal],
-      unreadBytes,
-    };
+    return known?.version === version ? heldRun(requestId, known, news) : null;
   }
 
   /** The run with the end of a directive that is written with the turn that reads it; null as in `withNews`. */
@@ -125,7 +94,7 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
     // Not later than the clock of Redis when the turn is written.
     const now = Math.floor(known.writtenAt + performance.now() - known.knownAt);
     // Its place in the log is not known yet, and no turn reads it.
-    return withNews(requestId, known.version, { signal: { ...draft, sequence: 0 } as Signal, now });
+    return heldRun(requestId, known, { signal: { ...draft, sequence: 0 } as Signal, now });
   }
 
   /** Keeps what was written in memory until the run ends; of an encrypted run nothing. `end`: as the journal has it. */
@@ -138,7 +107,7 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
     const verdict = await runs.commit(turn, together, end);
     const { requestId, traceparent, agent, spec } = run;
     if (verdict.kind === 'committed' && !turn.final && run.seal === null)
-      hold(requestId, {
+      held.set(requestId, {
         version: verdict.version,
         status: turn.status,
         traceparent,
@@ -153,17 +122,32 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
     return verdict;
   }
 
-  function hold(requestId: string, texts: Held): void {
-    held.delete(requestId);
-    if (texts.document.length + texts.spec.length > LARGEST_HELD) return;
-    held.set(requestId, texts);
-    if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
-  }
+  const { holds, noteSlow } = held;
+  return { read, holds, noteSlow, withNews, withEnd, commit };
+}
 
-  /** Whether the run is in memory, as the last turn of this engine left it. */
-  const holds = (requestId: string): boolean => held.has(requestId);
-
-  return { read, holds, withNews, withEnd, commit };
+/** null: its signal is not complete. */
+function heldRun(requestId: string, known: Held, { signal, now }: RunNews): StoredRun | null {
+  if (truncatedBytes(signal) !== null) return null;
+  const { version, status, traceparent, agent, startedAt } = known;
+  const { spec, document } = readOwn(known);
+  const unreadBytes = `${signal.sequence},`.length;
+  const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
+  return {
+    ...facts,
+    begin: null,
+    behind: null,
+    spec: { ...spec, started_at: startedAt },
+    specText: known.spec,
+    hasSetup: true,
+    document,
+    fault: null,
+    seal: null,
+    lock: null,
+    later: false,
+    signals: [signal],
+    unreadBytes,
+  };
 }
 
 const asInLog: WholeResult = async (_requestId, signal) => signal;

@@ -58,6 +58,9 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   hearsOn(): string;
 }
 
+/** The result of an attempt is not kept waiting, unwritten, for turns that are computed for longer. */
+const SLOW_TURN_MS = 500;
+
 /**
  * `known`: the run as the caller knows it, for the first turn. Rejects when Redis does not answer; the next call does
  * what is left undone.
@@ -137,7 +140,11 @@ export function nextTurn(
 ): Folded {
   const { spec, document, signals, now } = run;
   if (document === null) throw new Error('a run without a document has no next turn');
-  return guardedFold(parts, run, () => fold(parts.core, { spec, document, acknowledgements, signals, now }));
+  const startedAt = performance.now();
+  const input = { spec, document, acknowledgements, signals, now };
+  const folded = guardedFold(parts, run, () => fold(parts.core, input));
+  if (performance.now() - startedAt > SLOW_TURN_MS) parts.store.noteSlow(run.requestId);
+  return folded;
 }
 
 function guardedFold(parts: TurnParts, run: StoredRun, work: () => Folded): Folded {

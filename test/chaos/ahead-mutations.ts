@@ -44,6 +44,7 @@ const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'end-clock': [patch(COMMIT, 'if ended and math.abs(now', 'if false and math.abs(now')],
   'end-repeated': [patch(COMMIT, "ended[1] == 'already' or ", '')],
   'end-fence': [patch(COMMIT, 'fence = ARGV[END + 1]', "fence = ''")],
+  'end-slow': [patch('src/engine/held-runs.ts', ' && !slow.has(requestId)', '')],
   'end-read': [patch(END, 'isRead: false', 'isRead: true')],
   'end-unsent': [patch(END, 'if (isSent) throw error;', 'throw error;')],
   'end-confirmed': [

@@ -174,6 +174,25 @@ test('a turn that cannot be written leaves its end written, and the run ends as 
   expect(JSON.stringify(log.at(-1))).toContain('queue_overflow');
 });
 
+test('no end waits for the turns of a run that are slow to compute', async () => {
+  await using engines = await openEngineTest(redis.url);
+  const core = scriptedCore();
+  let stands = true;
+  const slow: EngineCore = {
+    ...core,
+    advance(...turn) {
+      if (stands) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+      stands = false;
+      return core.advance(...turn);
+    },
+  };
+  const turns = await startProcess(engines, { core: slow });
+  await runOf(engines);
+  expect(turns).toEqual(['no end, committed', 'ended, committed', 'no end, committed']);
+  await runOf(engines);
+  expect(turns.slice(3)).toEqual(['no end, committed', 'ended, committed', 'ended, committed']);
+});
+
 test('a turn that fails before it is sent keeps no end from being written', async () => {
   await using engines = await openEngineTest(redis.url);
   const core = scriptedCore();
