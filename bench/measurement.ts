@@ -11,6 +11,7 @@ import type { LoadRequest } from './client-process.ts';
 import { type CommandCount, countCommands } from './command-count.ts';
 import type { LoadResult } from './load.ts';
 import { childrenOf, machineTimeMs, processorTimeMs } from './processor-time.ts';
+import { untilQuiet } from './quiet.ts';
 import type { Target } from './transport.ts';
 
 export interface Part {
@@ -91,6 +92,7 @@ export async function measure(transport: string, stage: Stage, plan: Plan): Prom
 async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest) {
   const parts = withChildren([...stage.parts, { name: 'client', pid: client.pid ?? 0 }]);
   await settled(stage.target);
+  await untilQuiet();
   const heldBefore = await held(stage.target.redisPort);
   const [machineBefore, ...before] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const result = await ask(client, load);
