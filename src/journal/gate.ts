@@ -7,7 +7,7 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
-import { memberOf } from './sweep-index.ts';
+import { memberOf } from './member.ts';
 
 /** A directive of a lane. `requestId`: with its tenant. */
 export interface GateRef {

@@ -4,7 +4,8 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { LaterAnnouncement } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
-import { type DirectiveRef, type DueEntry, HOLD_MS, memberOf, refOf } from './sweep-index.ts';
+import { memberOf } from './member.ts';
+import { type DirectiveRef, type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
 
 /** What begins now, and in how many milliseconds the next one does (null: there is none). `now`: by the clock of Redis. */
 export interface Beginning {

@@ -8,6 +8,7 @@ import { createAnnouncer } from './announcer.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import type { KeySpace } from './keys.ts';
+import { memberOf } from './member.ts';
 import { prepareScripts } from './scripts.ts';
 
 export interface DirectiveRef {
@@ -60,11 +61,6 @@ const RECORDED_MARK = 0.25;
 
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
 export const HOLD_MS = 1_000;
-
-/** In this index, in a gate, and in what its tenant has open. Identifiers hold no '/'. */
-export function memberOf({ requestId, id }: Pick<DirectiveRef, 'requestId' | 'id'>): string {
-  return `${requestId}/${id}`;
-}
 
 export function refOf(member: string): DirectiveRef {
   const slash = member.indexOf('/');

@@ -5,7 +5,7 @@ import type { LimitsOfTenant } from '../contract/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
-import { memberOf } from './sweep-index.ts';
+import { memberOf } from './member.ts';
 
 /** Id → when it begins, as in `Later`, of what does not begin at once. */
 export type Begins = ReadonlyMap<string, string>;
