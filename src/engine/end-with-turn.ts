@@ -17,18 +17,18 @@ export async function endWithTurn(
   requestId: string,
   end: ComingEnd,
 ): Promise<EndTaken | null> {
-  const run = parts.store.withEnd(requestId, end.signal);
-  // What is left to do outside the request comes before the turn.
-  if (run === null || run.document === null || run.document.outbox.length > 0) return null;
-  const readAt = performance.now();
-  const startedAt = parts.spans.now();
-  const turn: Turn = { folded: nextTurn(parts, run, []), spec: null };
   let isSent = false;
-  const write: WriteTurn = (written, together) => {
-    isSent = true;
-    return parts.store.commit(run, written, together, end);
-  };
   try {
+    const run = parts.store.withEnd(requestId, end.signal);
+    // What is left to do outside the request comes before the turn.
+    if (run === null || run.document === null || run.document.outbox.length > 0) return null;
+    const readAt = performance.now();
+    const startedAt = parts.spans.now();
+    const turn: Turn = { folded: nextTurn(parts, run, []), spec: null };
+    const write: WriteTurn = (written, together) => {
+      isSent = true;
+      return parts.store.commit(run, written, together, end);
+    };
     const verdict = await commit(parts, run, turn, startedAt, write);
     const { ended: reply } = verdict;
     if (reply === undefined) return null;
