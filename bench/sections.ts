@@ -5,7 +5,7 @@ import { benchBatches } from './batches.ts';
 import { benchDepth } from './depth.ts';
 import type { Figures } from './goals.ts';
 import { benchShards } from './shards.ts';
-import { benchStreams } from './streams.ts';
+import { benchStreams, type StreamPlan } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
 import { benchWorkers } from './workers.ts';
 
@@ -19,7 +19,7 @@ export interface SectionPlan {
   readonly fsync: 'always' | 'everysec';
   readonly operations: number;
   readonly rounds: number;
-  readonly streams: { readonly streams: number; readonly pieces: number; readonly paceMs: number };
+  readonly streams: StreamPlan;
   readonly takeovers: { readonly takeovers: number; readonly lifeMs: number };
   readonly depths: readonly number[];
 }
@@ -60,7 +60,7 @@ export function chapters(plan: SectionPlan): Chapter[] {
   return [
     { section: 'workers', plan: { ...few, operations: Math.min(plan.operations, 600) } },
     { section: 'batches', plan: few },
-    { section: 'streams', plan: { ...few, streams: { streams: 10, pieces: 100, paceMs: 50 } } },
+    { section: 'streams', plan: { ...few, streams: { streams: 10, pieces: 40, paceMs: 50, rounds: 5 } } },
     { section: 'streams', plan: few },
     { section: 'depth', plan: few },
     { section: 'shards', plan: few },

@@ -1,11 +1,11 @@
 /** Readers of the stream benchmark: many answers at once, from the service's event streams or from the provider itself.
- *  It must not use a client that does more than read. Arguments: `service` or `provider`, base URL, number of answers. */
+ *  It must not use a client that does more than read. Arguments: `service` or `provider`, base URL; each message is a number of answers. */
 import { createParser } from 'eventsource-parser';
 import { summarizeLatencies } from './latency.ts';
 import { monotonicMs } from './monotonic-clock.ts';
 import type { StreamReading } from './streams.ts';
 
-const [source, url = '', count] = process.argv.slice(2);
+const [source, url = ''] = process.argv.slice(2);
 
 interface Answer {
   pieces: number;
@@ -14,22 +14,29 @@ interface Answer {
   firstDelayMs: number;
 }
 
-const delaysMs: number[] = [];
-const startedAt = performance.now();
-const read = source === 'service' ? readFromService : readFromProvider;
-const answers = await Promise.all(Array.from({ length: Number(count) }, (_, index) => read(index)));
-const elapsedMs = performance.now() - startedAt;
-process.send?.({
-  elapsedMs,
-  pieces: answers.reduce((sum, { pieces }) => sum + pieces, 0),
-  events: answers.reduce((sum, { events }) => sum + events, 0),
-  delays: { ...summarizeLatencies(delaysMs), mostMs: delaysMs.reduce((most, ms) => Math.max(most, ms), 0) },
-  first: summarizeLatencies(answers.map(({ firstDelayMs }) => firstDelayMs)),
-} satisfies StreamReading);
-process.disconnect();
+let delaysMs: number[] = [];
+let requests = 0;
 
-async function readFromService(index: number): Promise<Answer> {
-  const requestId = `bench-${process.pid}-${index}`;
+process.on('message', (count: number) => void readAll(count));
+
+async function readAll(count: number): Promise<void> {
+  delaysMs = [];
+  const startedAt = performance.now();
+  const readOne = source === 'service' ? readFromService : readFromProvider;
+  const answers = await Promise.all(Array.from({ length: count }, () => readOne()));
+  const elapsedMs = performance.now() - startedAt;
+  process.send?.({
+    elapsedMs,
+    pieces: answers.reduce((sum, { pieces }) => sum + pieces, 0),
+    events: answers.reduce((sum, { events }) => sum + events, 0),
+    delays: { ...summarizeLatencies(delaysMs), mostMs: delaysMs.reduce((most, ms) => Math.max(most, ms), 0) },
+    firstMs: answers.map(({ firstDelayMs }) => firstDelayMs),
+  } satisfies StreamReading);
+}
+
+async function readFromService(): Promise<Answer> {
+  requests += 1;
+  const requestId = `bench-${process.pid}-${requests}`;
   const context = [{ role: 'user', content: 'go' }];
   const directive = { type: 'llm_stream', id: 'm', request_id: requestId, model: 'bench:model', context };
   await post(`${url}/v1/directives`, directive);

@@ -1,6 +1,6 @@
 /** `npm run bench -- --only streams`: answers that are followed while they are written, beside reading the provider itself.
  *  It must not run both at once. */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -9,7 +9,8 @@ import { join, resolve } from 'node:path';
 import { table } from '../src/cli/table.ts';
 import { type Child, freePort, spawnNode } from '../test/support/process.ts';
 import type { TestRedis } from '../test/support/redis.ts';
-import type { LatencySummary } from './latency.ts';
+import { type LatencySummary, summarizeLatencies } from './latency.ts';
+import { middle } from './report.ts';
 import type { Section } from './sections.ts';
 import { processorTimeMs } from './processor-time.ts';
 
@@ -20,6 +21,8 @@ export interface StreamPlan {
   readonly pieces: number;
   /** Between two pieces of an answer, milliseconds. */
   readonly paceMs: number;
+  /** How often they are read, one after the other. */
+  readonly rounds: number;
 }
 
 /** What the readers saw; delays are from the provider's writing of a piece to the reader. */
@@ -30,11 +33,13 @@ export interface StreamReading {
   readonly events: number;
   readonly delays: LatencySummary & { readonly mostMs: number };
   /** Of the first piece of each answer. */
-  readonly first: LatencySummary;
+  readonly firstMs: readonly number[];
 }
 
-interface Row extends StreamReading {
+/** All rounds; of the delays, those of the round with the median. */
+interface Row extends Omit<StreamReading, 'firstMs'> {
   readonly source: string;
+  readonly first: LatencySummary;
   readonly costs: string;
   /** Of all processes but the provider, for each piece. */
   readonly cpuUs: number;
@@ -42,6 +47,8 @@ interface Row extends StreamReading {
 
 /** Longer than the slowest answer may take on a busy machine. */
 const MOST_MS = 600_000;
+/** Answers before any counts, of the readers' processes as well. */
+const WARM_UP = 20;
 
 export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<Section> {
   const providerPort = await freePort();
@@ -56,20 +63,19 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
   ]);
   const apiUrl = /http:[\d.:/]+/.exec(api.lines.join('\n'))?.[0] ?? '';
   const parts = { redis: redis.pid, provider: provider.pid, worker: worker.pid, api: api.pid };
+  const fromProvider = startReader('provider', providerUrl);
+  const fromService = startReader('service', apiUrl);
   try {
-    // Brings code and connections up to temperature.
-    await readStreams('service', apiUrl, 20);
+    // Brings code and connections up to temperature, those of the readers too.
+    for (const reader of [fromProvider, fromService]) await readStreams(reader, WARM_UP);
     const idle = statusMiB(worker.pid, 'VmRSS');
-    const alone = await measured('provider itself, fetch', { provider: parts.provider }, plan, () =>
-      readStreams('provider', providerUrl, plan.streams),
-    );
-    const through = await measured('service, event stream', parts, plan, () =>
-      readStreams('service', apiUrl, plan.streams),
-    );
+    const alone = await measured('provider itself, fetch', { provider: parts.provider }, plan, fromProvider);
+    const through = await measured('service, event stream', parts, plan, fromService);
     const after = statusMiB(worker.pid, 'VmRSS');
     const memory = `worker: ${idle} MiB resident before, ${after} after, ${statusMiB(worker.pid, 'VmHWM')} at most`;
     return { text: report(plan, [alone, through], memory), figures: figuresOf(plan, through) };
   } finally {
+    for (const reader of [fromProvider, fromService]) if (reader.connected) reader.disconnect();
     await Promise.all([worker, api, provider].map((child) => child.stop()));
   }
 }
@@ -93,30 +99,36 @@ async function ready(child: Child): Promise<Child> {
   return child;
 }
 
-async function readStreams(
-  source: 'service' | 'provider',
-  url: string,
-  count: number,
-): Promise<StreamReading> {
-  const reader = fork(resolve('bench/stream-reader-process.ts'), [source, url, String(count)]);
-  const ended = once(reader, 'exit').then(([code]) => {
+/** Ends when it is disconnected. */
+function startReader(source: 'service' | 'provider', url: string): ChildProcess {
+  return fork(resolve('bench/stream-reader-process.ts'), [source, url]);
+}
+
+async function readStreams(reader: ChildProcess, count: number): Promise<StreamReading> {
+  const answered = new AbortController();
+  const { signal } = answered;
+  const ended = once(reader, 'exit', { signal }).then(([code]) => {
     throw new Error(`The readers ended with ${String(code)}.`);
   });
   ended.catch(() => {});
-  const [reading] = (await Promise.race([once(reader, 'message'), ended])) as [StreamReading];
+  reader.send(count);
+  const [reading] = (await Promise.race([once(reader, 'message', { signal }), ended])) as [StreamReading];
+  answered.abort();
   return reading;
 }
 
 async function measured(
   source: string,
   parts: Readonly<Record<string, number>>,
-  { pieces, streams }: StreamPlan,
-  read: () => Promise<StreamReading>,
+  { pieces, streams, rounds }: StreamPlan,
+  reader: ChildProcess,
 ): Promise<Row> {
   const before = Object.values(parts).map(processorTimeMs);
-  const reading = await read();
-  if (reading.pieces !== pieces * streams)
-    throw new Error(`${reading.pieces} pieces were read of ${pieces * streams}.`);
+  const readings: StreamReading[] = [];
+  for (let round = 0; round < rounds; round += 1) readings.push(await readStreams(reader, streams));
+  const reading = sumUp(readings);
+  if (reading.pieces !== pieces * streams * rounds)
+    throw new Error(`${reading.pieces} pieces were read of ${pieces * streams * rounds}.`);
   let cpuUs = 0;
   const costs = Object.entries(parts).map(([name, pid], index) => {
     const usedMs = processorTimeMs(pid) - (before[index] ?? 0);
@@ -125,6 +137,18 @@ async function measured(
     return `${name} ${((usedMs / reading.elapsedMs) * 100).toFixed(0)} % (${perPieceUs.toFixed(0)})`;
   });
   return { ...reading, source, costs: costs.join(', '), cpuUs };
+}
+
+function sumUp(readings: readonly StreamReading[]): Omit<Row, 'source' | 'costs' | 'cpuUs'> {
+  const sum = (of: (reading: StreamReading) => number): number =>
+    readings.reduce((total, reading) => total + of(reading), 0);
+  return {
+    elapsedMs: sum(({ elapsedMs }) => elapsedMs),
+    pieces: sum(({ pieces }) => pieces),
+    events: sum(({ events }) => events),
+    delays: middle(readings, ({ delays }) => delays.p50Ms).delays,
+    first: summarizeLatencies(readings.flatMap(({ firstMs }) => firstMs)),
+  };
 }
 
 /** Of the answers that came through the service. */
@@ -154,8 +178,13 @@ const COLUMNS = [
   'CPU: % of a core (µs per piece)',
 ] as const;
 
-function report({ streams, pieces, paceMs }: StreamPlan, rows: readonly Row[], memory: string): string {
-  const title = `${streams} answers at once of ${pieces} pieces, one every ${paceMs} ms; one worker`;
+function report(
+  { streams, pieces, paceMs, rounds }: StreamPlan,
+  rows: readonly Row[],
+  memory: string,
+): string {
+  const often = rounds > 1 ? `, ${rounds} times` : '';
+  const title = `${streams} answers at once of ${pieces} pieces, one every ${paceMs} ms${often}; one worker`;
   const lines = rows.map(({ source, elapsedMs, pieces: read, events, delays, first, costs }) => [
     source,
     ...[read, events].map((number) => ((number / elapsedMs) * 1_000).toFixed(0)),

@@ -1,16 +1,21 @@
 // The engine: takes the turns of runs as they are woken, one turn at a time for each run.
 // Must never keep state that a run needs after its turn: any engine may take the next one.
+import { createSemaphore } from '../bounds/semaphore.ts';
 import type { EndWithTurn, RunNews } from '../journal/journal.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { runReading } from '../journal/run-journal.ts';
 import { asError, settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
+import type { JobData } from '../queue/job.ts';
+import { type ClaimingLane, type HeldJob, readingWords } from '../queue/lane-claims.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
-import { createRunTurns } from './run-turns.ts';
+import { createRunTurns, type Known } from './run-turns.ts';
 import type { TurnParts } from './turn.ts';
 
 export interface EngineOptions {
   turn: TurnParts;
   connection: Parameters<typeof consumeLane>[0]['connection'];
-  prefix: string;
+  keys: Pick<KeySpace, 'prefix' | 'sweep'>;
   /** Turns at once in this process. */
   concurrency: number;
   /** How long a stop waits for turns, milliseconds. */
@@ -27,8 +32,9 @@ const RETRY_MS = 500;
 export type Engine = ReturnType<typeof createEngine>;
 
 export function createEngine(options: EngineOptions) {
-  const { turn, drainMs, ...consuming } = options;
+  const { turn, drainMs, keys, ...consuming } = options;
   const { concurrency, onError } = consuming;
+  const slots = createSemaphore(concurrency);
   const stopping = new AbortController();
   let draining = false;
   const isAway = (): boolean => stopping.signal.aborted || draining;
@@ -45,17 +51,30 @@ export function createEngine(options: EngineOptions) {
     onError(asError(error));
   }
 
-  async function handle(requestId: string): Promise<JobOutcome> {
+  async function handle({ request_id: requestId }: JobData, held: HeldJob | null): Promise<JobOutcome> {
+    if (held === null) await slots.take();
     try {
-      await turns.attend(requestId);
+      await turns.attend(requestId, readWith(held, requestId));
       return stopping.signal.aborted ? { kind: 'later', at: Date.now() } : { kind: 'done' };
     } catch (error) {
       report(error);
       return { kind: 'later', at: Date.now() + RETRY_MS };
+    } finally {
+      slots.release();
     }
   }
 
-  const consumer = consumeLane({ ...consuming, lane: RUN_LANE, handle: (job) => handle(job.request_id) });
+  const ahead: ClaimingLane = {
+    words: readingWords(keys.prefix),
+    sweep: keys.sweep,
+    // Nothing is written with it.
+    confirm: () => Promise.resolve(null),
+    reserve: slots.tryTake,
+    mayGoOn: () => !slots.isAwaited(),
+    release: slots.release,
+  };
+  const lane = { ...consuming, prefix: keys.prefix, lane: RUN_LANE };
+  const consumer = consumeLane({ ...lane, handle, claiming: ahead });
 
   return {
     name: 'engine',
@@ -80,4 +99,10 @@ export function createEngine(options: EngineOptions) {
       await settledWithin(ended, drainMs);
     },
   };
+}
+
+/** What came with the job of a first turn; undefined: the run is to be read. */
+function readWith(held: HeldJob | null, requestId: string): Known | undefined {
+  const reading = held?.reply ? runReading(requestId, held.reply) : null;
+  return held && reading ? { reading, readAt: held.askedAt } : undefined;
 }

@@ -75,10 +75,15 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
       held.delete(requestId);
       return null;
     }
-    await options.nextStep?.();
     const { version } = found;
     const texts = known?.version === version ? { spec: known.spec, document: known.document } : {};
-    return storedRun(requestId, { ...found, ...texts }, reading);
+    return opened(requestId, { ...found, ...texts });
+  }
+
+  /** The run as it was read, all of it. */
+  async function opened(requestId: string, found: RunReading): Promise<StoredRun> {
+    await options.nextStep?.();
+    return storedRun(requestId, found, reading);
   }
 
   /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
@@ -123,7 +128,7 @@ export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) 
   }
 
   const { holds, noteSlow } = held;
-  return { read, holds, noteSlow, withNews, withEnd, commit };
+  return { read, opened, holds, noteSlow, withNews, withEnd, commit };
 }
 
 /** null: its signal is not complete. */

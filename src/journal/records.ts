@@ -71,7 +71,7 @@ type Fields = Record<string, string | undefined>;
 const ATTRIBUTES = [
   'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
-  'behind', 'cancel', 'noticed', 'first',
+  'behind', 'cancel', 'noticed', 'first', 'end',
 ] as const; // prettier-ignore
 
 /** Attribute → its place among the values of a directive. */
@@ -109,6 +109,14 @@ function addFirstClaim(fields: Fields): void {
   if (startedAt !== '-') fields['started_at'] = startedAt;
 }
 
+const ENDED = /^(\d+) (\d+)$/;
+
+/** Adds what include-end.lua writes as one field; where it did not, each is a field. */
+function addEnd(fields: Fields): void {
+  const [, endedAt, terminal] = ENDED.exec(fields['end'] ?? '') ?? [];
+  if (endedAt !== undefined) Object.assign(fields, { ended_at: endedAt, terminal });
+}
+
 /** The token of the claim that holds, with what it found; from the values of `claimantFields`. */
 export function claimantFrom([claimant, first]: readonly (string | null)[]): string | null {
   return FIRST.exec(first ?? '')?.[2] ?? claimant ?? null;
@@ -123,6 +131,7 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   if (fields['status'] === undefined) return null;
   addGiven(fields);
   addFirstClaim(fields);
+  addEnd(fields);
   return {
     id,
     type: fields['type'] ?? '',

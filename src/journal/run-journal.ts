@@ -172,7 +172,7 @@ export function createRunJournal(options: RunJournalOptions) {
     requestId: string,
     { held, limit, bytes }: { held: number | null } & PieceSize,
   ): Promise<RunReading | null> {
-    return reading(requestId, await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
+    return runReading(requestId, await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
   }
 
   /** `together`: as in `start`. `end`: all that the turn has read, and written before it; what is refused of it no turn is written for. */
@@ -279,7 +279,8 @@ function behindOf(requestId: string, behind: string | null | undefined): string 
 /** Where the signals begin in the reply of run-read. */
 const FIRST_SIGNAL = 14;
 
-function reading(requestId: string, reply: ScriptReply): RunReading | null {
+/** From the answer of run-read.lua, or what comes with the job of a first turn. null: there is no such run. */
+export function runReading(requestId: string, reply: ScriptReply): RunReading | null {
   if (reply[0] === 'unknown') return null;
   const [
     ,

@@ -1,6 +1,7 @@
 // How BullMQ's queues and workers reach a lane in Redis: by BullMQ's own scripts, or by ours, which do what our jobs need of them.
 // Must never use ours for what they do not know: they name it, and BullMQ's do it.
 import { type BackendFactory, createRedisBackend, type RedisQueueBackend } from 'bullmq';
+import { isObject } from '../contract/json-object.ts';
 import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scripts.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -166,13 +167,23 @@ function takenOf([kind, id, name, data, opts, timestamp, attempts]: ScriptReply)
     id: String(id),
     name: String(name),
     data: String(data),
-    opts: JSON.parse(String(opts)) as object,
+    opts: optionsIn(String(opts)),
     timestamp: Number(timestamp),
     attemptsMade: Number(attempts),
     delay: 0,
     priority: 0,
   };
   return [job, job.id, 0, AT_ONCE];
+}
+
+/** What somebody has broken counts as none: the job is taken, and a slot is held for it. */
+function optionsIn(text: string): object {
+  try {
+    const options: unknown = JSON.parse(text);
+    return isObject(options) ? options : {};
+  } catch {
+    return {};
+  }
 }
 
 /** BullMQ's worker begins a job before it asks for the next one only where a delayed one is due at some time, also one that has passed. */

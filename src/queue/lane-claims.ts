@@ -7,18 +7,12 @@ import type { ScriptReply } from '../journal/scripts.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 import type { Confirm } from './durability.ts';
 
-/** A lane whose jobs are claimed as they are taken. */
+/** A lane whose jobs bring more than their data: the claim of a directive, or what the first turn of a run reads. */
 export interface ClaimingLane {
-  lane: string;
-  leaseMs: number;
-  /** With what the names of all keys of requests begin. */
-  keyPrefix: string;
+  /** What is asked for with each job: `claimWords` or `readingWords`. */
+  words: readonly (string | number)[];
   /** The key of the sweep index. */
   sweep: string;
-  /** Key that is there while the lane runs one call at a time: then nothing is claimed ahead; '' = it never does. */
-  serial: string;
-  /** The worker reports the first attempt itself, after the claim. */
-  owesStart: boolean;
   /** Begun before each take; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Takes a slot for the attempt that a claim would begin; false: nothing may be claimed now. */
@@ -29,11 +23,32 @@ export interface ClaimingLane {
   release(): void;
 }
 
-/** A job whose directive was claimed with it, for a slot that is taken. */
+/** How directives are claimed as their jobs are taken. */
+export interface ClaimOfJobs {
+  lane: string;
+  leaseMs: number;
+  /** With what the names of all keys of requests begin. */
+  keyPrefix: string;
+  /** Key that is there while the lane runs one call at a time: then nothing is claimed ahead; '' = it never does. */
+  serial: string;
+  /** The worker reports the first attempt itself, after the claim. */
+  owesStart: boolean;
+}
+
+export function claimWords({ leaseMs, keyPrefix, lane, serial, owesStart }: ClaimOfJobs) {
+  return [leaseMs, EARLY_SLACK_MS, keyPrefix, lane, serial, owesStart ? 1 : 0];
+}
+
+/** The same for jobs of runs. `keyPrefix`: with what the names of all keys of requests begin. */
+export function readingWords(keyPrefix: string) {
+  return ['run', '', keyPrefix, '', '', ''];
+}
+
+/** A job that came with its claim, or the reading of its run, for a slot that is taken. */
 export interface HeldJob extends JobEnd {
   /** Of the claim: asking again with it is the same claim. */
   readonly token: string;
-  /** As include-claim.lua answers; null: it is not known to be durable, and is asked for again. */
+  /** As include-claim.lua or include-run-read.lua answers; null: it is not known to be durable, and is asked for again. */
   readonly reply: ScriptReply | null;
   /** When it was asked for, by the process' monotonic clock, milliseconds. */
   readonly askedAt: number;
@@ -79,13 +94,9 @@ export interface TakeBy {
 
 export function takeOf({ lock, lockMs, place, sweep }: TakeBy, claiming: ClaimingLane | null): Take {
   const token = newShortId();
-  const claim = claiming === null ? CLAIMS_NOTHING : claimArguments(claiming);
+  const claim = claiming === null ? CLAIMS_NOTHING : claiming.words;
   const args = [lock, lockMs, Date.now(), token, ...claim, sweep, place];
   return { token, askedAt: performance.now(), claims: claiming !== null, place, args };
-}
-
-function claimArguments({ leaseMs, keyPrefix, lane, serial, owesStart }: ClaimingLane) {
-  return [leaseMs, EARLY_SLACK_MS, keyPrefix, lane, serial, owesStart ? 1 : 0];
 }
 
 /** Names for takes under way, as few as there are at once. */

@@ -18,7 +18,6 @@ import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 
 export interface EngineRoleOptions {
-  prefix: string;
   core: EngineCore;
   preparer: Preparer;
   /** They open what clients encrypt. Default: it is not opened. */
@@ -59,7 +58,7 @@ export function createEngineRole(
     enqueue: async (requestId, version) => waker.wake(requestId, version).catch(() => {}),
     onError: options.onError,
   });
-  const engine: Engine = createEngine({ ...options, connection, turn: turnOf(store, told, options) });
+  const engine: Engine = createEngine({ ...options, connection, keys, turn: turnOf(store, told, options) });
   return { engine, parts: [engine, told] };
 }
 

@@ -211,7 +211,6 @@ function engineOn(
   return createEngineRole(store, redis.open('subscriber'), {
     logger,
     onError,
-    prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
     preparer: preparerOn(store, registry, config),
     payloadKeys: payloadKeysOf(config),

@@ -7,7 +7,7 @@ import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
-import type { ClaimingLane, HeldJob } from '../queue/lane-claims.ts';
+import { type ClaimingLane, claimWords, type HeldJob } from '../queue/lane-claims.ts';
 import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
@@ -92,12 +92,14 @@ function claimingOf(
   const slot = slots.get(lane);
   if (slot === undefined || serial) return undefined;
   const isTool = isToolLane(lane);
-  const ofJournal = { keyPrefix: keys.prefix, sweep: keys.sweep, serial: isTool ? keys.serial(lane) : '' };
+  const { leaseMs } = limits;
+  const serialKey = isTool ? keys.serial(lane) : '';
+  const words = claimWords({ lane, leaseMs, keyPrefix: keys.prefix, serial: serialKey, owesStart: isTool });
   const isServed = (): boolean => isOpen(lane) && breaker.downForMs(lane) === null;
   // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
   const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
   const gate = { mayGoOn, reserve: () => isServed() && slot.tryTake(), release: () => slot.release() };
-  return { lane, leaseMs: limits.leaseMs, ...ofJournal, owesStart: isTool, confirm, ...gate };
+  return { words, sweep: keys.sweep, confirm, ...gate };
 }
 
 async function enqueueIfLater(

@@ -67,6 +67,23 @@ const END_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+const READING = `${SCRIPTS}/include-run-read.lua`;
+
+/** Of what comes with the job of a first turn. */
+const READING_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'reading-begun': [patch(READING, "run[1] ~= '0' or ", '')],
+  'reading-unread': [patch(READING, "run[7] ~= '' or ", '')],
+  'reading-long': [patch(READING, " or redis.call('HSTRLEN', BODIES, '@spec') > MOST_SPEC_BYTES", '')],
+  'reading-other': [
+    patch(`${SCRIPTS}/include-take.lua`, '"([^"\\\\]+)","id":"@run/0","digest":""}$', '"([^"\\\\]+)"'),
+  ],
+  'reading-old': [
+    patch('src/engine/run-turns.ts', 'performance.now() - known.readAt < MOST_WAIT_MS', 'true'),
+  ],
+  'reading-together': [patch('src/engine/run-turns.ts', 'await inOwnLoop();', '')],
+  'reading-slot': [patch('src/engine/engine.ts', 'slots.release();', '')],
+};
+
 /** Of the first claim as one field. */
 const FIRST_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'first-fence': [patch(FIRST, "return '1', until_at", "return '2', until_at")],
@@ -85,6 +102,7 @@ const FIRST_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'elseif false then',
     ),
   ],
+  'end-of-older': [patch(`${SCRIPTS}/include-end.lua`, 'return ended_at, sequence', 'return nil')],
   'first-heartbeat': [patch(`${SCRIPTS}/extend.lua`, 'part_first_claim(held, id, record[4])', '')],
   'first-failed': [patch(`${SCRIPTS}/include-record.lua`, "if status == 'failed' then", 'if false then')],
   'first-lease': [
@@ -96,10 +114,17 @@ const FIRST_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
+/** Of the list of what an indexer has to read. */
+const CHANGE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'change-of-others': [patch(`${SCRIPTS}/change-done.lua`, 'if taken == #done then', 'if true then')],
+};
+
 /** With the test that notices them. */
 export const AHEAD_NOTICED = [
   [AHEAD_MUTATIONS, 'test/integration/worker/claim-ahead.test.ts'],
   [FIRST_MUTATIONS, 'test/integration/journal/first-claim.test.ts'],
   [AHEAD_TURN_MUTATIONS, 'test/integration/engine/claimed-turn.test.ts'],
   [END_MUTATIONS, 'test/integration/engine/end-with-turn.test.ts'],
+  [CHANGE_MUTATIONS, 'test/integration/journal/sweep-index.test.ts'],
+  [READING_MUTATIONS, 'test/integration/engine/first-reading.test.ts'],
 ] as const;

@@ -33,7 +33,10 @@ interface Seen {
 /** What a tool still does for a worker that died or was frozen is not counted; what such a worker begins afterwards is. */
 function tooManyAtOnce(name: string, most: number, { calls, faults }: Seen): string[] {
   return calls.flatMap(({ begin }) => {
-    const others = calls.filter((other) => runsAt(other, begin, faultsDuring(other, faults)));
+    // Most do not overlap: with the faults of each pair the judge stood still for minutes, and its receiver of webhooks with it.
+    const overlapping = calls.filter((other) => runsAt(other, begin, []));
+    if (overlapping.length < most) return [];
+    const others = overlapping.filter((other) => runsAt(other, begin, faultsDuring(other, faults)));
     if (others.length < most) return [];
     const labels = others.map((other) => other.begin.label).join(', ');
     return [`${begin.label} began under ${name} (${most} at once) while there ran ${labels}`];

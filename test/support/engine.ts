@@ -85,7 +85,6 @@ export function makeEngine(
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   const listening = connectRedis(redisUrl, 'subscriber');
   const { engine, parts } = createEngineRole(store, listening, {
-    prefix,
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
     payloadKeys,

@@ -4,7 +4,7 @@ import type { ToolExec } from '../../src/contract/work-directive.ts';
 import { prepareScripts, type RunScript } from '../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../src/journal/verdicts.ts';
 import { jobId } from '../../src/queue/job.ts';
-import { type ClaimingLane, createLaneClaims } from '../../src/queue/lane-claims.ts';
+import { type ClaimingLane, claimWords, createLaneClaims } from '../../src/queue/lane-claims.ts';
 import { lanePrefix } from '../../src/queue/lane-registry.ts';
 import { createKnownEmpty, createLaneTaker } from '../../src/queue/lane-taker.ts';
 import { LANE } from './journal.ts';
@@ -12,7 +12,8 @@ import type { openStore } from './store.ts';
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>;
 
-export type TakerOptions = Partial<ClaimingLane> & {
+export type TakerOptions = Partial<Omit<ClaimingLane, 'words'>> & {
+  leaseMs?: number;
   repeats?: boolean;
   script?: (run: RunScript) => RunScript;
   /** Slots. */
@@ -22,7 +23,7 @@ export type TakerOptions = Partial<ClaimingLane> & {
 /** A worker's view of the lane, with two slots unless the test says otherwise. `repeats`: each script runs twice, and the second answer is the one that arrives. */
 export function takerOn(
   { connection, keys, journal }: OpenStore,
-  { repeats = false, script = (run) => run, free = 2, ...more }: TakerOptions = {},
+  { repeats = false, script = (run) => run, free = 2, leaseMs = 60_000, ...more }: TakerOptions = {},
 ) {
   const once = prepareScripts(connection);
   const twice: RunScript = async (...given) => {
@@ -30,13 +31,10 @@ export function takerOn(
     return once(...given);
   };
   const slots = { free };
+  const serial = keys.serial(LANE);
   const claims = createLaneClaims({
-    lane: LANE,
-    leaseMs: 60_000,
-    keyPrefix: keys.prefix,
+    words: claimWords({ lane: LANE, leaseMs, keyPrefix: keys.prefix, serial, owesStart: true }),
     sweep: keys.sweep,
-    serial: keys.serial(LANE),
-    owesStart: true,
     confirm: async () => null,
     reserve: () => slots.free > 0 && (slots.free -= 1) >= 0,
     release: () => void (slots.free += 1),

@@ -53,11 +53,12 @@ local function waits_in(lane, id)
   return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
 end
 
--- As job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data ends with.
+-- As job.ts writes it. Identifiers and digests have no character that JSON escapes. Without options, as BullMQ's default: no attempts of
+-- its own. `rest`: what the data ends with.
 local function add_own_job(id, digest, rest, now, replaces)
   local request = request_id()
   local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. rest
-  return add_job(job_id(request .. '/' .. id), 'directive', data, '{"attempts":0}', int(now), replaces)
+  return add_job(job_id(request .. '/' .. id), 'directive', data, '{}', int(now), replaces)
 end
 
 -- Adds the jobs of a batch (ARGV from `first` on, as judged). Their bodies are in the journal alone. Who takes the job reads the body with

@@ -50,7 +50,8 @@ local function finish_directive(id, ending, now, first, last)
   if not record[1] then
     return { 'unknown' }
   elseif is_terminal(record[1]) then
-    return { 'already', record[1], tonumber(redis.call('HGET', STATE, id .. '|terminal')), run }
+    local _, terminal = end_of(STATE, id)
+    return { 'already', record[1], tonumber(terminal), run }
   elseif fence ~= '' and fence ~= claim_from(record[10], record[2]) then
     return { 'stale' }
   elseif ending.how == '3' and may_have_begun(id, record[1], now, record[10]) then

@@ -12,6 +12,7 @@
 -- core that Redis has, and another line of the append-only file.
 -- @include include-log.lua
 -- @include include-first-claim.lua
+-- @include include-end.lua
 
 -- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
 -- together with writing it, so that the sum cannot drift.
@@ -24,7 +25,7 @@ local END_BYTES = 5120
 -- What the state holds of a directive, and the bodies beside its envelope, about, as `MEMORY USAGE` says after one
 -- attempt: its id begins the name of each field.
 local function bytes_of_directive(id)
-  return 740 + 14 * #id
+  return 500 + 10 * #id
 end
 
 local function grow(bytes)
@@ -106,7 +107,8 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
   local sequence, announcement = emit(facts.seq, first, last, open == 0, facts.bytes)
   local number = int(sequence)
-  local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
+  local ended = { id .. '|status', status, 'seq', number, 'open', int(open) }
+  add_end(ended, id, now, number)
   if status == 'failed' then
     part_first_claim(ended, id, facts.first)
   end

@@ -2,6 +2,7 @@
 -- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later. So has what
 -- a worker has in hand just now, where many are due.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
+-- @include include-end.lua
 -- @include include-first-claim.lua
 -- @include include-given.lua
 -- @include include-job-data.lua
@@ -94,7 +95,7 @@ local function in_hand_until(record)
     local _, lease_until, began_at = claim_from(first, nil, leased, started)
     at, ends_at = began_at, math.min(tonumber(lease_until or '0'), deadline_at)
   elseif record.status == 'succeeded' then
-    at = redis.call('HGET', record.state, record.id .. '|ended_at')
+    at = end_of(record.state, record.id)
   end
   local until_at = at and math.min(tonumber(at) + IN_HAND_MS, ends_at)
   return until_at and until_at > now and until_at or nil

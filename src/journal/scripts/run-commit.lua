@@ -124,7 +124,7 @@ local function commit(ended)
   -- What somebody else had accepted before, and what ended before, would never be heard of again.
   for position = 1, #verdicts do
     if verdicts[position] == 'existing' and facts.run then
-      local terminal = redis.call('HGET', STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS] .. '|terminal')
+      local _, terminal = end_of(STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS])
       if terminal then
         facts.run = facts.run .. terminal .. ','
         redis.call('HSET', STATE, RUN_INBOX, facts.run)

@@ -1,16 +1,12 @@
 -- Reads what a turn needs in one look: the run's facts, its document, and the signals in its inbox.
 -- Must never write.
--- @include include-record.lua
+-- @include include-run-read.lua
 --
 -- ARGV[1] version whose document the reader holds ('' = none)   ARGV[2] the most signals to read
 -- ARGV[3] the bytes of signals after which no further one is read
--- Returns { 'unknown' } | { 'run', version, status, now, created_at, ended_at ('' = not ended), traceparent, agent,
---   bytes of the inbox that the signals cover, 1 = there are more, spec JSON, document JSON ('' = none, or held),
---   when it begins as run-start.lua writes it ('' = nobody said so), what it waits for as once-release.lua says ('' = nothing),
---   then the signals, JSON }.
+-- Returns { 'unknown' } | as `run_reply`, spec and document '' where the reader holds them, then the signals, JSON.
 
-local run = redis.call('HMGET', STATE, '@run|version', '@run|status', '@run|created_at', '@run|ended_at', '@run|trace',
-  '@run|agent', RUN_INBOX, '@run|begin', '@run|behind')
+local run = redis.call('HMGET', STATE, unpack(RUN_FIELDS))
 if not run[1] then
   return { 'unknown' }
 end
@@ -29,8 +25,7 @@ if run[1] ~= ARGV[1] then
   local bodies = redis.call('HMGET', BODIES, '@spec', '@run')
   spec, document = bodies[1], bodies[2] or ''
 end
-local reply = { 'run', tonumber(run[1]), run[2], int(now_ms()), run[3], run[4] or '', run[5], run[6], bytes,
-  bytes < #inbox and 1 or 0, spec, document, run[8] or '', run[9] or '' }
+local reply = run_reply(run, now_ms(), bytes, bytes < #inbox and 1 or 0, spec, document)
 for index = 1, #signals do
   reply[#reply + 1] = signals[index]
 end

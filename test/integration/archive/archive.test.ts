@@ -440,7 +440,8 @@ describe('an archiver', () => {
         return back.promise;
       },
     };
-    const archiver = at.archiver(hangs, undefined, undefined, 100);
+    // Longer than a busy machine takes to get there.
+    const archiver = at.archiver(hangs, undefined, undefined, 600);
     await archiver.round();
     const says = (id: string): unknown =>
       expect.stringMatching(`failed the folder ${at.folder}, with ${folderOf(id)}, has had no answer`);

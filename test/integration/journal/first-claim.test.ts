@@ -1,4 +1,4 @@
-/** The first claim of a directive as one field: when it is one, what makes fields of it, and what an older process does with it.
+/** The first claim of a directive and its end as one field each: when they are one, what makes fields of a claim, and what an older process does with them.
  *  It must never write through our own scripts what only an older version would write. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -159,3 +159,39 @@ test.each([Date.now() + 3_600_000, 1_700_000_000_000])(
     expect(await open.log(call.request_id)).toHaveLength(1);
   },
 );
+
+test('its end is one field, which an older process neither repeats nor overwrites', async () => {
+  const { call, ref } = await held();
+  await open.journal.finish(ref, 'succeeded', [endOf(call)]);
+  const [state] = open.keys.request(call.request_id);
+  const before = await open.connection.hgetall(state);
+  const record = await recordOf(call);
+  expect(before[`${call.id}|end`]).toBe(`${String(record?.endedAt)} ${String(record?.terminal)}`);
+  expect(Object.keys(before).filter((name) => /\|(ended_at|terminal)$/.test(name))).toEqual([]);
+  expect(await open.connection.object('ENCODING', state)).toBe('listpack');
+  const log = await open.log(call.request_id);
+  expect(record?.terminal).toBe(log.length);
+  const signal = '{"id":"x","type":"ai.tool.result","data":{}}';
+  const end = [call.id, '', 'failed', RETENTION_MS, '0', 1_000_000, signal];
+  expect(await older('finish', call, end)).toEqual(['already', 'succeeded']);
+  const cancel = [call.id, RETENTION_MS, signal, '', 'running/0', ''];
+  expect(await older('cancel', call, cancel)).toContain('already');
+  const { digest } = claimOf(call);
+  expect(await older('claim', call, [call.id, digest, 6_000, 0, 'older', '', ''])).toContain('ended');
+  expect(await open.connection.hgetall(state)).toEqual(before);
+  expect(await open.log(call.request_id)).toEqual(log);
+});
+
+test('an end that an older process has written is read, and is the end', async () => {
+  const call = await open.accepted();
+  const signal = JSON.stringify(failureOf(call));
+  await older('finish', call, [call.id, '', 'failed', RETENTION_MS, '0', 1_000_000, signal]);
+  const record = await recordOf(call);
+  expect(record).toMatchObject({ status: 'failed', terminal: (await open.log(call.request_id)).length });
+  const [state] = open.keys.request(call.request_id);
+  const [endedAt, end] = await open.connection.hmget(state, `${call.id}|ended_at`, `${call.id}|end`);
+  expect([record?.endedAt, end]).toEqual([Number(endedAt), null]);
+  const ref = { requestId: call.request_id, id: call.id, fence: 0 };
+  const again = await open.journal.finish(ref, 'succeeded', [endOf(call)]);
+  expect(again).toMatchObject({ kind: 'already', terminal: record?.terminal });
+});

@@ -95,7 +95,7 @@ test('of many that are due, what a worker began or ended just now is looked at l
   const justNow = Number(seconds) * 1_000 + 100_000;
   const missing = Array.from({ length: 45 }, (_, number) => ref(`missing-${number}`));
   await open.index.add(missing, 1);
-  const at = async (call: ToolExec, field: string, instant: number): Promise<void> =>
+  const at = async (call: ToolExec, field: string, instant: number | string): Promise<void> =>
     void (await open.connection.hset(open.keys.request(call.request_id)[0], `${call.id}|${field}`, instant));
   const begun = async (instant: number, leaseMs = 900_000, fields: Partial<ToolExec> = {}) => {
     const call = await open.accepted(fields, 1);
@@ -106,6 +106,12 @@ test('of many that are due, what a worker began or ended just now is looked at l
   const ended = async (instant: number, status: 'succeeded' | 'failed' = 'succeeded') => {
     const { call, claim } = await begun(justNow);
     await open.journal.finish(claim, status, [endOf(call)]);
+    await at(call, 'end', `${instant} 2`);
+    return call;
+  };
+  const endedEarlier = async (instant: number) => {
+    const call = await ended(instant);
+    await open.connection.hdel(open.keys.request(call.request_id)[0], `${call.id}|end`);
     await at(call, 'ended_at', instant);
     return call;
   };
@@ -114,13 +120,13 @@ test('of many that are due, what a worker began or ended just now is looked at l
     await begun(justNow, 50_000),
     await begun(justNow, 900_000, { deadline_ms: 60_000 }),
   ];
-  const left = await ended(justNow);
+  const [left, leftEarlier] = [await ended(justNow), await endedEarlier(justNow)];
   const looked = [(await begun(1)).call, await ended(1), await ended(justNow, 'failed')];
   const { entries } = await open.index.take(200, CROWD);
   expect(new Set(ids(entries))).toEqual(new Set([...ids(missing), ...ids(looked)]));
   const lookAt = async ({ request_id: requestId, id }: ToolExec) =>
     Number(await open.connection.zscore(open.keys.sweep, `${requestId}/${id}`));
-  expect([await lookAt(held.call), await lookAt(left)]).toEqual([justNow + 1_000, justNow + 1_000]);
+  for (const call of [held.call, left, leftEarlier]) expect(await lookAt(call)).toBe(justNow + 1_000);
   const recordOf = ({ call }: typeof held) => open.journal.directive(call.request_id, call.id);
   expect(await lookAt(lease.call)).toBe((await recordOf(lease))?.leaseUntil);
   expect(await lookAt(deadline.call)).toBe((await recordOf(deadline))?.deadlineAt);
@@ -214,6 +220,17 @@ test('a change that comes while its request is being indexed is taken once more'
   expect(first.changes.map(({ requestId }) => requestId)).toEqual(['r:1', 'r:2']);
   expect((await changes.take(10)).changes).toEqual([]);
   await changes.noteAll(['r:1'], 0);
+  // Another indexer took it in the same millisecond, and has not written its row.
+  await open.connection.zadd(open.keys.changedRequests, first.heldUntil, 'r:other');
   await changes.done(first.heldUntil, ['r:1', 'r:2']);
+  const left = () => open.connection.zrange(open.keys.changedRequests, '0', '-1');
+  expect(await left()).toEqual(['r:1', 'r:other']);
+  await changes.done(first.heldUntil, ['r:missing']);
+  expect([await left(), await open.connection.exists(open.keys.takenChanges)]).toEqual([
+    ['r:1', 'r:other'],
+    1,
+  ]);
+  await changes.done(first.heldUntil, ['r:other']);
+  expect([await left(), await open.connection.exists(open.keys.takenChanges)]).toEqual([['r:1'], 0]);
   expect((await changes.take(10)).changes.map(({ requestId }) => requestId)).toEqual(['r:1']);
 });

@@ -262,6 +262,14 @@ describe('our scripts', () => {
     expect(await lane.counts()).toEqual({ waiting: 1, active: 129, delayed: 0 });
   });
 
+  test('take a job whose options somebody has broken, and the next one', async () => {
+    await using lane = openLane(ours);
+    for (const id of ['a/1', 'a/2']) await lane.add(id);
+    await store.connection.hset(lane.queue.toKey('a/1'), 'opts', '{');
+    lane.work(1);
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1', 'a/2:of a/2']);
+  });
+
   test('answer once that nothing waits, without a look, and look again when something was added', async () => {
     await using lane = openLane(ours);
     await lane.add('a/1');

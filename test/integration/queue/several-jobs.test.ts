@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
+import { claimWords } from '../../../src/queue/lane-claims.ts';
 import { consumeLane } from '../../../src/queue/consume.ts';
 import { laneBackend } from '../../../src/queue/lane-backend.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
@@ -312,12 +313,8 @@ function openConsumer(onTake: () => void) {
       return { kind: 'done' };
     },
     claiming: {
-      lane: LANE,
-      leaseMs: 60_000,
-      keyPrefix: keys.prefix,
+      words: claimWords({ lane: LANE, leaseMs: 60_000, keyPrefix: keys.prefix, serial: '', owesStart: true }),
       sweep: keys.sweep,
-      serial: '',
-      owesStart: true,
       confirm: async () => null,
       reserve() {
         reserved += 1;

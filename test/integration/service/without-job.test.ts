@@ -1,10 +1,10 @@
 /** Calls over HTTP to a process of all roles: it executes them itself, and its lanes get no job.
  *  It must see what Redis is sent, not what is left afterwards. */
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { startService } from '../../support/running-service.ts';
+import { watchCommands } from '../../support/sent-commands.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -22,11 +22,9 @@ async function call(url: string, waitMs: number): Promise<unknown> {
 
 test('a call that this process can execute needs no job; in a lane that somebody has paused it gets one, and waits', async () => {
   await using service = await startService({ redisUrl: redis.url });
-  const watching = new Redis(redis.url);
-  const monitor = await watching.monitor();
   const enqueued: string[] = [];
-  monitor.on('monitor', (_at: string, [name, key = '']: string[]) => {
-    if (name?.toUpperCase() === 'LPUSH' && /:tool\.peer:(wait|paused)$/.test(key)) enqueued.push(key);
+  const endWatch = await watchCommands(redis.url, (line) => {
+    if (/ "LPUSH" "[^"]*:tool\.peer:(?:wait|paused)"/i.test(line)) enqueued.push(line);
   });
   const queue = new Queue('tool.peer', {
     connection: { host: '127.0.0.1', port: redis.port },
@@ -46,7 +44,6 @@ test('a call that this process can execute needs no job; in a lane that somebody
     expect(await queue.getJobCounts('active')).toMatchObject({ active: 0 });
   } finally {
     await queue.close();
-    monitor.disconnect();
-    watching.disconnect();
+    endWatch();
   }
 });

@@ -1,7 +1,6 @@
 /** What a process accepts and executes itself, claimed by the script that accepts it, on a real Redis.
  *  It must see what Redis does, not what the code says it asked for. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
@@ -20,6 +19,7 @@ import type { Worker } from '../../../src/worker/worker.ts';
 import { done, inTurn, testTool, untilResumed } from '../../support/executors.ts';
 import { LANE, toolCall } from '../../support/journal.ts';
 import { openPipeline, type TestWorkerOptions } from '../../support/pipeline.ts';
+import { watchCommands } from '../../support/sent-commands.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { entranceOn, type SubmitterOptions, submitterOn } from '../../support/submitter.ts';
 
@@ -28,24 +28,20 @@ const open = eachTest(() => openPipeline(redis.url));
 
 const submitterOf = (local: LocalLanes, way: SubmitterOptions = {}) => submitterOn(open.store, local, way);
 
-/** Every command of a script that writes the state of a request, as its arguments, from now on. */
+/** Every command of a script that writes the state of a request, from now on. */
 async function watched() {
-  const own = new Redis(redis.url);
-  const monitor = await own.monitor();
-  const writes: string[][] = [];
-  monitor.on('monitor', (_at: string, args: string[], source: string) => {
-    if (source === 'lua' && args[0]?.toUpperCase() === 'HSET') writes.push(args);
+  const writes: string[] = [];
+  const end = await watchCommands(redis.url, (line) => {
+    if (/^\S+ \[\d+ lua\] "hset" /i.test(line)) writes.push(line);
   });
+  const names = (line: string, field: string): boolean => line.includes(` "${field}" `);
   return {
     /** Whether acceptance and claim of the directive were one write. */
     isOne: ({ id }: ToolExec): boolean =>
-      writes.some((args) => args.includes(`${id}|digest`) && args.includes(`${id}|first`)),
+      writes.some((line) => names(line, `${id}|digest`) && names(line, `${id}|first`)),
     wasClaimed: ({ id }: ToolExec): boolean =>
-      writes.some((args) => args.includes(`${id}|first`) || args.includes(`${id}|fence`)),
-    async [Symbol.asyncDispose]() {
-      monitor.disconnect();
-      own.disconnect();
-    },
+      writes.some((line) => names(line, `${id}|first`) || names(line, `${id}|fence`)),
+    [Symbol.asyncDispose]: async () => end(),
   };
 }
 

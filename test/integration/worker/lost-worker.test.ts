@@ -8,7 +8,7 @@ import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
 import { type JobData, jobId } from '../../../src/queue/job.ts';
-import { createLaneClaims, type HeldJob } from '../../../src/queue/lane-claims.ts';
+import { claimWords, createLaneClaims, type HeldJob } from '../../../src/queue/lane-claims.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { createKnownEmpty, createLaneTaker } from '../../../src/queue/lane-taker.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
@@ -344,9 +344,9 @@ describe('a job that comes with its claim', () => {
   async function taken({ request_id, id }: Submitted): Promise<[JobData, HeldJob | null]> {
     const { connection, keys } = open;
     const gate = { reserve: () => true, release: () => {}, mayGoOn: () => true };
-    const ofJournal = { keyPrefix: keys.prefix, sweep: keys.sweep, serial: '' };
-    const more = { owesStart: true, confirm: async () => null, ...gate };
-    const claims = createLaneClaims({ lane: LANE, leaseMs: 60_000, ...ofJournal, ...more });
+    const asked = { lane: LANE, leaseMs: 60_000, keyPrefix: keys.prefix, serial: '', owesStart: true };
+    const words = claimWords(asked);
+    const claims = createLaneClaims({ words, sweep: keys.sweep, confirm: async () => null, ...gate });
     const base = `${lanePrefix(keys.prefix, LANE)}:${LANE}:`;
     const run = prepareScripts(connection);
     const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
