@@ -178,7 +178,8 @@ test('one that is left and does not answer is waited for: no second one writes t
 });
 
 test('one that does not end keeps the folder, and a person reads so', async () => {
-  await start([0], 100);
+  // Long enough for a start on a busy machine: the same limit holds for the stop, which waits it out.
+  await start([0], 4000);
   const { redisPid } = await owner();
   process.kill(redisPid, 'SIGSTOP');
   await redis.stop();
