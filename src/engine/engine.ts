@@ -6,6 +6,7 @@ import type { KeySpace } from '../journal/keys.ts';
 import { runReading } from '../journal/run-journal.ts';
 import { asError, settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
+import type { Handed, HandOver } from '../queue/hand-over.ts';
 import type { JobData } from '../queue/job.ts';
 import { type ClaimingLane, type HeldJob, readingWords } from '../queue/lane-claims.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
@@ -16,6 +17,8 @@ export interface EngineOptions {
   turn: TurnParts;
   connection: Parameters<typeof consumeLane>[0]['connection'];
   keys: Pick<KeySpace, 'prefix' | 'sweep'>;
+  /** How the first turns of runs are handed over to it. Default: it takes their jobs. */
+  handOver?: HandOver;
   /** Turns at once in this process. */
   concurrency: number;
   /** How long a stop waits for turns, milliseconds. */
@@ -32,7 +35,7 @@ const RETRY_MS = 500;
 export type Engine = ReturnType<typeof createEngine>;
 
 export function createEngine(options: EngineOptions) {
-  const { turn, drainMs, keys, ...consuming } = options;
+  const { turn, drainMs, keys, handOver, ...consuming } = options;
   const { concurrency, onError } = consuming;
   const slots = createSemaphore(concurrency);
   const stopping = new AbortController();
@@ -45,6 +48,17 @@ export function createEngine(options: EngineOptions) {
     const known = news && { version, news };
     const woken = isAway() ? turn.waker.wake(requestId, version) : turns.attend(requestId, known);
     await woken.catch(report);
+  }
+
+  /** A run that begins; where there is no room, it is for any engine. */
+  async function begin({ name: requestId, at, brings }: Handed): Promise<void> {
+    const reading = runReading(requestId, [...brings]);
+    if (isAway() || !hasPlaceFor(requestId) || reading === null) return turn.waker.wake(requestId, 0);
+    await turns.attend(requestId, { reading, readAt: handOver?.instantOf(at) ?? -Infinity });
+  }
+
+  function hasPlaceFor(requestId: string): boolean {
+    return turns.has(requestId) || turns.size() < concurrency;
   }
 
   function report(error: unknown): void {
@@ -72,7 +86,10 @@ export function createEngine(options: EngineOptions) {
     reserve: slots.tryTake,
     mayGoOn: () => !slots.isAwaited(),
     release: slots.release,
+    offering: handOver && { handOver, leaseMs: 0, owesStart: false },
   };
+  // The sweeper enqueues what fails.
+  handOver?.join(RUN_LANE, (handed) => void begin(handed).catch(report));
   const lane = { ...consuming, prefix: keys.prefix, lane: RUN_LANE };
   const consumer = consumeLane({ ...lane, handle, claiming: ahead });
 
@@ -82,7 +99,7 @@ export function createEngine(options: EngineOptions) {
     takeEnd: async (...end: Parameters<EndWithTurn>) => (isAway() ? null : turns.takeEnd(...end)),
     holds: turn.store.holds,
     /** Whether a turn of the run need not wait for those of other runs here. */
-    hasPlaceFor: (requestId: string): boolean => turns.has(requestId) || turns.size() < concurrency,
+    hasPlaceFor,
     /** Runs with a turn under way. */
     busyRuns: turns.size,
     lanes: () => [{ name: RUN_LANE, concurrency, running: turns.size() }],

@@ -98,6 +98,8 @@ export interface KeySpace {
   readonly catalogChanges: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
+  /** Channel on which a process hears what is handed over to it. */
+  handed(process: string): string;
 }
 
 /** Before the last part of a request's id under a key: once.ts of the queue makes such ids. */
@@ -168,11 +170,14 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
   };
 }
 
-function channels(prefix: string): Pick<KeySpace, 'accessChanges' | 'catalogChanges' | 'cancellations'> {
+function channels(
+  prefix: string,
+): Pick<KeySpace, 'accessChanges' | 'catalogChanges' | 'cancellations' | 'handed'> {
   return {
     accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
+    handed: (process) => `${prefix}:handed:${process}`,
   };
 }
 

@@ -1,10 +1,12 @@
 // Takes the jobs of one lane and hands them to the worker; the only place that knows BullMQ's control exceptions.
 // Must never return a result to BullMQ, which would copy it into its event stream.
 import { DelayedError, Worker, type Job } from 'bullmq';
+import { prepareScripts } from '../journal/scripts.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { isJobData, type JobData } from './job.ts';
 import { type ClaimingLane, createLaneClaims, type HeldJob, type LaneClaims } from './lane-claims.ts';
+import { createLaneOffers, createStandingOffer, type LaneOffers } from './lane-offers.ts';
 import { lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 
@@ -80,7 +82,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     },
     async pause() {
       goesOn = false;
-      await claims?.ready.none();
+      await takesNothingMore(claims);
       // It may have been resumed meanwhile.
       if (!goesOn) await worker.pause(true);
     },
@@ -90,10 +92,16 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     },
     async stop() {
       goesOn = false;
-      await claims?.ready.none();
+      await takesNothingMore(claims);
       await worker.close();
     },
   };
+}
+
+/** What was handed over or taken ahead has been asked for. */
+async function takesNothingMore(claims: LaneClaims | null): Promise<void> {
+  await claims?.offers?.withdraw(claims.release);
+  await claims?.ready.none();
 }
 
 const NOT_RENEWED = /^could not renew lock for job (.+)$/;
@@ -112,10 +120,20 @@ function shortWait(outcome: JobOutcome): number {
 }
 
 /** `goesOn`: whether the lane is taken from. */
-function claimsOf({ claiming }: ConsumeOptions, goesOn: () => boolean): LaneClaims | null {
+function claimsOf(options: ConsumeOptions, goesOn: () => boolean): LaneClaims | null {
+  const { claiming, onError } = options;
   if (claiming === undefined) return null;
   const mayGoOn = (): boolean => goesOn() && claiming.mayGoOn();
-  return createLaneClaims({ ...claiming, mayGoOn, reserve: () => goesOn() && claiming.reserve() });
+  const gate = { mayGoOn, reserve: () => goesOn() && claiming.reserve() };
+  return createLaneClaims({ ...claiming, ...gate }, { offers: offersOf(options), onError });
+}
+
+/** null: jobs of the lane are only taken. */
+function offersOf({ claiming, connection, prefix, lane, lockMs }: ConsumeOptions): LaneOffers | null {
+  if (claiming?.offering === undefined) return null;
+  const base = `${lanePrefix(prefix, lane)}:${lane}:`;
+  const options = { ...claiming.offering, base, run: prepareScripts(connection), lockMs };
+  return claiming.offering.usesSlots === true ? createLaneOffers(options) : createStandingOffer(options);
 }
 
 /** Somebody else has added or changed it; its id may be of any length. */

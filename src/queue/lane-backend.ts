@@ -6,7 +6,10 @@ import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scr
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { LaneClaims } from './lane-claims.ts';
-import { createKnownEmpty, createLaneTaker, type LaneTaker } from './lane-taker.ts';
+import { createKnownEmpty, type KnownEmpty } from './known-empty.ts';
+import { createLaneTaker, type LaneTaker } from './lane-taker.ts';
+import { BUSY } from './lane-takes.ts';
+import { createMarkerWait } from './marker-wait.ts';
 
 /** What BullMQ's worker is given: a job, its id, for how long the lane is limited, when its next delayed job is due. */
 type Taken = Awaited<ReturnType<RedisQueueBackend['moveToActive']>>;
@@ -14,6 +17,7 @@ type AddedJob = Parameters<RedisQueueBackend['addJob']>[0];
 /** A job, and its id. */
 type AddedEntry = Parameters<RedisQueueBackend['addJobs']>[0][number];
 type DoneJob = Parameters<RedisQueueBackend['moveToCompleted']>[0];
+type Completed = Awaited<ReturnType<RedisQueueBackend['moveToCompleted']>>;
 
 export type LaneBackend = BackendFactory<RedisQueueBackend>;
 
@@ -36,7 +40,9 @@ export function laneBackend(
     const { lockDuration = 30_000 } = options as { lockDuration?: number };
     const known = createKnownEmpty();
     const taker = createLaneTaker({ base: backend.toKey(''), run, lockMs: lockDuration, known, claims });
-    return Object.assign(backend, adding(backend, run, usesOurs), taking(backend, usesOurs, taker, known));
+    claims?.offers?.join?.(name, (handed) => void taker.takeHanded(handed).catch(claims.onError));
+    const takes = taking(backend, { connection, usesOurs, taker, known });
+    return Object.assign(backend, adding(backend, run, usesOurs), underOwnLocks(backend, taker), takes);
   };
 }
 
@@ -81,68 +87,131 @@ function isPlainAdd({ opts, parentKey, deduplicationId, repeatJobKey }: AddedJob
   return Boolean(id) && isAlone && isPlain;
 }
 
-function taking(
-  backend: RedisQueueBackend,
-  usesOurs: () => boolean,
-  taker: LaneTaker,
-  known: ReturnType<typeof createKnownEmpty>,
-) {
+/** What BullMQ does with a job under its lock, where that is not the token of its worker. */
+function underOwnLocks(backend: RedisQueueBackend, { lockOf }: LaneTaker) {
+  const plain = {
+    extendLock: backend.extendLock.bind(backend),
+    extendLocks: backend.extendLocks.bind(backend),
+    moveToDelayed: backend.moveToDelayed.bind(backend),
+    moveToFailed: backend.moveToFailed.bind(backend),
+    retryJob: backend.retryJob.bind(backend),
+    moveJobFromActiveToWait: backend.moveJobFromActiveToWait.bind(backend),
+  };
+  const locked: typeof plain = {
+    extendLock: async (id, token, ...rest) => plain.extendLock(id, lockOf(token), ...rest),
+    extendLocks: async (ids, tokens, ...rest) => plain.extendLocks(ids, tokens.map(lockOf), ...rest),
+    moveToDelayed: async (id, at, delay, token = '0', ...rest) =>
+      plain.moveToDelayed(id, at, delay, lockOf(token), ...rest),
+    moveToFailed: async (job, reason, remove, token, ...rest) =>
+      plain.moveToFailed(job, reason, remove, lockOf(token), ...rest),
+    retryJob: async (id, lifo, token = '0', ...rest) => plain.retryJob(id, lifo, lockOf(token), ...rest),
+    moveJobFromActiveToWait: async (id, token = '0') => plain.moveJobFromActiveToWait(id, lockOf(token)),
+  };
+  return locked;
+}
+
+interface TakingParts {
+  connection: RedisConnection;
+  usesOurs: () => boolean;
+  taker: LaneTaker;
+  known: KnownEmpty;
+}
+
+function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known }: TakingParts) {
   const plain = {
     moveToActive: backend.moveToActive.bind(backend),
     moveToCompleted: backend.moveToCompleted.bind(backend),
-    waitForJob: backend.waitForJob.bind(backend),
   };
-  let isWaiting = false;
+  const waits = waiting(backend, { connection, taker, known });
   /** By BullMQ's own script. While it knows of a limit its worker asks for nothing, and what is ready would lose its lock and its lease. */
   async function takePlainly(...args: Parameters<RedisQueueBackend['moveToActive']>): Promise<Taken> {
-    const taken = await plain.moveToActive(...args);
+    const [token, ...rest] = args;
+    const taken = await plain.moveToActive(taker.lockOf(token), ...rest);
     const [, , limitedMs] = taken;
     return limitedMs > 0 && (await taker.willHaveReady()) ? [null, 0, 0, AT_ONCE] : taken;
   }
   async function moveToActive(token: string, workerName?: string): Promise<Taken> {
     try {
-      return await taken(token, workerName);
+      return forgetting(token, await taken(token, workerName));
     } catch (error) {
       if ((error as Error).name === REFUSED) await pause(REFUSED_PAUSE_MS);
       throw error;
     }
   }
+  /** Something may wait that this worker has no slot for. */
+  async function busy(): Promise<Taken> {
+    await waits.putBack({ member: '0', score: 0 });
+    await pause(BUSY_PAUSE_MS);
+    return [null, 0, 0, 0];
+  }
+  /** Nothing is under the lock of the token any more where no job came. */
+  function forgetting<T extends Taken | undefined>(token: string, reply: T): T {
+    if (!reply?.[0]) taker.forgetLock(token);
+    return reply;
+  }
   async function taken(token: string, workerName?: string): Promise<Taken> {
     // What was taken with another is handed on, whatever the scripts are now.
-    if (taker.hasReady()) return takenOf(await taker.take(token));
+    if (taker.hasReady()) {
+      const ready = await taker.take(token);
+      return ready === BUSY ? busy() : takenOf(ready);
+    }
     if (!usesOurs()) return takePlainly(token, workerName);
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
     // While the worker waits for a job, it asks for no others.
-    const reply = await taker.take(token, isWaiting);
+    const reply = await taker.take(token, waits.isWaiting());
+    if (reply === BUSY) return busy();
     return reply[0] === 'slow' ? takePlainly(token, workerName) : takenOf(reply);
   }
   async function moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
-    const [job, , , token, fetchNext] = args;
+    const [job, value, remove, token, fetchNext] = args;
     const id = job.id ?? '';
     const ended = taker.endedWith(id);
-    if (ended === undefined && (!usesOurs() || !isPlainEnd(job))) return plain.moveToCompleted(...args);
+    const plainly = async () =>
+      plain.moveToCompleted(job, value, remove, taker.lockOf(token), fetchNext) as Promise<Completed>;
+    if (ended === undefined && (!usesOurs() || !isPlainEnd(job))) return plainly();
     const finishedOn = Date.now();
     const reply = ended ?? (await taker.done(token, id, fetchNext));
-    if (reply[0] === 'lost') return plain.moveToCompleted(...args);
+    if (reply[0] === 'lost') return plainly();
     if (reply[0] === 'slow') return { result: await takePlainly(token), finishedOn };
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
   }
-  async function waitForJob(blockTimeout: number) {
-    isWaiting = true;
-    try {
-      // The last end found the lane empty; what is ready was taken before.
-      if (await taker.willHaveReady()) return SEEN;
-      return await plain.waitForJob(blockTimeout);
-    } finally {
-      known.forget();
-      isWaiting = false;
-    }
-  }
   return {
     moveToActive,
-    moveToCompleted: moveToCompleted as RedisQueueBackend['moveToCompleted'],
-    waitForJob,
+    async moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
+      const completed = await moveToCompleted(...args);
+      forgetting(args[3], completed.result as Taken | undefined);
+      return completed;
+    },
+    waitForJob: waits.waitForJob,
+  };
+}
+
+/** The wait for a marker, or for what is ready without one. */
+function waiting(backend: RedisQueueBackend, { connection, taker, known }: Omit<TakingParts, 'usesOurs'>) {
+  const marker = createMarkerWait(backend.waitForJob.bind(backend), async ({ member, score }) => {
+    known.forget();
+    await connection.zadd(backend.toKey('marker'), score, member);
+  });
+  let isWaiting = false;
+  return {
+    putBack: marker.putBack,
+    isWaiting: () => isWaiting,
+    async waitForJob(blockTimeout: number) {
+      isWaiting = true;
+      let isHanded = false;
+      try {
+        // The last end found the lane empty; what is ready was taken before, or handed over.
+        isHanded = await taker.willHaveReady();
+        const seen = isHanded || (await marker.seen(blockTimeout, taker.handed()));
+        isHanded ||= seen === 'handed';
+        return seen === true || seen === 'handed' ? SEEN : seen;
+      } finally {
+        if (isHanded) known.sayAgain();
+        else known.forget();
+        isWaiting = false;
+      }
+    },
   };
 }
 
@@ -150,6 +219,9 @@ function taking(
 const REFUSED = 'ReplyError';
 /** BullMQ's worker asks again at once after a refusal; after a lost connection it waits as long by itself. */
 const REFUSED_PAUSE_MS = 500;
+
+/** What is handed over has come by then, or has its slot. */
+const BUSY_PAUSE_MS = 5;
 
 /** As if a marker had come. */
 const SEEN: Awaited<ReturnType<RedisQueueBackend['waitForJob']>> = { member: '0', score: 0 };

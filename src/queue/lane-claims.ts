@@ -6,6 +6,8 @@ import type { EndWithJob } from '../journal/endings.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 import type { Confirm } from './durability.ts';
+import type { Handed, HandOver } from './hand-over.ts';
+import type { LaneOffers, OffersOptions } from './lane-offers.ts';
 
 /** A lane whose jobs bring more than their data: the claim of a directive, or what the first turn of a run reads. */
 export interface ClaimingLane {
@@ -21,6 +23,15 @@ export interface ClaimingLane {
   mayGoOn(): boolean;
   /** Gives a slot back for which no claim came. */
   release(): void;
+  /** How its free slots are offered while nothing waits. Default: jobs are only taken. */
+  offering?: Offering | undefined;
+}
+
+export interface Offering extends Pick<OffersOptions, 'leaseMs' | 'owesStart'> {
+  /** Of this process. */
+  handOver: HandOver;
+  /** What is handed over needs a slot of the lane. Default: one offer stands for all, and the lane's consumer takes jobs alone. */
+  usesSlots?: boolean;
 }
 
 /** How directives are claimed as their jobs are taken. */
@@ -73,7 +84,24 @@ export interface Take {
   readonly askedAt: number;
   readonly claims: boolean;
   readonly place: string;
-  readonly args: readonly (string | number)[];
+  /** `offers`: as in `PreparedOffers`; '' = no slot is offered. */
+  args(offers: string): readonly (string | number)[];
+}
+
+/** As include-claim.lua answers for what nobody has claimed before. */
+export function firstGrant({
+  at,
+  deadlineAt,
+  owesStart,
+}: Pick<Handed, 'at' | 'deadlineAt' | 'owesStart'>): ScriptReply {
+  const [now, deadline] = [String(at), String(deadlineAt)];
+  return ['granted', '1', 0, 0, 0, deadline, now, '0', '', now, 0, '', 0, '', '', '', owesStart ? 1 : 0];
+}
+
+/** A job that was handed over as if it had been taken, with its claim. */
+export function takenOfHanded(handed: Handed): ScriptReply {
+  const { name, at, brings } = handed;
+  return ['job', name, 'directive', brings[0] ?? '', '{}', at, 0, -1, ...firstGrant(handed)];
 }
 
 /** What a job is as the scripts answer: kind, id, name, data, options, timestamp, attempts made, left. Its claim follows. */
@@ -95,7 +123,8 @@ export interface TakeBy {
 export function takeOf({ lock, lockMs, place, sweep }: TakeBy, claiming: ClaimingLane | null): Take {
   const token = newShortId();
   const claim = claiming === null ? CLAIMS_NOTHING : claiming.words;
-  const args = [lock, lockMs, Date.now(), token, ...claim, sweep, place];
+  const words = [lock, lockMs, Date.now(), token, ...claim, sweep];
+  const args: Take['args'] = (offers) => [...words, offers, place];
   return { token, askedAt: performance.now(), claims: claiming !== null, place, args };
 }
 
@@ -123,21 +152,37 @@ export function nthLock(lock: string, nth: number): string {
 
 export type LaneClaims = ReturnType<typeof createLaneClaims>;
 
-/** The jobs of one consumer that were claimed and are not begun, and the answers for those that have ended. */
-export function createLaneClaims(claiming: ClaimingLane) {
+/**
+ * The jobs of one consumer that were claimed and are not begun, and the answers for those that have ended. `offers`: null = no slots are
+ * offered.
+ */
+export function createLaneClaims(
+  claiming: ClaimingLane,
+  {
+    offers = null,
+    onError = () => {},
+  }: { offers?: LaneOffers | null; onError?: (error: Error) => void } = {},
+) {
   const held = new Map<string, HeldJob>();
   const ended = new Map<string, ScriptReply>();
   const ending = createRecent();
   const ready = createReadyJobs();
 
   /** Of a job that came with its claim; the slot for it is taken. */
-  function hold(reply: ScriptReply, { token, askedAt }: Take, end: JobEnd, isDurable: boolean): void {
+  function hold(
+    reply: ScriptReply,
+    { token, askedAt }: Pick<Take, 'token' | 'askedAt'>,
+    end: JobEnd,
+    isDurable: boolean,
+  ): void {
     const claim = isDurable ? reply.slice(JOB_FIELDS) : null;
     held.set(String(reply[1]), { token, askedAt, reply: claim, ...end });
   }
 
   return {
     ...claiming,
+    offers,
+    onError,
     hold,
     ready,
     holdAgain: (id: string, job: HeldJob): void => void held.set(id, job),
@@ -166,6 +211,10 @@ export interface ReadyJob {
   readonly lock: string;
   /** Others that it may have: it was asked for with each, and no answer came. */
   readonly tried?: readonly string[];
+  /** It was handed over, under a lock of its own. Default: it was taken. */
+  readonly isHanded?: boolean;
+  /** Default: it has. */
+  readonly hasSlot?: boolean;
   readonly reply: ScriptReply;
 }
 
@@ -176,6 +225,7 @@ function createReadyJobs() {
   /** A take of several that is under way. */
   let arriving: Promise<void> | null = null;
   let waiting: (() => void)[] = [];
+  let onAdded: PromiseWithResolvers<void> | undefined;
 
   function changed(): void {
     if (arriving !== null || jobs.length > 0) return;
@@ -222,6 +272,14 @@ function createReadyJobs() {
       if (job !== undefined) changed();
       return job;
     },
+    /** Nobody has asked for it. */
+    add(job: ReadyJob): void {
+      jobs.push(job);
+      onAdded?.resolve();
+      onAdded = undefined;
+    },
+    /** Resolves when the next one is added. */
+    added: (): Promise<void> => (onAdded ??= Promise.withResolvers<void>()).promise,
     /** It is the next one again. */
     putBack: (job: ReadyJob): void => void jobs.unshift(job),
     any: (): boolean => jobs.length > 0,

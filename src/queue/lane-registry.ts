@@ -14,7 +14,7 @@ const MOST_REMOVED = 100;
 /** BullMQ's names of what holds jobs, and of the rest that it keeps once for each lane. */
 const WITH_JOBS = ['wait', 'active', 'delayed', 'prioritized', 'paused'];
 const WITHOUT_JOBS =
-  'meta id events marker pc limiter stalled stalled-check completed failed repeat waiting-children'.split(
+  'meta id events marker offers pc limiter stalled stalled-check completed failed repeat waiting-children'.split(
     ' ',
   );
 export const LANE_KEYS: readonly string[] = [...WITH_JOBS, ...WITHOUT_JOBS];

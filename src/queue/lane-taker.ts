@@ -2,16 +2,18 @@
 // Must never let a repeat of a take, after a lost connection, be another take than it was.
 import type { EndWithJob } from '../journal/endings.ts';
 import type { RunScript, ScriptReply } from '../journal/scripts.ts';
-import type { Confirm } from './durability.ts';
+import type { Handed } from './hand-over.ts';
+import type { KnownEmpty } from './known-empty.ts';
 import {
-  createTakePlaces,
-  ENDS_LATER,
   hasClaim,
   type JobEnd,
   type LaneClaims,
+  type ReadyJob,
   type Take,
-  takeOf,
+  takenOfHanded,
 } from './lane-claims.ts';
+import { BUSY, createLaneTakes } from './lane-takes.ts';
+import { createLockNames } from './lock-names.ts';
 import { createSeveralJobs } from './several-jobs.ts';
 
 export interface LaneTakerOptions {
@@ -19,7 +21,7 @@ export interface LaneTakerOptions {
   base: string;
   run: RunScript;
   lockMs: number;
-  known: ReturnType<typeof createKnownEmpty>;
+  known: KnownEmpty;
   /** null: what is taken is not claimed. */
   claims: LaneClaims | null;
 }
@@ -28,64 +30,44 @@ export type LaneTaker = ReturnType<typeof createLaneTaker>;
 
 /** What is taken is a job as include-job.lua says it, or why there is none. */
 export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerOptions) {
-  const places = createTakePlaces();
+  const locks = createLockNames();
+  const takes = createLaneTakes({ lockMs, known, claims, endOf });
   const several = createSeveralJobs({ base, run, lockMs, claims, endOf });
 
   /** `isOne`: no more than one, as where nobody would ask for the others soon. */
-  async function take(lock: string, isOne = false): Promise<ScriptReply> {
-    if (claims === null) return taking(lock, ({ args }) => run('job-take', [base], [...args, 1]));
+  async function take(token: string, isOne = false): Promise<ScriptReply> {
+    const lock = locks.of(token);
+    if (claims === null)
+      return takes.taking(lock, (asked) => run('job-take', [base], [...asked.args(''), 1]));
     while (claims.ready.isArriving()) await claims.ready.arrived();
     const ready = claims.ready.next();
+    if (ready?.isHanded)
+      return locks.rename(token, ready.lock, await withSlot(claims, ready, takes.reserved));
     if (ready !== undefined) return several.asked(ready, lock, claims);
     return claims.ready.during(async (jobs, mayBeMore) =>
-      taking(lock, async (take, confirm) => {
-        const areMore = !isOne && confirm === null && take.claims && mayBeMore();
-        return several.take(take, lock, { mayBeMore: areMore, ready: jobs });
+      takes.taking(lock, async (asked, confirm) => {
+        const mayOffer = confirm === null;
+        const areMore = !isOne && mayOffer && asked.claims && mayBeMore();
+        return several.take(asked, lock, { mayBeMore: areMore, mayOffer, ready: jobs });
       }),
     );
   }
 
   /** Ends a job whose directive is dealt with. */
-  async function done(lock: string, id: string, takesNext: boolean): Promise<ScriptReply> {
+  async function done(token: string, id: string, takesNext: boolean): Promise<ScriptReply> {
+    const lock = locks.of(token);
+    const alone = async (): Promise<ScriptReply> =>
+      run('job-done', [base], [id, 0, ...takes.takeBy(lock, '', null).args('')]);
     if (!takesNext || claims?.ready.isNear()) {
-      const reply = await run('job-done', [base], [id, 0, ...takeBy(lock, '', null).args]);
-      return takesNext && reply[0] === 'done' ? take(lock, true) : reply;
+      const reply = await alone();
+      return takesNext && reply[0] === 'done' ? take(token, true) : reply;
     }
-    const next = (): Promise<ScriptReply> =>
-      taking(lock, async ({ args }) => run('job-done', [base], [id, 1, ...args]));
-    return claims === null ? next() : claims.ready.during(next);
-  }
-
-  /** With a slot for what is claimed, which is given back where no claim comes. */
-  async function taking(
-    lock: string,
-    send: (take: Take, confirm: Confirm | null) => Promise<ScriptReply>,
-  ): Promise<ScriptReply> {
-    const claiming = claims?.reserve() ? claims : null;
-    const place = places.take();
-    let isHeld = false;
-    try {
-      const asked = takeBy(lock, place, claiming);
-      const confirm = (await claiming?.confirm()) ?? null;
-      const learn = known.asked();
-      const reply = learn(await send(asked, confirm));
-      if (hasClaim(reply)) await hold(lock, reply, asked, confirm);
-      isHeld = hasClaim(reply);
-      return reply;
-    } finally {
-      places.release(place);
-      if (!isHeld) claiming?.release();
-    }
-  }
-
-  function takeBy(lock: string, place: string, claiming: LaneClaims | null): Take {
-    return takeOf({ lock, lockMs, place, sweep: claims?.sweep ?? '' }, claiming);
-  }
-
-  /** An end that has to be confirmed may be repeated for minutes: the job keeps its lock so long, and no other is taken for it. */
-  async function hold(lock: string, reply: ScriptReply, asked: Take, confirm: Confirm | null): Promise<void> {
-    const end = confirm === null ? endOf(lock, String(reply[1])) : ENDS_LATER;
-    claims?.hold(reply, asked, end, confirm === null || (await isConfirmed(confirm)));
+    const next = async (asked: Take, mayOffer: boolean): Promise<ScriptReply> =>
+      takes.offering(mayOffer, async (offered) => run('job-done', [base], [id, 1, ...asked.args(offered)]));
+    const taking = (): Promise<ScriptReply> =>
+      takes.taking(lock, async (asked, confirm) => next(asked, confirm === null && asked.claims));
+    const reply = await (claims === null ? taking() : claims.ready.during(taking));
+    return reply === BUSY ? alone() : reply;
   }
 
   /** However often it is asked for, it is one end, and takes one job. */
@@ -95,17 +77,23 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     let slotPassed = false;
     async function end(...[keys, args, signals]: Parameters<EndWithJob>): Promise<ScriptReply> {
       if (answer !== undefined) return answer;
-      next ??= takeBy(lock, places.take(), claims?.mayGoOn() ? claims : null);
+      next ??= takes.takeBy(lock, takes.places.take(), claims?.mayGoOn() ? claims : null);
       claims?.noteEnding(id);
       const learn = known.asked();
-      const given = [...args, id, next.claims ? 1 : 0, ...next.args, ...signals];
-      const [verdict = [], taken = []] = pairOf(await run('job-end', [...keys, base], given));
-      places.release(next.place);
+      const asked = next;
+      let verdict: ScriptReply = [];
+      const taken = await takes.offering(asked.claims, async (offered) => {
+        const given = [...args, id, asked.claims ? 1 : 0, ...asked.args(offered), ...signals];
+        const [ended = [], then = []] = pairOf(await run('job-end', [...keys, base], given));
+        verdict = ended;
+        return then;
+      });
+      takes.places.release(asked.place);
       answer = verdict;
       if (taken[0] === 'kept' || taken[0] === 'lost') return verdict;
       claims?.noteEnded(id, learn(taken));
-      if (hasClaim(taken)) await hold(lock, taken, next, null);
-      slotPassed = hasClaim(taken);
+      if (hasClaim(taken)) await takes.hold(lock, taken, asked, null);
+      slotPassed = takes.keeps(taken);
       return verdict;
     }
     return { end, slotPassed: () => slotPassed };
@@ -114,6 +102,13 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   return {
     take,
     done,
+    takeHanded: async (handed: Handed) => claims && takeHanded(claims, handed, endOf),
+    /** Resolves when a job was handed over. */
+    handed: async (): Promise<void> => claims?.ready.added() ?? new Promise(() => {}),
+    /** The lock that a job has, by the token of BullMQ's worker. */
+    lockOf: locks.of,
+    /** The worker has no job under the token any more. */
+    forgetLock: locks.forget,
     /** Whether a take is answered at once. */
     hasReady: (): boolean => claims?.ready.any() ?? false,
     /** The same, once those have come that are on their way. */
@@ -123,45 +118,35 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   };
 }
 
+/** What was handed over, or nothing as long as there is no slot for it. */
+async function withSlot(
+  claims: LaneClaims,
+  handed: ReadyJob,
+  reserved: () => Promise<boolean>,
+): Promise<ScriptReply> {
+  if (handed.hasSlot !== false || (await reserved())) return handed.reply;
+  claims.ready.putBack(handed);
+  return BUSY;
+}
+
+/** It is what BullMQ's worker asks for next. Its lock is its own. */
+async function takeHanded(
+  claims: LaneClaims,
+  handed: Handed,
+  endOf: (lock: string, id: string) => JobEnd,
+): Promise<void> {
+  const { offers, ready } = claims;
+  if (offers === null) return;
+  await offers.settled();
+  // An offer may be used that does not stand any more: then a slot is taken as the worker asks for it.
+  const hasSlot = offers.use(handed);
+  const lock = `${offers.process}.${handed.slot}`;
+  const reply = takenOfHanded(handed);
+  claims.hold(reply, { token: lock, askedAt: offers.instantOf(handed.at) }, endOf(lock, handed.name), true);
+  ready.add({ lock, reply, isHanded: true, hasSlot });
+}
+
 /** As job-end.lua answers: what became of the directive, and what was taken. */
 function pairOf(reply: ScriptReply): readonly ScriptReply[] {
   return reply as unknown as readonly ScriptReply[];
-}
-
-async function isConfirmed(confirm: Confirm): Promise<boolean> {
-  return confirm().then(
-    () => true,
-    () => false,
-  );
-}
-
-/**
- * Whether the last take left nothing behind: BullMQ's worker asks for another job at once, and is answered from here. What is
- * added later sets the marker, so it is right until a marker was seen, also for takes that were asked before and answer after.
- */
-export function createKnownEmpty() {
-  let dueAt: number | null = null;
-  let seen = 0;
-  return {
-    /** When the next delayed job is due, 0 = there is none; null: it is not known that nothing waits. Said once. */
-    take(): number | null {
-      const said = dueAt;
-      dueAt = null;
-      return said;
-    },
-    /** Before a script is asked; its result takes the reply and returns it. */
-    asked() {
-      const before = seen;
-      return (reply: ScriptReply): ScriptReply => {
-        const left = reply[0] === 'job' && before === seen ? Number(reply[7]) : -1;
-        dueAt = left < 0 ? null : left;
-        return reply;
-      };
-    },
-    /** A marker was seen: something was added. */
-    forget(): void {
-      seen += 1;
-      dueAt = null;
-    },
-  };
 }

@@ -34,19 +34,27 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
   async function take(
     asked: Take,
     lock: string,
-    { mayBeMore, ready }: { mayBeMore: boolean; ready: ReadyJob[] },
+    { ready, ...may }: { mayBeMore: boolean; mayOffer: boolean; ready: ReadyJob[] },
   ): Promise<ScriptReply> {
-    const [first, ...others] = await taken(asked, lock, mayBeMore);
+    const [first, ...others] = await taken(asked, lock, may);
     ready.push(...others.flatMap((job) => job ?? []));
     return first?.reply ?? NOTHING;
   }
 
-  /** null: somebody else has it. */
-  async function taken(asked: Take, lock: string, mayBeMore: boolean): Promise<(ReadyJob | null)[]> {
+  /** null: somebody else has it. Where nothing waits, the slots are offered. */
+  async function taken(
+    asked: Take,
+    lock: string,
+    { mayBeMore, mayOffer }: { mayBeMore: boolean; mayOffer: boolean },
+  ): Promise<(ReadyJob | null)[]> {
     let slots = mayBeMore ? reserveMore() : 0;
+    const free = asked.claims ? 1 + slots : 0;
+    const offered = mayOffer ? (claims?.offers?.prepare(free, true) ?? null) : null;
+    let reply: ScriptReply | undefined;
     try {
-      const replies = jobsOf(await run('job-take', [base], [...asked.args, 1 + slots]));
-      return replies.map((reply, index) => {
+      reply = await run('job-take', [base], [...asked.args(offered?.text ?? ''), 1 + slots]);
+      if (claims?.offers?.keep(reply) === true) slots = 0;
+      return jobsOf(reply).map((reply, index) => {
         if (reply === null) return null;
         const own = nthLock(lock, index + 1);
         if (index > 0 && hasClaim(reply)) {
@@ -56,6 +64,7 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
         return { lock: own, reply };
       });
     } finally {
+      offered?.settle(reply);
       for (; slots > 0; slots -= 1) claims?.release();
     }
   }

@@ -9,6 +9,7 @@ import { createToldEnds, type ToldEnds } from '../engine/told-ends.ts';
 import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
 import type { Startable } from '../lifecycle.ts';
+import { createHandOver } from '../queue/hand-over.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -58,8 +59,11 @@ export function createEngineRole(
     enqueue: async (requestId, version) => waker.wake(requestId, version).catch(() => {}),
     onError: options.onError,
   });
-  const engine: Engine = createEngine({ ...options, connection, keys, turn: turnOf(store, told, options) });
-  return { engine, parts: [engine, told] };
+  const handOver = createHandOver({ listening, publishing: connection, onError: options.onError }, keys);
+  const turn = turnOf(store, told, options);
+  const engine: Engine = createEngine({ ...options, connection, keys, turn, handOver });
+  // In a stop it hears what was on its way until its lane is closed.
+  return { engine, parts: [handOver, engine, told] };
 }
 
 function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKeys): RunStore {

@@ -3,7 +3,9 @@
 import { customLane, toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
-import { type Modules, queuedDefinitions } from '../extend/modules.ts';
+import { knownRepeatPolicy } from '../contract/work-directive.ts';
+import { queuedTypes } from '../engine/core/directive-exec.ts';
+import type { Modules } from '../extend/modules.ts';
 import { webhookLanes } from './webhooks.ts';
 import type { ServedLane } from '../worker/worker.ts';
 
@@ -31,14 +33,16 @@ function modelLanes({ providers }: Config): ServedLane[] {
     concurrency: lane.concurrency,
     globalConcurrency: lane.global_concurrency ?? null,
     rate: lane.rate ?? null,
+    mayRepeat: true,
   }));
 }
 
 function customLanes(modules: Modules): ServedLane[] {
-  return queuedDefinitions(modules).map(({ type }) => ({
+  return queuedTypes(modules.directives).map(({ type, effect }) => ({
     name: customLane(type),
     concurrency: CUSTOM_CONCURRENCY,
     globalConcurrency: null,
     rate: null,
+    mayRepeat: knownRepeatPolicy(effect) !== 'once',
   }));
 }

@@ -62,7 +62,7 @@ export interface ServiceOptions extends Pick<StoreOptions, 'onEnd'> {
 
 /** Builds a process with the given roles. Throws when the configuration names no Redis. */
 export function createService(config: Config, roles: Roles, options: ServiceOptions = {}): Service {
-  const shared = sharedBy(config, options);
+  const shared = sharedBy(config, roles, options);
   const { redisUrl, local, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
   const { turns, work, entry } = storesOf(roles, redis, shared);
@@ -106,7 +106,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 type Shared = ReturnType<typeof sharedBy>;
 
 /** What every role of a process gets. */
-function sharedBy(config: Config, { modules = NO_MODULES, onEnd }: ServiceOptions) {
+function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }: ServiceOptions) {
   const { redisUrl } = config;
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const logger = openLog({ level: config.logLevel, format: config.logFormat });
@@ -119,7 +119,20 @@ function sharedBy(config: Config, { modules = NO_MODULES, onEnd }: ServiceOption
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
   const news = createGateNews();
-  return { config, modules, redisUrl, processId, local, news, outage, logger, observation, onError, onEnd };
+  return {
+    config,
+    roles,
+    modules,
+    redisUrl,
+    processId,
+    local,
+    news,
+    outage,
+    logger,
+    observation,
+    onError,
+    onEnd,
+  };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
@@ -197,7 +210,9 @@ function workerOn(
   execution: Parameters<typeof createWorkerRole>[2],
   shared: Shared,
 ): WorkerRole {
-  return createWorkerRole(store, redis.open('subscriber'), execution, shared);
+  // What this process accepts itself has the slots of its worker.
+  const isHanded = shared.roles.api !== true && shared.roles.engine !== true;
+  return createWorkerRole(store, redis.open('subscriber'), execution, { ...shared, isHanded });
 }
 
 function engineOn(

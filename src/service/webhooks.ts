@@ -77,7 +77,7 @@ export function webhookLanes({ webhooks, deliversTo }: Config): ServedLane[] {
   ];
   return all
     .filter(({ name }) => deliversTo === undefined || deliversTo.has(name))
-    .map((lane) => ({ ...lane, globalConcurrency: null, rate: null }));
+    .map((lane) => ({ ...lane, globalConcurrency: null, rate: null, mayRepeat: true }));
 }
 
 /** [] where nobody is notified. */

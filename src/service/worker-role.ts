@@ -6,6 +6,7 @@ import type { PayloadKeys } from '../encryption/payload-keys.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { Startable } from '../lifecycle.ts';
+import { createHandOver } from '../queue/hand-over.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createCancelListener } from '../worker/cancel-listener.ts';
@@ -24,6 +25,8 @@ import type { Store } from './store.ts';
 export interface WorkerSettings {
   config: Config;
   redisUrl: string;
+  /** Work that others accept may be handed over to it; where this process accepts work itself, that has its slots. Default: it may not. */
+  isHanded?: boolean;
   logger: Logger;
   onError: (error: Error) => void;
 }
@@ -44,7 +47,7 @@ export function createWorkerRole(
   settings: WorkerSettings,
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
-  const delivery = { lanes: queue.lanes, gated: queue.gated, confirm: queue.confirm };
+  const { lanes, gated, confirm, callNotice } = queue;
   const running = createRunningAttempts();
   const rates = createLaneRates();
   const reach = createReachLog(settings.logger);
@@ -56,18 +59,20 @@ export function createWorkerRole(
       reach.note(lane, pauseMs);
     },
   });
+  const subscription = { listening, publishing: connection, onError: settings.onError };
+  const handOver = settings.isHanded === true ? createHandOver(subscription, keys) : undefined;
   const worker = createWorker({
     ...workerSettings(settings),
     serves: executes.lanes,
     connection,
     keys,
+    handOver,
     attempt: {
       records,
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
-      ...delivery,
+      ...{ lanes, gated, confirm, callNotice },
       spans: store.spans,
-      callNotice: queue.callNotice,
       running,
       breaker,
       ...attemptSettings(settings),
@@ -77,9 +82,8 @@ export function createWorkerRole(
     rates,
   });
   executes.watchReach(breaker);
-  const subscription = { listening, publishing: connection, onError: settings.onError };
   const cancels = createCancelListener(subscription, keys, running);
-  return { worker, hearing: cancels.hearing, parts: [cancels, worker] };
+  return { worker, hearing: cancels.hearing, parts: [cancels, ...(handOver ? [handOver] : []), worker] };
 }
 
 /** BullMQ's lock at most, and its check. Where workers live too short for the check, the sweeper enqueues when the lease ends. */

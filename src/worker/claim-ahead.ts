@@ -2,10 +2,9 @@
 // Must never begin an attempt without a slot, nor leave alone what may have been claimed because no answer came.
 import type { Semaphore } from '../bounds/semaphore.ts';
 import type { AcceptedAhead, ClaimAhead } from '../journal/journal.ts';
-import type { ScriptReply } from '../journal/scripts.ts';
 import { asError } from '../lifecycle.ts';
 import { envelopeIn, type JobData } from '../queue/job.ts';
-import { ENDS_LATER, type HeldJob } from '../queue/lane-claims.ts';
+import { ENDS_LATER, firstGrant, type HeldJob } from '../queue/lane-claims.ts';
 import type { LocalPlace } from '../queue/local-roles.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 import { isSerial, startOf } from './claim.ts';
@@ -85,11 +84,6 @@ async function attemptOnce(
   serial.catch(() => {});
   const ahead = await accepted;
   if (ahead === null) return parts.slots.get(lane)?.release();
-  return parts.make(job, lane, { token, reply: asGranted(ahead), askedAt, ...ENDS_LATER, serial });
-}
-
-/** As include-claim.lua answers for what nobody has claimed before. */
-function asGranted({ at, deadlineMs }: AcceptedAhead): ScriptReply {
-  const [now, deadline] = [String(at), String(at + deadlineMs)];
-  return ['granted', '1', 0, 0, 0, deadline, now, '0', '', now, 0, '', 0, '', '', '', 0];
+  const reply = firstGrant({ at: ahead.at, deadlineAt: ahead.at + ahead.deadlineMs, owesStart: false });
+  return parts.make(job, lane, { token, reply, askedAt, ...ENDS_LATER, serial });
 }

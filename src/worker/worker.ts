@@ -6,6 +6,7 @@ import type { KeySpace } from '../journal/keys.ts';
 import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
+import type { HandOver } from '../queue/hand-over.ts';
 import type { JobData } from '../queue/job.ts';
 import { type ClaimingLane, claimWords, type HeldJob } from '../queue/lane-claims.ts';
 import { type Deadline, settledWithin } from '../lifecycle.ts';
@@ -28,6 +29,8 @@ export interface ServedLane {
   globalConcurrency: number | null;
   /** Attempts that begin in a period over all workers; null = no such limit. */
   rate: { max: number; per_ms: number } | null;
+  /** All calls of the lane may be made twice. Default: some may not. */
+  mayRepeat?: boolean;
   /** One attempt at a time over all workers, whatever freezes and whatever other workers are configured with. */
   serial?: boolean;
 }
@@ -37,6 +40,8 @@ export interface WorkerOptions {
   connection: RedisConnection;
   keys: KeySpace;
   serves: readonly ServedLane[];
+  /** How work is handed over to it. Default: it takes its jobs. */
+  handOver?: HandOver | undefined;
   /** Of the last minute. Default: nobody counts. */
   rates?: Pick<LaneRates, 'of'>;
   /** How long a stop waits for running attempts before it aborts them, milliseconds. */
@@ -85,8 +90,8 @@ function consumerOf(options: WorkerOptions, lane: ServedLane, work: LaneWork): L
  * that each attempt asks for its own claim.
  */
 function claimingOf(
-  { attempt: { confirm, limits, breaker }, keys }: WorkerOptions,
-  { name: lane, serial }: ServedLane,
+  { attempt: { confirm, limits, breaker }, keys, handOver }: WorkerOptions,
+  { name: lane, serial, mayRepeat = false }: ServedLane,
   { slots, isOpen }: LaneWork,
 ): ClaimingLane | undefined {
   const slot = slots.get(lane);
@@ -99,7 +104,9 @@ function claimingOf(
   // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
   const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
   const gate = { mayGoOn, reserve: () => isServed() && slot.tryTake(), release: () => slot.release() };
-  return { words, sweep: keys.sweep, confirm, ...gate };
+  // What it does not hear of it has not begun: that is said before each call that may not be made twice.
+  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, usesSlots: true };
+  return { words, sweep: keys.sweep, confirm, ...gate, offering };
 }
 
 async function enqueueIfLater(

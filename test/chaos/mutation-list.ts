@@ -338,11 +338,9 @@ const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
   'several-relock': [patch(`${SCRIPTS}/job-relock.lua`, 'if not ours then', 'if false then')],
-  'several-ready': [patch('src/queue/lane-backend.ts', 'if (await taker.willHaveReady()) return SEEN;', '')],
+  'several-ready': [patch('src/queue/lane-backend.ts', 'isHanded = await taker.willHaveReady();', '')],
   'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
-  'several-pause': [
-    patch('src/queue/consume.ts', 'await claims?.ready.none();\n      // It may', '// It may'),
-  ],
+  'several-pause': [patch('src/queue/consume.ts', '  await claims?.ready.none();\n', '')],
   'several-beside': [
     patch(
       'src/queue/lane-taker.ts',
@@ -357,9 +355,11 @@ const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('src/queue/lane-claims.ts', 'return takes === 1;', 'arriving = promise;\n        return true;'),
   ],
   'several-waiting': [
-    patch('src/queue/lane-backend.ts', 'taker.take(token, isWaiting)', 'taker.take(token)'),
+    patch('src/queue/lane-backend.ts', 'taker.take(token, waits.isWaiting())', 'taker.take(token)'),
   ],
-  'several-confirmed': [patch('src/queue/lane-taker.ts', 'confirm === null && take.claims', 'take.claims')],
+  'several-confirmed': [
+    patch('src/queue/lane-taker.ts', 'const mayOffer = confirm === null;', 'const mayOffer = true;'),
+  ],
 };
 
 /** Protections of the API keys. */

@@ -6,7 +6,8 @@ import type { ClaimVerdict } from '../../src/journal/verdicts.ts';
 import { jobId } from '../../src/queue/job.ts';
 import { type ClaimingLane, claimWords, createLaneClaims } from '../../src/queue/lane-claims.ts';
 import { lanePrefix } from '../../src/queue/lane-registry.ts';
-import { createKnownEmpty, createLaneTaker } from '../../src/queue/lane-taker.ts';
+import { createKnownEmpty } from '../../src/queue/known-empty.ts';
+import { createLaneTaker } from '../../src/queue/lane-taker.ts';
 import { LANE } from './journal.ts';
 import type { openStore } from './store.ts';
 

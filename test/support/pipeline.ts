@@ -11,6 +11,7 @@ import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
 import { confirmations } from '../../src/queue/durability.ts';
+import { createHandOver } from '../../src/queue/hand-over.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper, type SweeperOptions } from '../../src/queue/sweep.ts';
@@ -58,6 +59,10 @@ export interface TestWorkerOptions {
   endWithTurn?: EndWithTurn;
   /** As in a process without an engine. Default: unless `wakeRun` is given. */
   tellsEngine?: boolean;
+  /** As a process that is a worker alone: what others accept may be handed over to it. Default: it takes jobs only. */
+  isHanded?: boolean;
+  /** As in `ServedLane`. */
+  mayRepeat?: boolean;
 }
 
 /** No heartbeat: leases expire under living attempts. */
@@ -150,10 +155,12 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       keys,
       attempt.running,
     );
+    const handOver = createHandOver({ listening, publishing: connection, onError }, keys);
     const worker = createWorker({
       attempt,
       connection: own,
       keys,
+      handOver: options.isHanded === true ? handOver : undefined,
       serves: servedLanes(options),
       drainMs: options.drainMs ?? 30_000,
       lockMs: options.lockMs ?? 1_000,
@@ -161,9 +168,11 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       onError,
     });
     await cancels.start();
+    if (options.isHanded === true) await handOver.start();
     await worker.start();
     closing.push(async () => {
       await worker.stop();
+      await handOver.stop();
       await cancels.stop();
       await Promise.all([closeRedis(own), closeRedis(listening)]);
     });
@@ -222,9 +231,22 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   };
 }
 
-function servedLanes({ concurrency = 50, serial = false, lanes = [LANE], rate }: TestWorkerOptions) {
+function servedLanes({
+  concurrency = 50,
+  serial = false,
+  lanes = [LANE],
+  rate,
+  mayRepeat = false,
+}: TestWorkerOptions) {
   const globalConcurrency = serial ? 1 : null;
-  return lanes.map((name) => ({ name, concurrency, globalConcurrency, rate: rate ?? null, serial }));
+  return lanes.map((name) => ({
+    name,
+    concurrency,
+    globalConcurrency,
+    rate: rate ?? null,
+    serial,
+    mayRepeat,
+  }));
 }
 
 interface Named {

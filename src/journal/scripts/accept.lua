@@ -19,7 +19,7 @@ local verdicts, fresh, known = judge_batch(FIRST)
 if not verdicts then
   return { 'conflict', fresh, known }
 end
-local run = -1
+local run, handed = -1, nil
 local request = fresh > 0 and known
 if request and not has_room(bytes_of_batch(FIRST, verdicts), request[7], tonumber(request[3] or '0') + fresh, ARGV[3]) then
   return { 'no_room', tonumber(request[7] or '0') }
@@ -29,14 +29,16 @@ if KEYS[4] then
 end
 if request then
   local facts = open_request(request, fresh, fresh, now, ARGV[2] ~= '' and ARGV[2])
+  facts.slot_for = offers_for(ARGV[4])
   accept_batch(FIRST, verdicts, now, ARGV[1], facts)
   if facts.run ~= request[6] then
     run = tonumber(redis.call('HGET', STATE, '@run|version'))
   end
+  handed = facts.handed
 end
 if KEYS[6] then
   -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now)
+  pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now, handed)
 end
 table.insert(verdicts, 1, run)
 table.insert(verdicts, 1, int(now))

@@ -106,8 +106,18 @@ local function add_claim(record, id, token, lease_ms, now, signal, facts)
   facts.claimed = true
 end
 
+-- The same for a slot that another process has offered, and which hears of it once all is written.
+local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
+  add_fields(record, id .. '|status', 'running')
+  add_first_claim(record, id, int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
+  slot.deadline_at = int(now + deadline_ms)
+  facts.handed = facts.handed or {}
+  facts.handed[position] = slot
+end
+
 -- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here. `facts.fields`
--- go with the first of them, and `facts.bodies` with its envelope.
+-- go with the first of them, and `facts.bodies` with its envelope. `facts.slot_for`: gives the slot to which what begins at once is handed
+-- over (nil = it is not); its claim is written with it, and it is in `facts.handed` at its position.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
   for position = 1, #verdicts do
     local at = first + (position - 1) * ACCEPT_FIELDS
@@ -118,8 +128,11 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
       local token, lease_ms = string.match(ARGV[at + 6], '^claimed (%S+) (%d+)$')
       add_fields(record, id .. '|digest', ARGV[at + 2])
+      local slot = facts.slot_for and deadline_ms and ARGV[at + 6] == '' and facts.slot_for(at, now)
       if token then
         add_claim(record, id, token, lease_ms, now, at + 7, facts)
+      elseif slot then
+        hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
       else
         add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting')
       end

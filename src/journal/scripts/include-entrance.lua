@@ -2,8 +2,9 @@
 -- Must never enqueue what has ended or waits in another lane.
 -- @include include-accept.lua
 -- @include include-job-data.lua
--- @include include-lane.lua
 -- @include include-later.lua
+-- @include include-offers.lua
+-- @include include-run-read.lua
 --
 -- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
 -- announces, notes and enqueues; the last one absent = the caller enqueues)
@@ -53,22 +54,63 @@ local function waits_in(lane, id)
   return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
 end
 
--- As job.ts writes it. Identifiers and digests have no character that JSON escapes. Without options, as BullMQ's default: no attempts of
--- its own. `rest`: what the data ends with.
-local function add_own_job(id, digest, rest, now, replaces)
+-- The id of a job, and its data as job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data
+-- ends with.
+local function own_job(id, digest, rest)
   local request = request_id()
   local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. rest
-  return add_job(job_id(request .. '/' .. id), 'directive', data, '{}', int(now), replaces)
+  return job_id(request .. '/' .. id), data
+end
+
+-- Without options, as BullMQ's default: no attempts of its own.
+local function add_own_job(id, digest, rest, now, replaces)
+  local job, data = own_job(id, digest, rest)
+  return add_job(job, 'directive', data, '{}', int(now), replaces)
+end
+
+-- When the sweeper looks at what was accepted, as entrance.ts announces it; at what is handed over when its lease ends, if that is sooner.
+local FIRST_LOOK_MS = 5000
+
+-- Where a new directive is handed over (ARGV[at] on), the slot that was offered; its job is written, and the caller writes its claim and
+-- hands it over. nil = it is to be enqueued.
+local function slot_for(at, inline_bytes, now)
+  local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
+  if lane == '' or begins_later(ARGV[at + 4]) or #envelope > tonumber(inline_bytes) then
+    return
+  end
+  local offer = offered_slot(now)
+  if not offer then
+    return
+  end
+  offer.job, offer.data = own_job(id, ARGV[at + 2], IS_SMALL)
+  if not add_taken_job(offer.job, offer.data, offer, now) then
+    return offer_again(offer)
+  end
+  if offer.lease_ms < FIRST_LOOK_MS then
+    redis.call('ZADD', KEYS[4], 'LT', int(now + offer.lease_ms), request_id() .. '/' .. id)
+  end
+  return offer
+end
+
+-- For `facts.slot_for` of `accept_batch`: the lane's offers, where the directives of the batch are enqueued here.
+local function offers_for(inline_bytes)
+  return KEYS[6] and function(at, now)
+    return slot_for(at, inline_bytes, now)
+  end
 end
 
 -- Adds the jobs of a batch (ARGV from `first` on, as judged). Their bodies are in the journal alone. Who takes the job reads the body with
--- it, unless it has more than `inline_bytes`, or was there before and has its own trace.
-local function enqueue_batch(first, verdicts, inline_bytes, now)
+-- it, unless it has more than `inline_bytes`, or was there before and has its own trace. `handed`: offers by the position of what is handed
+-- over instead.
+local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
   local added = false
   for position, verdict in ipairs(verdicts) do
     local at = first + (position - 1) * ACCEPT_FIELDS
     local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
-    if lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
+    local offer = handed and handed[position]
+    if offer then
+      hand_over(offer, offer.job, now, offer.deadline_at, with_body(offer.data, envelope))
+    elseif lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
       local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
       added = add_own_job(id, ARGV[at + 2], inline and IS_SMALL or '}', now, verdict == 'accepted') or added
     end
@@ -78,9 +120,23 @@ local function enqueue_batch(first, verdicts, inline_bytes, now)
   end
 end
 
+-- A first turn goes to an engine that is there, with what it reads. Returns whether one has it.
+local function hand_over_turn(now)
+  local offer = offered_slot(now)
+  local reading = offer and first_reading(now)
+  if reading then
+    hand_over(offer, request_id(), now, '0', unpack(reading))
+  end
+  return reading
+end
+
 -- The same for the job of a run's turn: one for each version.
 local function enqueue_turn(version, now)
-  if add_own_job('@run/' .. int(version), '', '}', now) then
+  local job, data = own_job('@run/' .. int(version), '', '}')
+  if version == 0 and redis.call('EXISTS', BASE .. job) == 0 and hand_over_turn(now) then
+    return
+  end
+  if add_job(job, 'directive', data, '{}', int(now)) then
     wake_worker()
   end
 end

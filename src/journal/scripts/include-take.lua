@@ -4,13 +4,14 @@
 -- @include include-claim.lua
 -- @include include-job-data.lua
 -- @include include-job.lua
+-- @include include-offers.lua
 -- @include include-run-read.lua
 
 -- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
 --   nothing is claimed; READS_RUN), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
---   call at a time ('' = none), 1 = the worker reports the first attempt itself, sweep index, name of the place where a take that
---   ends nothing is remembered; its next take comes after the answer
-local TAKE_FIELDS = 12
+--   call at a time ('' = none), 1 = the worker reports the first attempt itself, sweep index, slots to be offered where there is nothing to
+--   take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes after the answer
+local TAKE_FIELDS = 13
 
 -- Instead of lease_ms: the jobs are those of runs. Then only the names of the keys of requests are given beside it.
 local READS_RUN = 'run'
@@ -78,7 +79,16 @@ local function with_claim(at, taken, now, token)
 end
 
 local function place_of(at)
-  return BASE .. 'taken:' .. ARGV[at + 11]
+  return BASE .. 'taken:' .. ARGV[at + 12]
+end
+
+-- What was taken; where there was nothing, slots are offered, and their instant is added.
+local function or_offer(at, taken, now)
+  if taken[1] == 'none' and ARGV[at + 11] ~= '' then
+    make_offers(at + 11, now)
+    taken[3] = int(now)
+  end
+  return taken
 end
 
 local function remember_ms(at)
@@ -105,7 +115,7 @@ local function taken_before(at, now)
 end
 
 -- Removes a job that was handled, and takes the next one under the same lock where `takes`.
--- Returns { 'done' } | { 'lost' }: nothing is changed, BullMQ's script says why | as `take_job`, a job `with_claim`.
+-- Returns { 'done' } | { 'lost' }: nothing is changed, BullMQ's script says why | as `take_job`, a job `with_claim`, of nothing `or_offer`.
 local function end_job(at, id, takes, now)
   local token, job = ARGV[at], BASE .. id
   if redis.call('GET', job .. ':lock') == token then
@@ -125,5 +135,5 @@ local function end_job(at, id, takes, now)
   if not takes then
     return { 'done' }
   end
-  return with_claim(at, take_job(token, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]), now)
+  return or_offer(at, with_claim(at, take_job(token, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]), now), now)
 end

@@ -2,9 +2,9 @@
 -- Must never take one that BullMQ's own script would not, nor others when a lost connection repeats the command.
 -- @include include-take.lua
 --
--- ARGV[1..] as include-take.lua   ARGV[13] how many jobs at most; of several the first is taken as by a take of one. The second has the
+-- ARGV[1..] as include-take.lua   ARGV[14] how many jobs at most; of several the first is taken as by a take of one. The second has the
 --   lock of the next token that BullMQ's worker gives out, which end in a number, and its claim the token of the take with `.2` behind it
--- Returns a `job_reply` `with_claim`, or as `take_job` | { 'jobs', a `job_reply` `with_claim`, or false = somebody else has it, ... }
+-- Returns a `job_reply` `with_claim`, or as `take_job`, of nothing `or_offer` | { 'jobs', a `job_reply` `with_claim`, or false = somebody else has it, ... }
 local MOST = tonumber(ARGV[TAKE_FIELDS + 1])
 -- Of those that wait, so that idle workers share them.
 local SHARE = 4
@@ -74,4 +74,4 @@ for nth = 1, count do
   end
   jobs[nth] = with_claim(1, job, now, claim_token(nth))
 end
-return answer(jobs)
+return or_offer(1, answer(jobs), now)

@@ -1,0 +1,106 @@
+-- Free slots that an idle worker offers for a lane, and what is handed over to one: its job is active and locked at once, with its claim,
+-- and the process hears of it on its channel. What it does not hear comes back as that of a worker that died. Engines offer themselves: a run
+-- that begins is handed over without a job, with what its first turn reads, and what is not heard the sweeper finds.
+-- Must never hand over to a process that does not listen, nor pass by a job that waits, nor where the lane is paused or limited.
+-- @include include-lane.lua
+--
+-- BASE .. 'offers'   hash: `<process> <slot>` -> `<lease_ms> <lock_ms> <1 = the worker reports the first attempt itself, else 0> <offered at>`;
+--   lease_ms of an engine: 0, and it is not used up.
+-- The channel of a process is `<prefix>:handed:<process>`. A message: `<slot> <lane> <job id> <now> <deadline at> <as above>`, and the job's data
+-- in the next line; of a run its request instead of the job, 0 as its deadline, and in each further line what is read of it: JSON has no
+-- other line breaks.
+
+-- Who offers is asked to say so again every 5 s; what is older may be of a process that hangs.
+local OFFER_MS = 12000
+-- More are left by processes that died: those that live offer theirs again.
+local MOST_OFFERS = 1024
+local MOST_TRIED = 8
+
+-- Lanes of which this call knows that nobody offers a slot, or that it may not be used.
+local without_offers = {}
+
+-- Prefix of the installation's keys, and the lane.
+local function place_of_lane()
+  local place, lane = string.match(BASE, '^{(.*)}:(.*):$')
+  return place and string.sub(place, 1, -#lane - 2), lane
+end
+
+-- ARGV[at]: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`.
+local function make_offers(at, now)
+  local words, names = string.match(ARGV[at], '^([^\n]+)\n(.+)$')
+  if not words then
+    return
+  end
+  local offers = {}
+  for name in string.gmatch(names, '[^\n]+') do
+    offers[#offers + 1] = name
+    offers[#offers + 1] = words .. ' ' .. int(now)
+  end
+  redis.call('HSET', BASE .. 'offers', unpack(offers))
+  local known = redis.call('HLEN', BASE .. 'offers')
+  if known > MOST_OFFERS then
+    redis.call('DEL', BASE .. 'offers')
+  elseif #offers > 2 or known * 2 == #offers then
+    redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
+  end
+end
+
+-- Whether somebody may be handed a job of the lane.
+local function may_hand_over(prefix, lane)
+  local meta = lane_meta()
+  if meta[1] or meta[2] or meta[3] or redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then
+    return false
+  end
+  -- A lane that runs one call at a time.
+  return string.sub(lane, 1, 5) ~= 'tool.' or redis.call('EXISTS', prefix .. ':{lane:' .. lane .. '}:serial') == 0
+end
+
+-- A slot of somebody who listens, taken from the offers; nil = there is none.
+local function offered_slot(now)
+  local prefix, lane = place_of_lane()
+  if without_offers[BASE] or not prefix then
+    return
+  end
+  for _ = 1, MOST_TRIED do
+    local name, words = unpack(redis.call('HRANDFIELD', BASE .. 'offers', 1, 'WITHVALUES'))
+    if not name or not may_hand_over(prefix, lane) then
+      break
+    end
+    local process, slot = string.match(name, '^(%S+) (%S+)$')
+    local lease_ms, lock_ms, owes_start, offered_at = string.match(words, '^(%d+) (%d+) ([01]) (%d+)$')
+    local channel = process and prefix .. ':handed:' .. process
+    local is_heard = offered_at and now - tonumber(offered_at) <= OFFER_MS and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
+    if not is_heard or lease_ms ~= '0' then
+      redis.call('HDEL', BASE .. 'offers', name)
+    end
+    if is_heard then
+      return { name = name, words = words, channel = channel, lane = lane, slot = slot, token = process .. '.' .. slot, lease_ms = tonumber(lease_ms), lock_ms = lock_ms,
+        owes_start = owes_start == '1' }
+    end
+  end
+  without_offers[BASE] = true
+end
+
+-- It could not be used.
+local function offer_again(offer)
+  redis.call('HSET', BASE .. 'offers', offer.name, offer.words)
+end
+
+-- Adds a job as taken for the slot. Returns whether it was added: a job of this id may be there.
+local function add_taken_job(id, data, offer, now)
+  local job = BASE .. id
+  local added = redis.call('HSET', job, 'name', 'directive', 'data', data, 'opts', '{}', 'timestamp', int(now), 'delay', 0, 'priority', 0,
+    'processedOn', int(now))
+  if added < 7 then
+    return false
+  end
+  redis.call('SET', job .. ':lock', offer.token, 'PX', offer.lock_ms)
+  redis.call('LPUSH', BASE .. 'active', id)
+  return true
+end
+
+-- Last of all, once everything is written. `name`: of the job, or the request. The further arguments are the lines that follow.
+local function hand_over(offer, name, now, deadline_at, ...)
+  local head = { offer.slot, offer.lane, name, int(now), deadline_at, offer.owes_start and '1' or '0' }
+  redis.call('PUBLISH', offer.channel, table.concat({ table.concat(head, ' '), ... }, '\n'))
+end

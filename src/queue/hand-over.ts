@@ -1,0 +1,107 @@
+// What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered; and runs
+// that begin, with what their first turn reads.
+// Must never be the only way: what is not heard comes back as the work of a process that died.
+import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { settledWithin, type Startable } from '../lifecycle.ts';
+import { newShortId } from '../telemetry/identifier.ts';
+
+/** One thing for one offered slot. */
+export interface Handed {
+  slot: string;
+  /** Id of the job of a directive; of a run its request. */
+  name: string;
+  /** When it was handed over, milliseconds since the epoch, by the clock of Redis. */
+  at: number;
+  /** Of the directive, likewise; 0 for a run. */
+  deadlineAt: number;
+  /** The first attempt is to be reported before its call. */
+  owesStart: boolean;
+  /** The data of the job, JSON; what the first turn of a run reads, as include-run-read.lua answers. */
+  brings: readonly string[];
+}
+
+export interface HandOver extends Startable {
+  /** What the offers of this process are named after. */
+  readonly process: string;
+  /** Whether what is handed over now would be heard. */
+  isHeard(): boolean;
+  /** What is for the lane comes to `take` from now on. */
+  join(lane: string, take: (handed: Handed) => void): void;
+  /** Redis' clock has shown `now` in the answer to what was asked at `askedAt`, by the process' monotonic clock; milliseconds. */
+  noteClock(now: number, askedAt: number): void;
+  /** The process' monotonic clock when Redis' clock showed `at`, or before that; -Infinity where that cannot be told. */
+  instantOf(at: number): number;
+}
+
+/** Both clocks are read in whole milliseconds by somebody. */
+const UNIT_MS = 2;
+
+/** How long a stop waits until Redis sends nothing more. */
+const LEAVE_MS = 1_000;
+
+export function createHandOver(
+  subscription: SubscriptionsOptions & { onError: (error: Error) => void },
+  keys: Pick<KeySpace, 'handed'>,
+): HandOver {
+  const process = newShortId();
+  const channel = keys.handed(process);
+  const subscriptions = createSubscriptions(subscription);
+  const lanes = new Map<string, (handed: Handed) => void>();
+  let isOpen = false;
+  let clock: { now: number; askedAt: number } | undefined;
+
+  function hear(message: string): void {
+    const { lane, ...handed } = readHanded(message);
+    lanes.get(lane)?.(handed);
+  }
+  // Whoever offers says so again, and what was missed the sweeper finds.
+  const missed = (): void => {};
+
+  return {
+    name: 'hand-over',
+    process,
+    isHeard: () => isOpen && subscriptions.hearing().ok,
+    join: (lane, take) => void lanes.set(lane, take),
+    noteClock: (now, askedAt) => void (clock = { now, askedAt }),
+    instantOf(at) {
+      if (clock === undefined) return -Infinity;
+      // What Redis did after that answer it did later than it was asked; what it did before, or where its clock was set, nobody can tell.
+      const [instant, now] = [clock.askedAt + (at - clock.now), performance.now()];
+      return at >= clock.now && instant <= now + UNIT_MS ? Math.min(instant, now) : -Infinity;
+    },
+    async start() {
+      // Without Redis it goes on trying, and jobs are taken meanwhile.
+      await subscriptions
+        .open('plain', channel, { hear, missed, unreadable: missed })
+        .catch(subscription.onError);
+      isOpen = true;
+    },
+    async stop() {
+      isOpen = false;
+      await settledWithin(
+        subscription.listening.unsubscribe(channel).catch(() => {}),
+        LEAVE_MS,
+      );
+      subscriptions.close();
+    },
+  };
+}
+
+const HEAD = /^([0-9a-z]{1,12}) (\S{1,300}) (\S{1,300}) (\d{1,15}) (\d{1,15}) ([01])$/;
+
+/** As include-offers.lua writes it. Throws when it cannot be read. */
+function readHanded(message: string): Handed & { lane: string } {
+  const [head = '', ...brings] = message.split('\n');
+  const [, slot = '', lane = '', name = '', at, deadlineAt, owes] = HEAD.exec(head) ?? [];
+  if (owes === undefined || brings.length === 0) throw new Error('nothing that is handed over');
+  return {
+    slot,
+    lane,
+    name,
+    at: Number(at),
+    deadlineAt: Number(deadlineAt),
+    owesStart: owes === '1',
+    brings,
+  };
+}
