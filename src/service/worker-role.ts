@@ -46,17 +46,14 @@ export function createWorkerRole(
   executes: Pick<Execution, 'lanes' | 'noteBlocked' | 'watchReach'> & { registry: Registry },
   settings: WorkerSettings,
 ): WorkerRole {
-  const { connection, keys, records, queue } = store;
-  const { lanes, gated, confirm, callNotice } = queue;
+  const { connection, keys } = store;
   const running = createRunningAttempts();
   const rates = createLaneRates();
   const reach = createReachLog(settings.logger);
   const breaker = createCircuitBreaker({
     ...DEFAULT_BREAKER,
-    onChange(lane, pauseMs) {
-      worker.pauseLane(lane, pauseMs);
-      executes.noteBlocked(lane, pauseMs);
-      reach.note(lane, pauseMs);
+    onChange(...change) {
+      for (const note of [worker.pauseLane, executes.noteBlocked, reach.note]) note(...change);
     },
   });
   const subscription = { listening, publishing: connection, onError: settings.onError };
@@ -68,11 +65,9 @@ export function createWorkerRole(
     keys,
     handOver,
     attempt: {
-      records,
+      ...recordingOf(store),
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
-      ...{ lanes, gated, confirm, callNotice },
-      spans: store.spans,
       running,
       breaker,
       ...attemptSettings(settings),
@@ -84,6 +79,11 @@ export function createWorkerRole(
   executes.watchReach(breaker);
   const cancels = createCancelListener(subscription, keys, running);
   return { worker, hearing: cancels.hearing, parts: [cancels, ...(handOver ? [handOver] : []), worker] };
+}
+
+function recordingOf({ records, queue, spans }: Store) {
+  const { lanes, gated, confirm, callNotice } = queue;
+  return { records, lanes, gated, confirm, callNotice, spans };
 }
 
 /** BullMQ's lock at most, and its check. Where workers live too short for the check, the sweeper enqueues when the lease ends. */

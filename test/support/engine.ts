@@ -121,12 +121,12 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   await catalog.published.tools.publish(scriptedTools());
   const closing: (() => Promise<void>)[] = [];
 
-  /** A client that wakes runs in its own way. */
-  function client(wake: WakeRun = queue.wakeRun) {
+  /** A client that wakes runs in its own way; null: as one in a process without an engine. */
+  function client(wake: WakeRun | null = queue.wakeRun) {
     const woken: LocalLanes = {
-      canTake: (lane) => lane === RUN_LANE,
+      canTake: (lane) => wake !== null && lane === RUN_LANE,
       take: (_lane, job) => {
-        void wake(job.request_id, versionOf(job));
+        void wake?.(job.request_id, versionOf(job));
         return true;
       },
     };
@@ -141,7 +141,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       confirm: async () => null,
       ordered: !connection.isCluster,
     });
-    const notifier = createRunNotifier(runs, wake, index);
+    const notifier = createRunNotifier(runs, wake ?? queue.wakeRun, index);
     const { cancel: cancelRun } = notifier;
     const { keptMs } = records.journal;
     const under = { index, keptMs, cancelRun, spans };
@@ -198,6 +198,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     runs,
     wake: queue.wakeRun,
     client: client(),
+    plainClient: client(null),
     clientWith: client,
     requests: pipeline.client,
     tell: (requestId: string, telling: Notification) =>
