@@ -176,7 +176,10 @@ export function createLaneClaims(
     isDurable: boolean,
   ): void {
     const claim = isDurable ? reply.slice(JOB_FIELDS) : null;
-    held.set(String(reply[1]), { token, askedAt, reply: claim, ...end });
+    const id = String(reply[1]);
+    // What was handed over to a process that stood still may have been taken by it since: it is asked for twice, and held once.
+    if (held.has(id)) claiming.release();
+    held.set(id, { token, askedAt, reply: claim, ...end });
   }
 
   return {

@@ -28,7 +28,7 @@ export interface PreparedOffers {
 export interface LaneOffers {
   /** `areAll`: with those that stand, from time to time. null: what is handed over would not be heard. */
   prepare(count: number, areAll: boolean): PreparedOffers | null;
-  /** Whether the slots of a take are kept for offers, since it found nothing. */
+  /** Whether the slots of a take are kept for offers, since it found nothing; once that is settled. */
   keep(reply: ScriptReply): boolean;
   /** Whether an offer stands, or may soon: its slot is for what is handed over, which is asked for before anything else. */
   any(): boolean;
@@ -46,6 +46,9 @@ export interface LaneOffers {
   readonly process: string;
 }
 
+/** Of one lane and process: further slots take jobs. */
+const MOST_STANDING = 64;
+
 /** BullMQ's worker looks at an empty lane every 5 s. */
 const SAID_AGAIN_MS = 4_000;
 
@@ -57,25 +60,62 @@ function isOffered(reply: ScriptReply): boolean {
   return reply[0] === 'none' && reply.length > 2;
 }
 
-export function createLaneOffers({
-  handOver,
-  base,
-  run,
-  leaseMs,
-  lockMs,
-  owesStart,
-}: OffersOptions): LaneOffers {
+export function createLaneOffers(options: OffersOptions): LaneOffers {
+  const { handOver, base, run } = options;
+  const { standing, ...making } = createMaking(options);
+  const watched = watchedSet(standing, ON_ITS_WAY_MS);
+
+  function use({ slot }: Handed): boolean {
+    const isTaken = standing.delete(slot);
+    watched.changed();
+    return isTaken;
+  }
+
+  /** Takes offers back. Returns those whose slots are free for something else: the others are used already. */
+  async function takeBack(slots: readonly string[]): Promise<string[]> {
+    if (slots.length === 0) return [];
+    const names = slots.map((slot) => nameOf(handOver, slot));
+    const removed = new Set((await run('offers-withdraw', [base], names)).map(String));
+    return slots.filter((slot) => removed.has(nameOf(handOver, slot)) && standing.delete(slot));
+  }
+
+  /** What does not stand in Redis any more is used, and its job a moment away, or was lost there. */
+  async function takeOneBack(): Promise<boolean> {
+    await making.settled();
+    for (const slot of standing) {
+      if ((await takeBack([slot])).length > 0) return true;
+      await watched.untilNone([slot]);
+      if (standing.delete(slot)) return true;
+    }
+    return false;
+  }
+
+  async function withdraw(release: () => void): Promise<void> {
+    await making.settled();
+    const free = await takeBack([...standing]).catch(() => []);
+    free.forEach(release);
+    if (standing.size > 0) await watched.untilNone([...standing]);
+    for (const slot of standing) if (standing.delete(slot)) release();
+  }
+
+  const { join, instantOf, process } = handOver;
+  return { ...making, use, takeOneBack, withdraw, join, instantOf, process };
+}
+
+function nameOf({ process }: Pick<HandOver, 'process'>, slot: string): string {
+  return `${process} ${slot}`;
+}
+
+/** The offers that are made with takes. */
+function createMaking({ handOver, leaseMs, lockMs, owesStart }: OffersOptions) {
   const words = `${leaseMs} ${lockMs} ${owesStart ? 1 : 0}`;
   /** Offers whose slots are taken for them. */
   const standing = new Set<string>();
   /** Of takes that are under way. */
   const preparing = new Set<Promise<void>>();
-  const watched = watchedSet(standing, ON_ITS_WAY_MS);
+  const kept = new WeakSet<ScriptReply>();
   let made = 0;
   let saidAt = -Infinity;
-
-  const nameOf = (slot: string): string => `${handOver.process} ${slot}`;
-  const settled = async (): Promise<unknown> => Promise.all(preparing);
 
   /** Redis may have forgotten those that stand, and takes no old ones for granted. */
   function saidAgain(now: number): string[] {
@@ -88,16 +128,18 @@ export function createLaneOffers({
     if (!handOver.isHeard()) return null;
     const askedAt = performance.now();
     const before = areAll ? saidAgain(askedAt) : [];
-    if (before.length + count === 0) return null;
-    const slots = Array.from({ length: count }, () => (made += 1).toString(36));
+    const length = standing.size + count > MOST_STANDING ? 0 : count;
+    if (before.length + length === 0) return null;
+    const slots = Array.from({ length }, () => (made += 1).toString(36));
     const { promise, resolve } = Promise.withResolvers<void>();
     preparing.add(promise);
     return {
-      text: [words, ...[...before, ...slots].map(nameOf)].join('\n'),
+      text: [words, ...[...before, ...slots].map((slot) => nameOf(handOver, slot))].join('\n'),
       settle(reply) {
         if (reply !== undefined && isOffered(reply)) {
           handOver.noteClock(Number(reply[2]), askedAt);
           for (const slot of slots) standing.add(slot);
+          if (slots.length > 0) kept.add(reply);
         }
         preparing.delete(promise);
         resolve();
@@ -105,55 +147,18 @@ export function createLaneOffers({
     };
   }
 
-  function use({ slot }: Handed): boolean {
-    const isTaken = standing.delete(slot);
-    watched.changed();
-    return isTaken;
-  }
-
-  /** Takes offers back. Returns those whose slots are free for something else: the others are used already. */
-  async function takeBack(slots: readonly string[]): Promise<string[]> {
-    if (slots.length === 0) return [];
-    const removed = new Set((await run('offers-withdraw', [base], slots.map(nameOf))).map(String));
-    return slots.filter((slot) => removed.has(nameOf(slot)) && standing.delete(slot));
-  }
-
-  /** What does not stand in Redis any more is used, and its job a moment away, or was lost there. */
-  async function takeOneBack(): Promise<boolean> {
-    await settled();
-    for (const slot of standing) {
-      if ((await takeBack([slot])).length > 0) return true;
-      await watched.untilNone([slot]);
-      if (standing.delete(slot)) return true;
-    }
-    return false;
-  }
-
-  async function withdraw(release: () => void): Promise<void> {
-    await settled();
-    const free = await takeBack([...standing]).catch(() => []);
-    free.forEach(release);
-    if (standing.size > 0) await watched.untilNone([...standing]);
-    for (const slot of standing) if (standing.delete(slot)) release();
-  }
-
   return {
+    standing,
     prepare,
-    keep: isOffered,
-    any: () => standing.size + preparing.size > 0,
-    settled,
-    use,
-    takeOneBack,
-    withdraw,
-    join: handOver.join,
-    instantOf: handOver.instantOf,
-    process: handOver.process,
+    keep: (reply: ScriptReply): boolean => kept.has(reply),
+    any: (): boolean => standing.size + preparing.size > 0,
+    settled: async (): Promise<unknown> => Promise.all(preparing),
   };
 }
 
 /** Of what needs no slot of the lane: one offer that is not used up. */
 export function createStandingOffer({ handOver, base, run, leaseMs, lockMs }: OffersOptions): LaneOffers {
-  const name = `${handOver.process} 0`;
+  const name = nameOf(handOver, '0');
   let saidAt = -Infinity;
   return {
     prepare() {

@@ -53,6 +53,7 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
     let reply: ScriptReply | undefined;
     try {
       reply = await run('job-take', [base], [...asked.args(offered?.text ?? ''), 1 + slots]);
+      offered?.settle(reply);
       if (claims?.offers?.keep(reply) === true) slots = 0;
       return jobsOf(reply).map((reply, index) => {
         if (reply === null) return null;
@@ -64,7 +65,7 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
         return { lock: own, reply };
       });
     } finally {
-      offered?.settle(reply);
+      if (reply === undefined) offered?.settle(reply);
       for (; slots > 0; slots -= 1) claims?.release();
     }
   }

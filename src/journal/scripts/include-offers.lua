@@ -12,7 +12,7 @@
 
 -- Who offers is asked to say so again every 5 s; what is older may be of a process that hangs.
 local OFFER_MS = 12000
--- More are left by processes that died: those that live offer theirs again.
+-- What dead processes leave goes with the next ones that are handed something, or after OFFER_MS without a new offer.
 local MOST_OFFERS = 1024
 local MOST_TRIED = 8
 
@@ -25,24 +25,30 @@ local function place_of_lane()
   return place and string.sub(place, 1, -#lane - 2), lane
 end
 
--- ARGV[at]: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`.
+-- ARGV[at]: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
+-- offered.
 local function make_offers(at, now)
   local words, names = string.match(ARGV[at], '^([^\n]+)\n(.+)$')
   if not words then
-    return
+    return false
   end
   local offers = {}
   for name in string.gmatch(names, '[^\n]+') do
     offers[#offers + 1] = name
     offers[#offers + 1] = words .. ' ' .. int(now)
   end
-  redis.call('HSET', BASE .. 'offers', unpack(offers))
-  local known = redis.call('HLEN', BASE .. 'offers')
-  if known > MOST_OFFERS then
-    redis.call('DEL', BASE .. 'offers')
-  elseif #offers > 2 or known * 2 == #offers then
-    redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
+  if redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS then
+    return false
   end
+  redis.call('HSET', BASE .. 'offers', unpack(offers))
+  redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
+  return true
+end
+
+-- Where that cannot be asked, nobody listens.
+local function is_heard(channel)
+  local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
+  return not heard.err and heard[2] > 0
 end
 
 -- Whether somebody may be handed a job of the lane.
@@ -69,11 +75,11 @@ local function offered_slot(now)
     local process, slot = string.match(name, '^(%S+) (%S+)$')
     local lease_ms, lock_ms, owes_start, offered_at = string.match(words, '^(%d+) (%d+) ([01]) (%d+)$')
     local channel = process and prefix .. ':handed:' .. process
-    local is_heard = offered_at and now - tonumber(offered_at) <= OFFER_MS and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-    if not is_heard or lease_ms ~= '0' then
+    local stands = offered_at and now - tonumber(offered_at) <= OFFER_MS and is_heard(channel)
+    if not stands or lease_ms ~= '0' then
       redis.call('HDEL', BASE .. 'offers', name)
     end
-    if is_heard then
+    if stands then
       return { name = name, words = words, channel = channel, lane = lane, slot = slot, token = process .. '.' .. slot, lease_ms = tonumber(lease_ms), lock_ms = lock_ms,
         owes_start = owes_start == '1' }
     end
@@ -84,6 +90,7 @@ end
 -- It could not be used.
 local function offer_again(offer)
   redis.call('HSET', BASE .. 'offers', offer.name, offer.words)
+  redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
 end
 
 -- Adds a job as taken for the slot. Returns whether it was added: a job of this id may be there.

@@ -84,8 +84,7 @@ end
 
 -- What was taken; where there was nothing, slots are offered, and their instant is added.
 local function or_offer(at, taken, now)
-  if taken[1] == 'none' and ARGV[at + 11] ~= '' then
-    make_offers(at + 11, now)
+  if taken[1] == 'none' and make_offers(at + 11, now) then
     taken[3] = int(now)
   end
   return taken

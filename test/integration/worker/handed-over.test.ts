@@ -214,7 +214,7 @@ test('a once call of which nobody heard is made after its lease, as the first at
   await open.startWorker(execute, { lockMs: 300 });
   const sweeper = open.sweeper();
   await sweeper.start();
-  const result = await open.client.result(only.request_id, only.id, { timeoutMs: 15_000 });
+  const result = await open.client.result(only.request_id, only.id, { timeoutMs: 3_500 });
   expect(result?.data).toMatchObject({ result: { ok: true } });
   expect(ran).toEqual([only.id]);
   expect(await open.typesOf(only)).toEqual(['ai.tool.started', 'ai.tool.result']);

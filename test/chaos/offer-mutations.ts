@@ -1,0 +1,62 @@
+/** The protections of what is handed over to those that wait, each with what takes it out.
+ *  It must not hold a patch that no test notices. */
+import { type Patch, patch, SCRIPTS } from './patch.ts';
+
+const OFFERS = `${SCRIPTS}/include-offers.lua`;
+const ENTRANCE = `${SCRIPTS}/include-entrance.lua`;
+const ACCEPT = `${SCRIPTS}/include-accept.lua`;
+const BACKEND = 'src/queue/lane-backend.ts';
+const TAKER = 'src/queue/lane-taker.ts';
+
+/** Of directives. */
+const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'offer-deaf': [patch(OFFERS, ' and is_heard(channel)', '')],
+  'offer-old': [patch(OFFERS, 'now - tonumber(offered_at) <= OFFER_MS and ', '')],
+  'offer-paused': [patch(OFFERS, 'if meta[1] or meta[2]', 'if meta[2]')],
+  'offer-limited': [patch(OFFERS, 'if meta[1] or meta[2] or meta[3]', 'if meta[1] or meta[3]')],
+  'offer-rate': [patch(OFFERS, ' or meta[3] or redis', ' or redis')],
+  'offer-jump': [patch(OFFERS, "redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0", 'false')],
+  'offer-serial': [patch(OFFERS, "~= 'tool.' or", "== 'tool.' or")],
+  'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
+  'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
+  'offer-used': [patch(OFFERS, " or lease_ms ~= '0' then", ' then')],
+  'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
+  'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
+  'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
+  'offer-delayed': [
+    patch(
+      BACKEND,
+      'plain.moveToDelayed(id, at, delay, lockOf(token)',
+      'plain.moveToDelayed(id, at, delay, token',
+    ),
+  ],
+  'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
+  'offer-twice': [patch(TAKER, 'handed.hasSlot !== false || ', 'true || ')],
+  'offer-withdrawn': [
+    patch('src/queue/consume.ts', '  await claims?.offers?.withdraw(claims.release);\n', ''),
+  ],
+  'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],
+  'offer-busy': [
+    patch(
+      'src/queue/lane-takes.ts',
+      'if (!isReserved && claims !== null &&',
+      'if (false && claims !== null &&',
+    ),
+  ],
+  'offer-lost': [patch('src/queue/lane-offers.ts', '      if (standing.delete(slot)) return true;\n', '')],
+  'offer-bound': [patch(OFFERS, "redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS", 'false')],
+};
+
+const OFFERED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'offered-run-full': [patch('src/engine/engine.ts', '!hasPlaceFor(requestId) || ', '')],
+  'offered-run-used': [patch(OFFERS, " or lease_ms ~= '0' then", ' or true then')],
+  'offered-run-withdrawn': [
+    patch('src/queue/lane-offers.ts', "await run('offers-withdraw', [base], [name]).catch(() => []);", ''),
+  ],
+};
+
+/** With the test that notices them. */
+export const OFFERS_NOTICED = [
+  [OFFER_MUTATIONS, 'test/integration/worker/handed-over.test.ts'],
+  [OFFERED_RUN_MUTATIONS, 'test/integration/engine/handed-runs.test.ts'],
+] as const;
