@@ -3,6 +3,8 @@
 
 export interface Semaphore {
   hasRoom(): boolean;
+  /** Places that nobody has or waits for. */
+  free(): number;
   /** Somebody waits for a place. */
   isAwaited(): boolean;
   /** Takes a place if one is free. */
@@ -41,6 +43,7 @@ export function createSemaphore(places: number): Semaphore {
 
   return {
     hasRoom,
+    free: () => (!hasRoom() || waiting.size > 0 ? 0 : narrowed ? 1 : places - taken),
     isAwaited: () => waiting.size > 0,
     tryTake,
     take(signal) {

@@ -86,7 +86,7 @@ export function createEngine(options: EngineOptions) {
     reserve: slots.tryTake,
     mayGoOn: () => !slots.isAwaited(),
     release: slots.release,
-    offering: handOver && { handOver, leaseMs: 0, owesStart: false },
+    offering: handOver && { handOver, leaseMs: 0, owesStart: false, keyPrefix: keys.prefix },
   };
   // The sweeper enqueues what fails.
   handOver?.join(RUN_LANE, (handed) => void begin(handed).catch(report));

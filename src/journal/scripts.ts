@@ -69,6 +69,7 @@ export type ScriptName =
   | 'login-write'
   | 'once-release'
   | 'payload-put'
+  | 'offer-return'
   | 'offers-withdraw'
   | 'prioritize'
   | 'release'

@@ -100,7 +100,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
 
 /** What was handed over or taken ahead has been asked for. */
 async function takesNothingMore(claims: LaneClaims | null): Promise<void> {
-  await claims?.offers?.withdraw(claims.release);
+  await claims?.offers?.withdraw();
   await claims?.ready.none();
 }
 
@@ -125,15 +125,23 @@ function claimsOf(options: ConsumeOptions, goesOn: () => boolean): LaneClaims | 
   if (claiming === undefined) return null;
   const mayGoOn = (): boolean => goesOn() && claiming.mayGoOn();
   const gate = { mayGoOn, reserve: () => goesOn() && claiming.reserve() };
-  return createLaneClaims({ ...claiming, ...gate }, { offers: offersOf(options), onError });
+  const offers = offersOf(options, () => claims.ready.handed());
+  const claims: LaneClaims = createLaneClaims({ ...claiming, ...gate }, { offers, onError });
+  return claims;
 }
 
-/** null: jobs of the lane are only taken. */
-function offersOf({ claiming, connection, prefix, lane, lockMs }: ConsumeOptions): LaneOffers | null {
+/** null: jobs of the lane are only taken. `handed`: how many wait that have no slot yet. */
+function offersOf(
+  { claiming, connection, prefix, lane, lockMs }: ConsumeOptions,
+  handed: () => number,
+): LaneOffers | null {
   if (claiming?.offering === undefined) return null;
   const base = `${lanePrefix(prefix, lane)}:${lane}:`;
   const options = { ...claiming.offering, base, run: prepareScripts(connection), lockMs };
-  return claiming.offering.usesSlots === true ? createLaneOffers(options) : createStandingOffer(options);
+  const { freeSlots } = claiming;
+  return freeSlots === undefined
+    ? createStandingOffer(options)
+    : createLaneOffers(options, () => freeSlots() - handed());
 }
 
 /** Somebody else has added or changed it; its id may be of any length. */

@@ -8,7 +8,6 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { LaneClaims } from './lane-claims.ts';
 import { createKnownEmpty, type KnownEmpty } from './known-empty.ts';
 import { createLaneTaker, type LaneTaker } from './lane-taker.ts';
-import { BUSY } from './lane-takes.ts';
 import { createMarkerWait } from './marker-wait.ts';
 
 /** What BullMQ's worker is given: a job, its id, for how long the lane is limited, when its next delayed job is due. */
@@ -88,7 +87,7 @@ function isPlainAdd({ opts, parentKey, deduplicationId, repeatJobKey }: AddedJob
 }
 
 /** What BullMQ does with a job under its lock, where that is not the token of its worker. */
-function underOwnLocks(backend: RedisQueueBackend, { lockOf }: LaneTaker) {
+function underOwnLocks(backend: RedisQueueBackend, { lockOf, forgetLock }: LaneTaker) {
   const plain = {
     extendLock: backend.extendLock.bind(backend),
     extendLocks: backend.extendLocks.bind(backend),
@@ -102,8 +101,11 @@ function underOwnLocks(backend: RedisQueueBackend, { lockOf }: LaneTaker) {
     extendLocks: async (ids, tokens, ...rest) => plain.extendLocks(ids, tokens.map(lockOf), ...rest),
     moveToDelayed: async (id, at, delay, token = '0', ...rest) =>
       plain.moveToDelayed(id, at, delay, lockOf(token), ...rest),
-    moveToFailed: async (job, reason, remove, token, ...rest) =>
-      plain.moveToFailed(job, reason, remove, lockOf(token), ...rest),
+    async moveToFailed(job, reason, remove, token, ...rest) {
+      const failed = await plain.moveToFailed(job, reason, remove, lockOf(token), ...rest);
+      if (!failed.result?.[0]) forgetLock(token);
+      return failed;
+    },
     retryJob: async (id, lifo, token = '0', ...rest) => plain.retryJob(id, lifo, lockOf(token), ...rest),
     moveJobFromActiveToWait: async (id, token = '0') => plain.moveJobFromActiveToWait(id, lockOf(token)),
   };
@@ -138,12 +140,6 @@ function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known
       throw error;
     }
   }
-  /** Something may wait that this worker has no slot for. */
-  async function busy(): Promise<Taken> {
-    await waits.putBack({ member: '0', score: 0 });
-    await pause(BUSY_PAUSE_MS);
-    return [null, 0, 0, 0];
-  }
   /** Nothing is under the lock of the token any more where no job came. */
   function forgetting<T extends Taken | undefined>(token: string, reply: T): T {
     if (!reply?.[0]) taker.forgetLock(token);
@@ -151,16 +147,12 @@ function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known
   }
   async function taken(token: string, workerName?: string): Promise<Taken> {
     // What was taken with another is handed on, whatever the scripts are now.
-    if (taker.hasReady()) {
-      const ready = await taker.take(token);
-      return ready === BUSY ? busy() : takenOf(ready);
-    }
+    if (taker.hasReady()) return takenOf(await taker.take(token));
     if (!usesOurs()) return takePlainly(token, workerName);
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
     // While the worker waits for a job, it asks for no others.
     const reply = await taker.take(token, waits.isWaiting());
-    if (reply === BUSY) return busy();
     return reply[0] === 'slow' ? takePlainly(token, workerName) : takenOf(reply);
   }
   async function moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
@@ -191,11 +183,11 @@ function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known
 function waiting(backend: RedisQueueBackend, { connection, taker, known }: Omit<TakingParts, 'usesOurs'>) {
   const marker = createMarkerWait(backend.waitForJob.bind(backend), async ({ member, score }) => {
     known.forget();
-    await connection.zadd(backend.toKey('marker'), score, member);
+    // Of two instants the earlier one counts.
+    await connection.zadd(backend.toKey('marker'), 'LT', score, member);
   });
   let isWaiting = false;
   return {
-    putBack: marker.putBack,
     isWaiting: () => isWaiting,
     async waitForJob(blockTimeout: number) {
       isWaiting = true;
@@ -219,9 +211,6 @@ function waiting(backend: RedisQueueBackend, { connection, taker, known }: Omit<
 const REFUSED = 'ReplyError';
 /** BullMQ's worker asks again at once after a refusal; after a lost connection it waits as long by itself. */
 const REFUSED_PAUSE_MS = 500;
-
-/** What is handed over has come by then, or has its slot. */
-const BUSY_PAUSE_MS = 5;
 
 /** As if a marker had come. */
 const SEEN: Awaited<ReturnType<RedisQueueBackend['waitForJob']>> = { member: '0', score: 0 };

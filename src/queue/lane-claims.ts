@@ -23,6 +23,8 @@ export interface ClaimingLane {
   mayGoOn(): boolean;
   /** Gives a slot back for which no claim came. */
   release(): void;
+  /** Slots that nobody has or waits for. Default: unknown, and nothing is handed over for one. */
+  freeSlots?(): number;
   /** How its free slots are offered while nothing waits. Default: jobs are only taken. */
   offering?: Offering | undefined;
 }
@@ -30,8 +32,8 @@ export interface ClaimingLane {
 export interface Offering extends Pick<OffersOptions, 'leaseMs' | 'owesStart'> {
   /** Of this process. */
   handOver: HandOver;
-  /** What is handed over needs a slot of the lane. Default: one offer stands for all, and the lane's consumer takes jobs alone. */
-  usesSlots?: boolean;
+  /** What the names of all keys of requests begin with. */
+  keyPrefix: string;
 }
 
 /** How directives are claimed as their jobs are taken. */
@@ -65,6 +67,8 @@ export interface HeldJob extends JobEnd {
   readonly askedAt: number;
   /** Whether the lane runs one call at a time. Default: it does not. */
   readonly serial?: Promise<boolean>;
+  /** Default: it has one. */
+  readonly hasSlot?: boolean;
 }
 
 /** The end of a job together with its directive. */
@@ -172,14 +176,11 @@ export function createLaneClaims(
   function hold(
     reply: ScriptReply,
     { token, askedAt }: Pick<Take, 'token' | 'askedAt'>,
-    end: JobEnd,
+    end: JobEnd & Pick<HeldJob, 'hasSlot'>,
     isDurable: boolean,
   ): void {
     const claim = isDurable ? reply.slice(JOB_FIELDS) : null;
-    const id = String(reply[1]);
-    // What was handed over to a process that stood still may have been taken by it since: it is asked for twice, and held once.
-    if (held.has(id)) claiming.release();
-    held.set(id, { token, askedAt, reply: claim, ...end });
+    held.set(String(reply[1]), { token, askedAt, reply: claim, ...end });
   }
 
   return {
@@ -214,11 +215,15 @@ export interface ReadyJob {
   readonly lock: string;
   /** Others that it may have: it was asked for with each, and no answer came. */
   readonly tried?: readonly string[];
-  /** It was handed over, under a lock of its own. Default: it was taken. */
-  readonly isHanded?: boolean;
-  /** Default: it has. */
-  readonly hasSlot?: boolean;
+  /** Of what was handed over, under a lock of its own. Default: it was taken. */
+  readonly handed?: HandedPlace;
   readonly reply: ScriptReply;
+}
+
+/** When it was claimed, or before that, and when it came; by the process' monotonic clock, milliseconds. */
+export interface HandedPlace {
+  readonly claimedAt: number;
+  readonly heardAt: number;
 }
 
 /** Jobs that were taken before BullMQ's worker asked for each of them: it asks at once, while it has free slots. */
@@ -286,6 +291,8 @@ function createReadyJobs() {
     /** It is the next one again. */
     putBack: (job: ReadyJob): void => void jobs.unshift(job),
     any: (): boolean => jobs.length > 0,
+    /** Those that have no slot before they are asked for. */
+    handed: (): number => jobs.filter(({ handed }) => handed !== undefined).length,
     /** Resolves when each has been asked for, and none is on its way. */
     async none(): Promise<void> {
       if (arriving !== null || jobs.length > 0)

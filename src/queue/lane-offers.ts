@@ -1,7 +1,6 @@
 // The free slots of one lane that this process offers in Redis while nothing waits there: who accepts something hands it over.
-// Must never offer a slot that is not taken for it, nor keep one taken that nobody can use any more.
+// Must never keep a slot for an offer: it is a hint, and what is handed over beyond the free slots is given back.
 import type { RunScript, ScriptReply } from '../journal/scripts.ts';
-import { settledWithin } from '../lifecycle.ts';
 import type { Handed, HandOver } from './hand-over.ts';
 
 export interface OffersOptions {
@@ -26,94 +25,45 @@ export interface PreparedOffers {
 }
 
 export interface LaneOffers {
-  /** `areAll`: with those that stand, from time to time. null: what is handed over would not be heard. */
-  prepare(count: number, areAll: boolean): PreparedOffers | null;
-  /** Whether the slots of a take are kept for offers, since it found nothing; once that is settled. */
-  keep(reply: ScriptReply): boolean;
-  /** Whether an offer stands, or may soon: its slot is for what is handed over, which is asked for before anything else. */
-  any(): boolean;
-  /** Resolves when it is known which offers stand: one may be used before its maker hears that it does. */
-  settled(): Promise<unknown>;
-  /** Whether a slot is taken for what was handed over. */
-  use(handed: Handed): boolean;
-  /** The slot of an offer, for what is taken now. */
-  takeOneBack(): Promise<boolean>;
-  /** Until nothing can be handed over any more. `release`: for each slot of an offer that nobody used. */
-  withdraw(release: () => void): Promise<void>;
+  /**
+   * `slots`: those of a take, which gives them back where it finds nothing. `areAll`: with the offers that stand, from time to time. null:
+   * there is none to be made, or what is handed over would not be heard.
+   */
+  prepare(slots: number, areAll: boolean): PreparedOffers | null;
+  /** What was handed over has come. */
+  used(handed: Handed): void;
+  /** Takes them all back. */
+  withdraw(): Promise<void>;
   /** Where jobs are handed over. Default: not to the lane's consumer. */
   join?: HandOver['join'];
   readonly instantOf: HandOver['instantOf'];
   readonly process: string;
 }
 
+/** With one script. */
+const MOST_MADE = 16;
 /** Of one lane and process: further slots take jobs. */
 const MOST_STANDING = 64;
 
 /** BullMQ's worker looks at an empty lane every 5 s. */
 const SAID_AGAIN_MS = 4_000;
 
-/** What was handed over as its offer was taken back is heard by then. */
-const ON_ITS_WAY_MS = 250;
-
 /** Whether slots were offered, since there was nothing to take. */
 function isOffered(reply: ScriptReply): boolean {
   return reply[0] === 'none' && reply.length > 2;
-}
-
-export function createLaneOffers(options: OffersOptions): LaneOffers {
-  const { handOver, base, run } = options;
-  const { standing, ...making } = createMaking(options);
-  const watched = watchedSet(standing, ON_ITS_WAY_MS);
-
-  function use({ slot }: Handed): boolean {
-    const isTaken = standing.delete(slot);
-    watched.changed();
-    return isTaken;
-  }
-
-  /** Takes offers back. Returns those whose slots are free for something else: the others are used already. */
-  async function takeBack(slots: readonly string[]): Promise<string[]> {
-    if (slots.length === 0) return [];
-    const names = slots.map((slot) => nameOf(handOver, slot));
-    const removed = new Set((await run('offers-withdraw', [base], names)).map(String));
-    return slots.filter((slot) => removed.has(nameOf(handOver, slot)) && standing.delete(slot));
-  }
-
-  /** What does not stand in Redis any more is used, and its job a moment away, or was lost there. */
-  async function takeOneBack(): Promise<boolean> {
-    await making.settled();
-    for (const slot of standing) {
-      if ((await takeBack([slot])).length > 0) return true;
-      await watched.untilNone([slot]);
-      if (standing.delete(slot)) return true;
-    }
-    return false;
-  }
-
-  async function withdraw(release: () => void): Promise<void> {
-    await making.settled();
-    const free = await takeBack([...standing]).catch(() => []);
-    free.forEach(release);
-    if (standing.size > 0) await watched.untilNone([...standing]);
-    for (const slot of standing) if (standing.delete(slot)) release();
-  }
-
-  const { join, instantOf, process } = handOver;
-  return { ...making, use, takeOneBack, withdraw, join, instantOf, process };
 }
 
 function nameOf({ process }: Pick<HandOver, 'process'>, slot: string): string {
   return `${process} ${slot}`;
 }
 
-/** The offers that are made with takes. */
-function createMaking({ handOver, leaseMs, lockMs, owesStart }: OffersOptions) {
+/** `free`: slots that nothing has or waits for. */
+export function createLaneOffers(options: OffersOptions, free: () => number): LaneOffers {
+  const { handOver, base, run, leaseMs, lockMs, owesStart } = options;
   const words = `${leaseMs} ${lockMs} ${owesStart ? 1 : 0}`;
-  /** Offers whose slots are taken for them. */
   const standing = new Set<string>();
-  /** Of takes that are under way. */
-  const preparing = new Set<Promise<void>>();
-  const kept = new WeakSet<ScriptReply>();
+  /** Offers of takes that are under way. */
+  let coming = 0;
   let made = 0;
   let saidAt = -Infinity;
 
@@ -124,35 +74,48 @@ function createMaking({ handOver, leaseMs, lockMs, owesStart }: OffersOptions) {
     return [...standing];
   }
 
-  function prepare(count: number, areAll: boolean): PreparedOffers | null {
+  function newOffers(slots: number): string[] {
+    const known = standing.size + coming;
+    const length = Math.max(0, Math.min(free() + slots - known, MOST_STANDING - known, MOST_MADE));
+    return Array.from({ length }, () => (made += 1).toString(36));
+  }
+
+  function prepare(slots: number, areAll: boolean): PreparedOffers | null {
     if (!handOver.isHeard()) return null;
     const askedAt = performance.now();
     const before = areAll ? saidAgain(askedAt) : [];
-    const length = standing.size + count > MOST_STANDING ? 0 : count;
-    if (before.length + length === 0) return null;
-    const slots = Array.from({ length }, () => (made += 1).toString(36));
-    const { promise, resolve } = Promise.withResolvers<void>();
-    preparing.add(promise);
+    const offers = newOffers(slots);
+    if (before.length + offers.length === 0) return null;
+    coming += offers.length;
     return {
-      text: [words, ...[...before, ...slots].map((slot) => nameOf(handOver, slot))].join('\n'),
+      text: [words, ...[...before, ...offers].map((slot) => nameOf(handOver, slot))].join('\n'),
       settle(reply) {
-        if (reply !== undefined && isOffered(reply)) {
-          handOver.noteClock(Number(reply[2]), askedAt);
-          for (const slot of slots) standing.add(slot);
-          if (slots.length > 0) kept.add(reply);
-        }
-        preparing.delete(promise);
-        resolve();
+        coming -= offers.length;
+        if (reply === undefined || !isOffered(reply)) return trim();
+        handOver.noteClock(Number(reply[2]), askedAt);
+        for (const slot of offers) standing.add(slot);
       },
     };
   }
 
+  /** Of more offers than there are slots now, some are taken back. */
+  function trim(): void {
+    const excess = standing.size - free();
+    if (excess > 0) takeBack([...standing].slice(0, excess)).catch(() => {});
+  }
+
+  async function takeBack(slots: readonly string[]): Promise<void> {
+    for (const slot of slots) standing.delete(slot);
+    const names = slots.map((slot) => nameOf(handOver, slot));
+    if (names.length > 0) await run('offers-withdraw', [base], names);
+  }
+
+  const { join, instantOf, process } = handOver;
   return {
-    standing,
     prepare,
-    keep: (reply: ScriptReply): boolean => kept.has(reply),
-    any: (): boolean => standing.size + preparing.size > 0,
-    settled: async (): Promise<unknown> => Promise.all(preparing),
+    used: ({ slot }) => void standing.delete(slot),
+    withdraw: async () => takeBack([...standing]).catch(() => {}),
+    ...{ join, instantOf, process },
   };
 }
 
@@ -160,6 +123,7 @@ function createMaking({ handOver, leaseMs, lockMs, owesStart }: OffersOptions) {
 export function createStandingOffer({ handOver, base, run, leaseMs, lockMs }: OffersOptions): LaneOffers {
   const name = nameOf(handOver, '0');
   let saidAt = -Infinity;
+  const { instantOf, process } = handOver;
   return {
     prepare() {
       const askedAt = performance.now();
@@ -173,37 +137,11 @@ export function createStandingOffer({ handOver, base, run, leaseMs, lockMs }: Of
         },
       };
     },
-    keep: () => false,
-    any: () => false,
-    settled: async () => {},
-    use: () => false,
-    takeOneBack: async () => false,
+    used: () => {},
     async withdraw() {
       saidAt = -Infinity;
       await run('offers-withdraw', [base], [name]).catch(() => []);
     },
-    instantOf: handOver.instantOf,
-    process: handOver.process,
-  };
-}
-
-/** `members`: somebody else changes it, and says so. */
-function watchedSet(members: ReadonlySet<string>, longestMs: number) {
-  const watching = new Set<() => void>();
-  return {
-    changed(): void {
-      for (const look of watching) look();
-    },
-    /** Until none of these is a member, or the time has passed. */
-    async untilNone(these: readonly string[]): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const look = (): void => {
-        if (!these.some((each) => members.has(each))) resolve();
-      };
-      watching.add(look);
-      look();
-      await settledWithin(promise, longestMs);
-      watching.delete(look);
-    },
+    ...{ instantOf, process },
   };
 }

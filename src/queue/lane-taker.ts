@@ -3,8 +3,10 @@
 import type { EndWithJob } from '../journal/endings.ts';
 import type { RunScript, ScriptReply } from '../journal/scripts.ts';
 import type { Handed } from './hand-over.ts';
+import type { JobData } from './job.ts';
 import type { KnownEmpty } from './known-empty.ts';
 import {
+  type HandedPlace,
   hasClaim,
   type JobEnd,
   type LaneClaims,
@@ -12,7 +14,7 @@ import {
   type Take,
   takenOfHanded,
 } from './lane-claims.ts';
-import { BUSY, createLaneTakes } from './lane-takes.ts';
+import { createLaneTakes } from './lane-takes.ts';
 import { createLockNames } from './lock-names.ts';
 import { createSeveralJobs } from './several-jobs.ts';
 
@@ -41,8 +43,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
       return takes.taking(lock, (asked) => run('job-take', [base], [...asked.args(''), 1]));
     while (claims.ready.isArriving()) await claims.ready.arrived();
     const ready = claims.ready.next();
-    if (ready?.isHanded)
-      return locks.rename(token, ready.lock, await withSlot(claims, ready, takes.reserved));
+    if (ready?.handed) return handedOn(claims, ready, token);
     if (ready !== undefined) return several.asked(ready, lock, claims);
     return claims.ready.during(async (jobs, mayBeMore) =>
       takes.taking(lock, async (asked, confirm) => {
@@ -53,21 +54,30 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     );
   }
 
+  /** Its slot is taken only now: before, it would wait for a place of BullMQ's worker that others have, who wait for a slot. */
+  async function handedOn(by: LaneClaims, ready: ReadyJob, token: string): Promise<ScriptReply> {
+    const { lock, reply, handed: { heardAt, claimedAt } = NEVER } = ready;
+    const id = String(reply[1]);
+    // Nobody has renewed its lock meanwhile.
+    const isLate = performance.now() - heardAt > lockMs / 3;
+    if (isLate && (await run('job-relock', [base], [id, lock, lockMs]))[0] !== 1) return NOTHING;
+    const hasSlot = by.reserve();
+    by.hold(reply, { token: lock, askedAt: claimedAt }, { ...endOf(lock, id), hasSlot }, true);
+    return locks.rename(token, lock, reply);
+  }
+
   /** Ends a job whose directive is dealt with. */
   async function done(token: string, id: string, takesNext: boolean): Promise<ScriptReply> {
     const lock = locks.of(token);
-    const alone = async (): Promise<ScriptReply> =>
-      run('job-done', [base], [id, 0, ...takes.takeBy(lock, '', null).args('')]);
     if (!takesNext || claims?.ready.isNear()) {
-      const reply = await alone();
+      const reply = await run('job-done', [base], [id, 0, ...takes.takeBy(lock, '', null).args('')]);
       return takesNext && reply[0] === 'done' ? take(token, true) : reply;
     }
     const next = async (asked: Take, mayOffer: boolean): Promise<ScriptReply> =>
       takes.offering(mayOffer, async (offered) => run('job-done', [base], [id, 1, ...asked.args(offered)]));
     const taking = (): Promise<ScriptReply> =>
       takes.taking(lock, async (asked, confirm) => next(asked, confirm === null && asked.claims));
-    const reply = await (claims === null ? taking() : claims.ready.during(taking));
-    return reply === BUSY ? alone() : reply;
+    return claims === null ? taking() : claims.ready.during(taking);
   }
 
   /** However often it is asked for, it is one end, and takes one job. */
@@ -93,7 +103,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
       if (taken[0] === 'kept' || taken[0] === 'lost') return verdict;
       claims?.noteEnded(id, learn(taken));
       if (hasClaim(taken)) await takes.hold(lock, taken, asked, null);
-      slotPassed = takes.keeps(taken);
+      slotPassed = hasClaim(taken);
       return verdict;
     }
     return { end, slotPassed: () => slotPassed };
@@ -102,7 +112,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   return {
     take,
     done,
-    takeHanded: async (handed: Handed) => claims && takeHanded(claims, handed, endOf),
+    takeHanded: async (handed: Handed) => claims && takeHanded({ claims, run, base }, handed),
     /** Resolves when a job was handed over. */
     handed: async (): Promise<void> => claims?.ready.added() ?? new Promise(() => {}),
     /** The lock that a job has, by the token of BullMQ's worker. */
@@ -118,32 +128,24 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   };
 }
 
-/** What was handed over, or nothing as long as there is no slot for it. */
-async function withSlot(
-  claims: LaneClaims,
-  handed: ReadyJob,
-  reserved: () => Promise<boolean>,
-): Promise<ScriptReply> {
-  if (handed.hasSlot !== false || (await reserved())) return handed.reply;
-  claims.ready.putBack(handed);
-  return BUSY;
-}
+const NOTHING: ScriptReply = ['none', 0];
+const NEVER: HandedPlace = { claimedAt: -Infinity, heardAt: -Infinity };
 
-/** It is what BullMQ's worker asks for next. Its lock is its own. */
+/** It is what BullMQ's worker asks for next. Where no slot is free for it, another worker takes it. */
 async function takeHanded(
-  claims: LaneClaims,
+  { claims, run, base }: Pick<LaneTakerOptions, 'run' | 'base'> & { claims: LaneClaims },
   handed: Handed,
-  endOf: (lock: string, id: string) => JobEnd,
 ): Promise<void> {
-  const { offers, ready } = claims;
-  if (offers === null) return;
-  await offers.settled();
-  // An offer may be used that does not stand any more: then a slot is taken as the worker asks for it.
-  const hasSlot = offers.use(handed);
+  const { offers, offering, ready } = claims;
+  if (offers === null || offering === undefined) return;
+  offers.used(handed);
   const lock = `${offers.process}.${handed.slot}`;
-  const reply = takenOfHanded(handed);
-  claims.hold(reply, { token: lock, askedAt: offers.instantOf(handed.at) }, endOf(lock, handed.name), true);
-  ready.add({ lock, reply, isHanded: true, hasSlot });
+  if (claims.mayGoOn() && (claims.freeSlots?.() ?? 0) > ready.handed()) {
+    const place = { claimedAt: offers.instantOf(handed.at), heardAt: performance.now() };
+    return ready.add({ lock, reply: takenOfHanded(handed), handed: place });
+  }
+  const { request_id, id } = JSON.parse(handed.brings[0] ?? '') as JobData;
+  await run('offer-return', [base], [handed.name, lock, offering.keyPrefix, request_id, id]);
 }
 
 /** As job-end.lua answers: what became of the directive, and what was taken. */

@@ -1,5 +1,5 @@
-// The takes of a lane's jobs: each with a slot for the claim that may come with it, or with an offer of that slot.
-// Must never keep a slot for which neither came.
+// The takes of a lane's jobs: each with a slot for the claim that may come with it, and with offers for where nothing comes.
+// Must never keep a slot for which no claim came.
 import type { ScriptReply } from '../journal/scripts.ts';
 import type { Confirm } from './durability.ts';
 import {
@@ -22,9 +22,6 @@ interface LaneTakesOptions {
   endOf(lock: string, id: string): JobEnd;
 }
 
-/** Nothing was asked for: every slot is for what is handed over. The marker of the lane is for another worker. */
-export const BUSY: ScriptReply = ['busy'];
-
 /** Asks a script of ours; `offered`: as in `Take`. */
 type Ask = (offered: string) => Promise<ScriptReply>;
 
@@ -36,43 +33,29 @@ export function createLaneTakes({ lockMs, known, claims, endOf }: LaneTakesOptio
     return takeOf({ lock, lockMs, place, sweep: claims?.sweep ?? '' }, claiming);
   }
 
-  /** A slot for what is taken; of those that are offered one is taken back. */
-  async function reserved(): Promise<boolean> {
-    if (claims === null) return false;
-    return claims.reserve() || (claims.mayGoOn() && (await offers?.takeOneBack()) === true);
-  }
-
   /** With a slot for what is claimed, which is given back where no claim comes. */
   async function taking(
     lock: string,
     send: (take: Take, confirm: Confirm | null) => Promise<ScriptReply>,
   ): Promise<ScriptReply> {
-    const isReserved = await reserved();
-    // A job without a slot would wait where what was handed over has its place.
-    if (!isReserved && claims !== null && (offers?.any() === true || claims.ready.any())) return BUSY;
-    const claiming = isReserved ? claims : null;
+    const claiming = claims?.reserve() ? claims : null;
     const place = places.take();
-    let isKept = false;
+    let isHeld = false;
     try {
       const asked = takeBy(lock, place, claiming);
       const confirm = (await claiming?.confirm()) ?? null;
       const learn = known.asked();
       const reply = learn(await send(asked, confirm));
       if (hasClaim(reply)) await hold(lock, reply, asked, confirm);
-      isKept = keeps(reply);
+      isHeld = hasClaim(reply);
       return reply;
     } finally {
       places.release(place);
-      if (!isKept) claiming?.release();
+      if (!isHeld) claiming?.release();
     }
   }
 
-  /** Whether the slot of a take goes on: to what was taken, or to an offer. */
-  function keeps(reply: ScriptReply): boolean {
-    return hasClaim(reply) || (offers?.keep(reply) ?? false);
-  }
-
-  /** With an offer of the slot that the take has, for where it finds nothing. */
+  /** With offers, for where it finds nothing: the slot of the take is free then. */
   async function offering(mayOffer: boolean, ask: Ask): Promise<ScriptReply> {
     const prepared = mayOffer ? (offers?.prepare(1, false) ?? null) : null;
     let reply: ScriptReply | undefined;
@@ -90,7 +73,7 @@ export function createLaneTakes({ lockMs, known, claims, endOf }: LaneTakesOptio
     claims?.hold(reply, asked, end, confirm === null || (await isConfirmed(confirm)));
   }
 
-  return { places, takeBy, reserved, taking, keeps, offering, hold };
+  return { places, takeBy, taking, offering, hold };
 }
 
 async function isConfirmed(confirm: Confirm): Promise<boolean> {

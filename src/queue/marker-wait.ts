@@ -25,7 +25,6 @@ export function createMarkerWait(
   }
 
   return {
-    putBack,
     /** `handed`: ends the wait, and the next one goes on with the same command. Rejects as `wait`. */
     async seen(seconds: number, handed: Promise<void>): Promise<Seen | 'handed'> {
       isAwaited = true;

@@ -41,20 +41,17 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
     return first?.reply ?? NOTHING;
   }
 
-  /** null: somebody else has it. Where nothing waits, the slots are offered. */
+  /** null: somebody else has it. Where nothing waits, slots are offered. */
   async function taken(
     asked: Take,
     lock: string,
     { mayBeMore, mayOffer }: { mayBeMore: boolean; mayOffer: boolean },
   ): Promise<(ReadyJob | null)[]> {
     let slots = mayBeMore ? reserveMore() : 0;
-    const free = asked.claims ? 1 + slots : 0;
-    const offered = mayOffer ? (claims?.offers?.prepare(free, true) ?? null) : null;
+    const offered = mayOffer ? (claims?.offers?.prepare(asked.claims ? 1 + slots : 0, true) ?? null) : null;
     let reply: ScriptReply | undefined;
     try {
       reply = await run('job-take', [base], [...asked.args(offered?.text ?? ''), 1 + slots]);
-      offered?.settle(reply);
-      if (claims?.offers?.keep(reply) === true) slots = 0;
       return jobsOf(reply).map((reply, index) => {
         if (reply === null) return null;
         const own = nthLock(lock, index + 1);
@@ -65,8 +62,8 @@ export function createSeveralJobs({ base, run, lockMs, claims, endOf }: SeveralJ
         return { lock: own, reply };
       });
     } finally {
-      if (reply === undefined) offered?.settle(reply);
       for (; slots > 0; slots -= 1) claims?.release();
+      offered?.settle(reply);
     }
   }
 

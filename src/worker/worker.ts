@@ -103,9 +103,10 @@ function claimingOf(
   const isServed = (): boolean => isOpen(lane) && breaker.downForMs(lane) === null;
   // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
   const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
-  const gate = { mayGoOn, reserve: () => isServed() && slot.tryTake(), release: () => slot.release() };
+  const reserve = (): boolean => isServed() && slot.tryTake();
+  const gate = { mayGoOn, reserve, release: () => slot.release(), freeSlots: slot.free };
   // What it does not hear of it has not begun: that is said before each call that may not be made twice.
-  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, usesSlots: true };
+  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, keyPrefix: keys.prefix };
   return { words, sweep: keys.sweep, confirm, ...gate, offering };
 }
 
@@ -136,7 +137,7 @@ export function createWorker(options: WorkerOptions) {
 
   /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
   async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
-    if (held === null) await slots.get(lane)?.take();
+    if (held === null || held.hasSlot === false) await slots.get(lane)?.take();
     return inHand.during(lane, () => attempt(job, lane, held));
   }
 

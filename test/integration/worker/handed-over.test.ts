@@ -9,7 +9,7 @@ import { jobId } from '../../../src/queue/job.ts';
 import { NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { done, inTurn, untilResumed } from '../../support/executors.ts';
+import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
 import { call, type Call, calls, openPipeline, stillHeart } from '../../support/pipeline.ts';
@@ -132,7 +132,7 @@ test('goes on with the next job of its lane, and is retried, as any other', asyn
   await submit(many);
   for (const each of many) expect((await open.resultOf(each))?.data).toMatchObject({ result: { ok: true } });
   expect(ran.length).toBe(6);
-  expect(await open.jobs()).toBe(0);
+  await eventually(async () => open.jobs()).toBe(0);
 });
 
 test('of a submission of many each goes to an offered slot, and the rest wait', async () => {
@@ -171,6 +171,32 @@ test.each([1, 2, 4])(
     await eventually(async () => (await offers()) === concurrency).toBe(true);
   },
   30_000,
+);
+
+test.each([1, 2, 5])(
+  'with %i slots all ends, whatever comes by itself, late, or large',
+  async (concurrency) => {
+    const failed = new Set<string>();
+    const execute: Execute = async ({ request_id, id }) => {
+      const name = `${request_id}/${id}`;
+      if (id.endsWith('0') || failed.has(name)) return done;
+      failed.add(name);
+      return fails('provider_error');
+    };
+    await idleWorker(execute, { concurrency });
+    const more = { effect: 'read', max_retries: 3, retry_backoff_ms: 120 } as const;
+    const large = { arguments: { text: 'x'.repeat(40_000) } };
+    const waves = Array.from({ length: 40 }, async (_, wave) => {
+      await pause(wave * 12);
+      const some = calls(1 + (wave % 3), { ...more, ...(wave % 4 === 3 ? large : {}) });
+      await submit(some);
+      for (const each of some)
+        expect((await open.resultOf(each))?.data).toMatchObject({ result: { ok: true } });
+    });
+    await Promise.all(waves);
+    expect(await open.jobs()).toBe(0);
+  },
+  40_000,
 );
 
 const WAITS: [string, () => Promise<unknown>, Partial<Call>][] = [
@@ -298,21 +324,89 @@ test('an offer that Redis has lost is made again, and its slot is not lost', asy
   expect(ran).toEqual([only.id]);
 }, 30_000);
 
-test('an offer that stands although its slot is used waits for a slot, and nothing is executed beside it', async () => {
+/** An offer of the worker as it stands now, to be said once more when its slot is used. */
+async function saidOnceMore(): Promise<() => Promise<unknown>> {
+  const [[name, words] = ['', '']] = Object.entries(await client().hgetall(`${base()}offers`));
+  return async () => client().hset(`${base()}offers`, name, words);
+}
+
+test('what is handed over to a worker without a free slot is given back, and begins elsewhere', async () => {
+  const first = untilResumed();
+  await idleWorker(first.execute, { concurrency: 1 });
+  const again = await saidOnceMore();
+  await submit([read()]);
+  await first.started;
+  await again();
+  const only = call({ effect: 'once' });
+  await submit([only]);
+  await eventually(async () => (await open.lanes.counts(LANE)).waiting).toBe(1);
+  const { status, lane } = (await open.recordOf(only)) ?? {};
+  expect([status, lane]).toEqual(['accepted', LANE]);
+  const other = inTurn(done);
+  await open.startWorker(other.execute, { isHanded: true });
+  expect((await open.resultOf(only))?.data).toMatchObject({
+    result: { ok: true },
+    metadata: { attempts: 1 },
+  });
+  expect(other.ran).toEqual([only.id]);
+  expect(await open.typesOf(only)).toEqual(['ai.tool.started', 'ai.tool.result']);
+  first.resume();
+});
+
+test('what is given back to its only worker begins when that has a slot', async () => {
   const { execute, resume, ran, started } = untilResumed();
   await idleWorker(execute, { concurrency: 1 });
-  const [[name, words] = ['', '']] = Object.entries(await client().hgetall(`${base()}offers`));
+  const again = await saidOnceMore();
   const [first, second] = [read(), read()];
   await submit([first]);
   await started;
-  await client().hset(`${base()}offers`, name, words);
+  await again();
   await submit([second]);
-  await pause(300);
+  await eventually(async () => (await open.lanes.counts(LANE)).waiting).toBe(1);
   expect(ran).toEqual([first.id]);
   resume();
   for (const each of [first, second])
     expect((await open.resultOf(each))?.data).toMatchObject({ result: { ok: true } });
   expect(ran.toSorted()).toEqual([first.id, second.id].toSorted());
+});
+
+test('what is handed over to a worker that stops is given back', async () => {
+  const { execute, resume, ran, started } = untilResumed();
+  const worker = await idleWorker(execute, { concurrency: 2 });
+  await eventually(async () => offers()).toBe(2);
+  const again = await saidOnceMore();
+  const first = read();
+  await submit([first]);
+  await started;
+  const stopped = worker.stop();
+  await eventually(async () => offers()).toBe(0);
+  await again();
+  const second = read();
+  await submit([second]);
+  await eventually(async () => (await open.lanes.counts(LANE)).waiting).toBe(1);
+  resume();
+  await stopped;
+  expect(ran).toEqual([first.id]);
+  const other = inTurn(done);
+  await open.startWorker(other.execute);
+  expect((await open.resultOf(second))?.data).toMatchObject({ result: { ok: true } });
+});
+
+test('a cancellation that comes as something is given back ends it', async () => {
+  const first = untilResumed();
+  await idleWorker(first.execute, { concurrency: 1 });
+  const again = await saidOnceMore();
+  await submit([read()]);
+  await first.started;
+  await again();
+  const only = read();
+  await submit([only]);
+  await open.client.cancel(only.request_id, only.id);
+  expect((await open.resultOf(only))?.data).toMatchObject({
+    result: { ok: false, error: { type: 'cancelled' } },
+  });
+  first.resume();
+  expect(first.ran.length).toBe(1);
 });
 
 test('the marker that a full worker has seen is put back for another', async () => {
