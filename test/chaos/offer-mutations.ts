@@ -7,6 +7,7 @@ const ENTRANCE = `${SCRIPTS}/include-entrance.lua`;
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
 const BACKEND = 'src/queue/lane-backend.ts';
 const TAKER = 'src/queue/lane-taker.ts';
+const RETURN = `${SCRIPTS}/offer-return.lua`;
 
 /** Of directives. */
 const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
@@ -30,20 +31,14 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'plain.moveToDelayed(id, at, delay, token',
     ),
   ],
-  'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
-  'offer-twice': [patch(TAKER, 'handed.hasSlot !== false || ', 'true || ')],
-  'offer-withdrawn': [
-    patch('src/queue/consume.ts', '  await claims?.offers?.withdraw(claims.release);\n', ''),
-  ],
+  'offer-fresh': [patch(TAKER, 'claimedAt: offers.instantOf(handed.at)', 'claimedAt: performance.now()')],
+  'offer-full': [patch(TAKER, 'claims.mayGoOn() && (claims.freeSlots?.() ?? 0) > ready.handed()', 'true')],
+  'offer-claim': [patch(RETURN, "redis.call('HDEL', STATE, id .. '|first')\n", '\n')],
+  'offer-returned': [patch(RETURN, "redis.call('RPUSH', BASE .. 'wait', job)", '')],
+  'offer-slot': [patch('src/worker/worker.ts', ' || held.hasSlot === false) await', ') await')],
+  'offer-withdrawn': [patch('src/queue/consume.ts', '  await claims?.offers?.withdraw();\n', '')],
   'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],
-  'offer-busy': [
-    patch(
-      'src/queue/lane-takes.ts',
-      'if (!isReserved && claims !== null &&',
-      'if (false && claims !== null &&',
-    ),
-  ],
-  'offer-lost': [patch('src/queue/lane-offers.ts', '      if (standing.delete(slot)) return true;\n', '')],
+  'offer-again': [patch('src/queue/lane-offers.ts', 'return [...standing];\n  }', 'return [];\n  }')],
   'offer-bound': [patch(OFFERS, "redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS", 'false')],
 };
 
