@@ -115,7 +115,9 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     prepare,
     used: ({ slot }) => void standing.delete(slot),
     withdraw: async () => takeBack([...standing]).catch(() => {}),
-    ...{ join, instantOf, process },
+    join,
+    instantOf,
+    process,
   };
 }
 
@@ -142,6 +144,7 @@ export function createStandingOffer({ handOver, base, run, leaseMs, lockMs }: Of
       saidAt = -Infinity;
       await run('offers-withdraw', [base], [name]).catch(() => []);
     },
-    ...{ instantOf, process },
+    instantOf,
+    process,
   };
 }

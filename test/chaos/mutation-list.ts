@@ -6,7 +6,6 @@ import { APPEND_MUTATIONS } from './append-mutations.ts';
 import { AHEAD_NOTICED } from './ahead-mutations.ts';
 import { DIRECT_CHUNK_MUTATIONS, DIRECT_STREAM_MUTATIONS } from './direct-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
-import { OFFERS_NOTICED } from './offer-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
 import {
   LAST_LOOK_MUTATIONS,
@@ -647,5 +646,4 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [DIRECT_STREAM_MUTATIONS, 'test/unit/llm/direct-stream.test.ts'],
   [APPEND_MUTATIONS, 'test/integration/journal/append-calls.test.ts'],
   ...AHEAD_NOTICED,
-  ...OFFERS_NOTICED,
 ];
