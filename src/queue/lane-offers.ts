@@ -74,9 +74,11 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     return [...standing];
   }
 
+  /** None where the take has no slot: the lane may not be served now. */
   function newOffers(slots: number): string[] {
     const known = standing.size + coming;
-    const length = Math.max(0, Math.min(free() + slots - known, MOST_STANDING - known, MOST_MADE));
+    const room = slots === 0 ? 0 : Math.min(free() + slots - known, MOST_STANDING - known, MOST_MADE);
+    const length = Math.max(0, room);
     return Array.from({ length }, () => (made += 1).toString(36));
   }
 

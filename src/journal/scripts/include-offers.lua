@@ -63,13 +63,14 @@ end
 
 -- A slot of somebody who listens, taken from the offers; nil = there is none.
 local function offered_slot(now)
-  local prefix, lane = place_of_lane()
-  if without_offers[BASE] or not prefix then
-    return
-  end
-  for _ = 1, MOST_TRIED do
+  local prefix, lane
+  for _ = 1, without_offers[BASE] and 0 or MOST_TRIED do
     local name, words = unpack(redis.call('HRANDFIELD', BASE .. 'offers', 1, 'WITHVALUES'))
-    if not name or not may_hand_over(prefix, lane) then
+    if not name then
+      break
+    end
+    prefix, lane = place_of_lane()
+    if not prefix or not may_hand_over(prefix, lane) then
       break
     end
     local process, slot = string.match(name, '^(%S+) (%S+)$')
