@@ -121,27 +121,20 @@ function shortWait(outcome: JobOutcome): number {
 
 /** `goesOn`: whether the lane is taken from. */
 function claimsOf(options: ConsumeOptions, goesOn: () => boolean): LaneClaims | null {
-  const { claiming, onError } = options;
+  const { claiming, handle, onError } = options;
   if (claiming === undefined) return null;
   const mayGoOn = (): boolean => goesOn() && claiming.mayGoOn();
   const gate = { mayGoOn, reserve: () => goesOn() && claiming.reserve() };
-  const offers = offersOf(options, () => claims.ready.handed());
-  const claims: LaneClaims = createLaneClaims({ ...claiming, ...gate }, { offers, onError });
-  return claims;
+  return createLaneClaims({ ...claiming, ...gate }, { offers: offersOf(options), handle, onError });
 }
 
-/** null: jobs of the lane are only taken. `handed`: how many wait that have no slot yet. */
-function offersOf(
-  { claiming, connection, prefix, lane, lockMs }: ConsumeOptions,
-  handed: () => number,
-): LaneOffers | null {
+/** null: jobs of the lane are only taken. */
+function offersOf({ claiming, connection, prefix, lane, lockMs }: ConsumeOptions): LaneOffers | null {
   if (claiming?.offering === undefined) return null;
   const base = `${lanePrefix(prefix, lane)}:${lane}:`;
   const options = { ...claiming.offering, base, run: prepareScripts(connection), lockMs };
   const { freeSlots } = claiming;
-  return freeSlots === undefined
-    ? createStandingOffer(options)
-    : createLaneOffers(options, () => freeSlots() - handed());
+  return freeSlots === undefined ? createStandingOffer(options) : createLaneOffers(options, freeSlots);
 }
 
 /** Somebody else has added or changed it; its id may be of any length. */
@@ -158,7 +151,8 @@ function processor(
       onError(new Error(`${namedFor(job, lane)} names no directive, and was dropped`));
       return null;
     }
-    let outcome = await handle(job.data, claims?.heldJob(job.id ?? '') ?? null);
+    const id = job.id ?? '';
+    let outcome = await (claims?.begunJob(id) ?? handle(job.data, claims?.heldJob(id) ?? null));
     // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
     for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {
       await pause(waitMs);

@@ -5,8 +5,10 @@ import { EARLY_SLACK_MS } from '../journal/claim-request.ts';
 import type { EndWithJob } from '../journal/endings.ts';
 import type { ScriptReply } from '../journal/scripts.ts';
 import { newShortId } from '../telemetry/identifier.ts';
+import type { JobOutcome } from './consume.ts';
 import type { Confirm } from './durability.ts';
 import type { Handed, HandOver } from './hand-over.ts';
+import type { JobData } from './job.ts';
 import type { LaneOffers, OffersOptions } from './lane-offers.ts';
 
 /** A lane whose jobs bring more than their data: the claim of a directive, or what the first turn of a run reads. */
@@ -67,8 +69,6 @@ export interface HeldJob extends JobEnd {
   readonly askedAt: number;
   /** Whether the lane runs one call at a time. Default: it does not. */
   readonly serial?: Promise<boolean>;
-  /** Default: it has one. */
-  readonly hasSlot?: boolean;
 }
 
 /** The end of a job together with its directive. */
@@ -100,12 +100,6 @@ export function firstGrant({
 }: Pick<Handed, 'at' | 'deadlineAt' | 'owesStart'>): ScriptReply {
   const [now, deadline] = [String(at), String(deadlineAt)];
   return ['granted', '1', 0, 0, 0, deadline, now, '0', '', now, 0, '', 0, '', '', '', owesStart ? 1 : 0];
-}
-
-/** A job that was handed over as if it had been taken, with its claim. */
-export function takenOfHanded(handed: Handed): ScriptReply {
-  const { name, at, brings } = handed;
-  return ['job', name, 'directive', brings[0] ?? '', '{}', at, 0, -1, ...firstGrant(handed)];
 }
 
 /** What a job is as the scripts answer: kind, id, name, data, options, timestamp, attempts made, left. Its claim follows. */
@@ -156,17 +150,24 @@ export function nthLock(lock: string, nth: number): string {
 
 export type LaneClaims = ReturnType<typeof createLaneClaims>;
 
-/**
- * The jobs of one consumer that were claimed and are not begun, and the answers for those that have ended. `offers`: null = no slots are
- * offered.
- */
-export function createLaneClaims(
-  claiming: ClaimingLane,
-  {
-    offers = null,
-    onError = () => {},
-  }: { offers?: LaneOffers | null; onError?: (error: Error) => void } = {},
-) {
+export interface ConsumerParts {
+  /** null = no slots are offered. */
+  offers: LaneOffers | null;
+  /** Handles a job that BullMQ's worker has not asked for yet. */
+  handle(job: JobData, held: HeldJob): Promise<JobOutcome>;
+  onError(error: Error): void;
+}
+
+const TAKES_ONLY: ConsumerParts = {
+  offers: null,
+  handle: async () => ({ kind: 'done' }),
+  onError: () => {},
+};
+
+/** The jobs of one consumer that were claimed and are not begun, those that were handed over, and the answers for those that have ended. */
+export function createLaneClaims(claiming: ClaimingLane, parts: ConsumerParts = TAKES_ONLY) {
+  const { offers, handle, onError } = parts;
+  const begun = new Map<string, Promise<JobOutcome>>();
   const held = new Map<string, HeldJob>();
   const ended = new Map<string, ScriptReply>();
   const ending = createRecent();
@@ -176,7 +177,7 @@ export function createLaneClaims(
   function hold(
     reply: ScriptReply,
     { token, askedAt }: Pick<Take, 'token' | 'askedAt'>,
-    end: JobEnd & Pick<HeldJob, 'hasSlot'>,
+    end: JobEnd,
     isDurable: boolean,
   ): void {
     const claim = isDurable ? reply.slice(JOB_FIELDS) : null;
@@ -188,6 +189,19 @@ export function createLaneClaims(
     offers,
     onError,
     hold,
+    /** Without BullMQ's worker; the slot for it is taken. */
+    begin(id: string, job: JobData, of: HeldJob): void {
+      const outcome = handle(job, of);
+      // Who asks for it hears of that.
+      outcome.catch(() => {});
+      begun.set(id, outcome);
+    },
+    /** Of a job that was handed over. Once; undefined: it was not. */
+    begunJob(id: string): Promise<JobOutcome> | undefined {
+      const outcome = begun.get(id);
+      begun.delete(id);
+      return outcome;
+    },
     ready,
     holdAgain: (id: string, job: HeldJob): void => void held.set(id, job),
     /** Once for each; null: its directive is to be claimed. */
@@ -215,15 +229,9 @@ export interface ReadyJob {
   readonly lock: string;
   /** Others that it may have: it was asked for with each, and no answer came. */
   readonly tried?: readonly string[];
-  /** Of what was handed over, under a lock of its own. Default: it was taken. */
-  readonly handed?: HandedPlace;
+  /** It was handed over, under a lock of its own, and has begun. Default: it was taken. */
+  readonly isHanded?: boolean;
   readonly reply: ScriptReply;
-}
-
-/** When it was claimed, or before that, and when it came; by the process' monotonic clock, milliseconds. */
-export interface HandedPlace {
-  readonly claimedAt: number;
-  readonly heardAt: number;
 }
 
 /** Jobs that were taken before BullMQ's worker asked for each of them: it asks at once, while it has free slots. */
@@ -291,8 +299,6 @@ function createReadyJobs() {
     /** It is the next one again. */
     putBack: (job: ReadyJob): void => void jobs.unshift(job),
     any: (): boolean => jobs.length > 0,
-    /** Those that have no slot before they are asked for. */
-    handed: (): number => jobs.filter(({ handed }) => handed !== undefined).length,
     /** Resolves when each has been asked for, and none is on its way. */
     async none(): Promise<void> {
       if (arriving !== null || jobs.length > 0)

@@ -3,17 +3,9 @@
 import type { EndWithJob } from '../journal/endings.ts';
 import type { RunScript, ScriptReply } from '../journal/scripts.ts';
 import type { Handed } from './hand-over.ts';
-import type { JobData } from './job.ts';
+import { type JobData, withoutEnvelope } from './job.ts';
 import type { KnownEmpty } from './known-empty.ts';
-import {
-  type HandedPlace,
-  hasClaim,
-  type JobEnd,
-  type LaneClaims,
-  type ReadyJob,
-  type Take,
-  takenOfHanded,
-} from './lane-claims.ts';
+import { firstGrant, hasClaim, type JobEnd, type LaneClaims, type Take } from './lane-claims.ts';
 import { createLaneTakes } from './lane-takes.ts';
 import { createLockNames } from './lock-names.ts';
 import { createSeveralJobs } from './several-jobs.ts';
@@ -43,7 +35,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
       return takes.taking(lock, (asked) => run('job-take', [base], [...asked.args(''), 1]));
     while (claims.ready.isArriving()) await claims.ready.arrived();
     const ready = claims.ready.next();
-    if (ready?.handed) return handedOn(claims, ready, token);
+    if (ready?.isHanded) return locks.rename(token, ready.lock, ready.reply);
     if (ready !== undefined) return several.asked(ready, lock, claims);
     return claims.ready.during(async (jobs, mayBeMore) =>
       takes.taking(lock, async (asked, confirm) => {
@@ -52,18 +44,6 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
         return several.take(asked, lock, { mayBeMore: areMore, mayOffer, ready: jobs });
       }),
     );
-  }
-
-  /** Its slot is taken only now: before, it would wait for a place of BullMQ's worker that others have, who wait for a slot. */
-  async function handedOn(by: LaneClaims, ready: ReadyJob, token: string): Promise<ScriptReply> {
-    const { lock, reply, handed: { heardAt, claimedAt } = NEVER } = ready;
-    const id = String(reply[1]);
-    // Nobody has renewed its lock meanwhile.
-    const isLate = performance.now() - heardAt > lockMs / 3;
-    if (isLate && (await run('job-relock', [base], [id, lock, lockMs]))[0] !== 1) return NOTHING;
-    const hasSlot = by.reserve();
-    by.hold(reply, { token: lock, askedAt: claimedAt }, { ...endOf(lock, id), hasSlot }, true);
-    return locks.rename(token, lock, reply);
   }
 
   /** Ends a job whose directive is dealt with. */
@@ -112,7 +92,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   return {
     take,
     done,
-    takeHanded: async (handed: Handed) => claims && takeHanded({ claims, run, base }, handed),
+    takeHanded: async (handed: Handed) => claims && takeHanded({ claims, run, base, endOf }, handed),
     /** Resolves when a job was handed over. */
     handed: async (): Promise<void> => claims?.ready.added() ?? new Promise(() => {}),
     /** The lock that a job has, by the token of BullMQ's worker. */
@@ -128,24 +108,32 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   };
 }
 
-const NOTHING: ScriptReply = ['none', 0];
-const NEVER: HandedPlace = { claimedAt: -Infinity, heardAt: -Infinity };
-
-/** It is what BullMQ's worker asks for next. Where no slot is free for it, another worker takes it. */
-async function takeHanded(
-  { claims, run, base }: Pick<LaneTakerOptions, 'run' | 'base'> & { claims: LaneClaims },
-  handed: Handed,
-): Promise<void> {
-  const { offers, offering, ready } = claims;
+/**
+ * Begins at once, and is what BullMQ's worker asks for next, which then waits for its end. Where no slot is free for it, another worker
+ * takes it.
+ */
+async function takeHanded({ claims, run, base, endOf }: HandedParts, handed: Handed): Promise<void> {
+  const { offers, offering } = claims;
   if (offers === null || offering === undefined) return;
   offers.used(handed);
   const lock = `${offers.process}.${handed.slot}`;
-  if (claims.mayGoOn() && (claims.freeSlots?.() ?? 0) > ready.handed()) {
-    const place = { claimedAt: offers.instantOf(handed.at), heardAt: performance.now() };
-    return ready.add({ lock, reply: takenOfHanded(handed), handed: place });
+  const job = JSON.parse(handed.brings[0] ?? '') as JobData;
+  if (claims.mayGoOn() && claims.reserve()) {
+    const asked = { token: lock, askedAt: offers.instantOf(handed.at) };
+    claims.begin(handed.name, job, { ...asked, reply: firstGrant(handed), ...endOf(lock, handed.name) });
+    return claims.ready.add({ lock, reply: takenOf(handed, job), isHanded: true });
   }
-  const { request_id, id } = JSON.parse(handed.brings[0] ?? '') as JobData;
-  await run('offer-return', [base], [handed.name, lock, offering.keyPrefix, request_id, id]);
+  await run('offer-return', [base], [handed.name, lock, offering.keyPrefix, job.request_id, job.id]);
+}
+
+interface HandedParts extends Pick<LaneTakerOptions, 'run' | 'base'> {
+  claims: LaneClaims;
+  endOf(lock: string, id: string): JobEnd;
+}
+
+/** As if it had been taken, without its body: it has begun. */
+function takenOf({ name, at }: Handed, job: JobData): ScriptReply {
+  return ['job', name, 'directive', JSON.stringify(withoutEnvelope(job)), '{}', at, 0, -1];
 }
 
 /** As job-end.lua answers: what became of the directive, and what was taken. */

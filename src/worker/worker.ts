@@ -137,7 +137,7 @@ export function createWorker(options: WorkerOptions) {
 
   /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
   async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
-    if (held === null || held.hasSlot === false) await slots.get(lane)?.take();
+    if (held === null) await slots.get(lane)?.take();
     return inHand.during(lane, () => attempt(job, lane, held));
   }
 
