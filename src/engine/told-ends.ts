@@ -2,8 +2,9 @@
 // Must never be the only way: who tells also sees to it that the sweeper looks at the run soon.
 import { readAnnouncement } from '../journal/announcement.ts';
 import type { RunNews } from '../journal/journal.ts';
-import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
-import { settledWithin, type Startable } from '../lifecycle.ts';
+import { createOwnChannel } from '../journal/own-channel.ts';
+import type { SubscriptionsOptions } from '../journal/subscriptions.ts';
+import type { Startable } from '../lifecycle.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
 import { readAnnounced } from '../journal/stored-signal.ts';
 
@@ -26,13 +27,8 @@ export interface ToldEndsOptions {
   onError(error: Error): void;
 }
 
-/** How long a stop waits until Redis tells nothing more. */
-const LEAVE_MS = 1_000;
-
 export function createToldEnds(options: ToldEndsOptions): ToldEnds {
   const { subscription, channel, mayTake, laneIsFree, take, enqueue, onError } = options;
-  const subscriptions = createSubscriptions({ ...subscription, onError });
-  let isOpen = false;
 
   async function goOn({ requestId, version, news }: End): Promise<void> {
     const isFree = await laneIsFree();
@@ -47,23 +43,13 @@ export function createToldEnds(options: ToldEndsOptions): ToldEnds {
   };
   // What was missed the sweeper finds.
   const missed = (): void => {};
+  const own = createOwnChannel({ ...subscription, onError }, channel, { hear, missed, unreadable });
   return {
     name: 'told ends',
-    hearsOn: () => (isOpen && subscriptions.hearing().ok ? channel : ''),
-    async start() {
-      // Without Redis it goes on trying, and the engine is woken meanwhile.
-      await subscriptions.open('plain', channel, { hear, missed, unreadable }).catch(onError);
-      isOpen = true;
-    },
+    hearsOn: () => (own.isHeard() ? channel : ''),
+    start: own.start,
     // First in a stop: what ends from now on is for other engines; what this one is told until then it still sees to.
-    async stop() {
-      isOpen = false;
-      await settledWithin(
-        subscription.listening.unsubscribe(channel).catch(() => {}),
-        LEAVE_MS,
-      );
-      subscriptions.close();
-    },
+    stop: own.stop,
   };
 }
 

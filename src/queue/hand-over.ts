@@ -1,9 +1,10 @@
 // What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered; and runs
 // that begin, with what their first turn reads.
 // Must never be the only way: what is not heard comes back as the work of a process that died.
-import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
+import { createOwnChannel } from '../journal/own-channel.ts';
+import type { SubscriptionsOptions } from '../journal/subscriptions.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { settledWithin, type Startable } from '../lifecycle.ts';
+import type { Startable } from '../lifecycle.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 
 /** One thing for one offered slot. */
@@ -37,18 +38,12 @@ export interface HandOver extends Startable {
 /** Both clocks are read in whole milliseconds by somebody. */
 const UNIT_MS = 2;
 
-/** How long a stop waits until Redis sends nothing more. */
-const LEAVE_MS = 1_000;
-
 export function createHandOver(
   subscription: SubscriptionsOptions & { onError: (error: Error) => void },
   keys: Pick<KeySpace, 'handed'>,
 ): HandOver {
   const process = newShortId();
-  const channel = keys.handed(process);
-  const subscriptions = createSubscriptions(subscription);
   const lanes = new Map<string, (handed: Handed) => void>();
-  let isOpen = false;
   let clock: { now: number; askedAt: number } | undefined;
 
   function hear(message: string): void {
@@ -57,11 +52,12 @@ export function createHandOver(
   }
   // Whoever offers says so again, and what was missed the sweeper finds.
   const missed = (): void => {};
+  const own = createOwnChannel(subscription, keys.handed(process), { hear, missed, unreadable: missed });
 
   return {
     name: 'hand-over',
     process,
-    isHeard: () => isOpen && subscriptions.hearing().ok,
+    isHeard: own.isHeard,
     join: (lane, take) => void lanes.set(lane, take),
     noteClock: (now, askedAt) => void (clock = { now, askedAt }),
     instantOf(at) {
@@ -70,21 +66,8 @@ export function createHandOver(
       const [instant, now] = [clock.askedAt + (at - clock.now), performance.now()];
       return at >= clock.now && instant <= now + UNIT_MS ? Math.min(instant, now) : -Infinity;
     },
-    async start() {
-      // Without Redis it goes on trying, and jobs are taken meanwhile.
-      await subscriptions
-        .open('plain', channel, { hear, missed, unreadable: missed })
-        .catch(subscription.onError);
-      isOpen = true;
-    },
-    async stop() {
-      isOpen = false;
-      await settledWithin(
-        subscription.listening.unsubscribe(channel).catch(() => {}),
-        LEAVE_MS,
-      );
-      subscriptions.close();
-    },
+    start: own.start,
+    stop: own.stop,
   };
 }
 
