@@ -2,6 +2,7 @@
 // Must never let text in clear into the log of a run whose messages are encrypted.
 import { refusedAt } from '../contract/field-sentence.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
 
 interface Sent {
   /** Of the text, in the body. */
@@ -9,13 +10,13 @@ interface Sent {
   readonly isEncrypted: boolean;
 }
 
-/** Throws `DirectiveRefused`. */
+/** Throws `DirectiveRefused`, and `ServiceUnavailable` while Redis is away. */
 export async function requireSealing(
   runs: Pick<RunJournal, 'isSealed'>,
   requestId: string,
   { path, isEncrypted }: Sent,
 ): Promise<void> {
-  const isSealed = await runs.isSealed(requestId);
+  const isSealed = await whileAvailable(() => runs.isSealed(requestId));
   if (isSealed === null || isSealed === isEncrypted) return;
   const message = isEncrypted
     ? 'must be in clear: the run is not encrypted'
