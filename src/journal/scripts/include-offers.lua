@@ -81,8 +81,8 @@ local function offered_slot(now)
       redis.call('HDEL', BASE .. 'offers', name)
     end
     if stands then
-      return { name = name, words = words, channel = channel, lane = lane, slot = slot, token = process .. '.' .. slot, lease_ms = tonumber(lease_ms), lock_ms = lock_ms,
-        owes_start = owes_start == '1' }
+      return { name = name, words = words, channel = channel, lane = lane, slot = slot, token = process .. '.' .. slot,
+        lease_ms = tonumber(lease_ms), lock_ms = lock_ms, owes_start = owes_start == '1' }
     end
   end
   without_offers[BASE] = true
