@@ -240,7 +240,7 @@ test('a once call of which nobody heard is made after its lease, as the first at
   await open.startWorker(execute, { lockMs: 300 });
   const sweeper = open.sweeper();
   await sweeper.start();
-  const result = await open.client.result(only.request_id, only.id, { timeoutMs: 3_500 });
+  const result = await open.client.result(only.request_id, only.id, { timeoutMs: 20_000 });
   expect(result?.data).toMatchObject({ result: { ok: true } });
   expect(ran).toEqual([only.id]);
   expect(await open.typesOf(only)).toEqual(['ai.tool.started', 'ai.tool.result']);
@@ -423,7 +423,7 @@ test('the marker that a full worker has seen is put back for another', async () 
   for (let turn = 0; turn < 5; turn += 1) {
     const next = read();
     await submit([next]);
-    const result = await open.client.result(next.request_id, next.id, { timeoutMs: 2_000 });
+    const result = await open.client.result(next.request_id, next.id, { timeoutMs: 4_500 });
     expect(result?.data).toMatchObject({ result: { ok: true } });
     await client().del(`${base()}offers`);
   }

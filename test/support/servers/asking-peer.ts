@@ -191,8 +191,9 @@ function createPeer(): McpServer {
   server.registerTool('huge', { inputSchema }, async () =>
     inputRequired({ inputRequests: { huge: form('x'.repeat(10_000)) } }),
   );
-  server.registerTool('slow', { inputSchema }, async () => {
-    await delay(700);
+  // Far beyond the limit of any test: only its caller's limit or its end ends it.
+  server.registerTool('slow', { inputSchema }, async (_args, ctx) => {
+    await delay(60_000, undefined, { signal: ctx.mcpReq.signal });
     return text('slow');
   });
   // Asks for nothing but to be asked again, three times.
