@@ -1,10 +1,8 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
-import { encryptedHead } from '../contract/encrypted.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { jsonSafe } from '../contract/json-safe.ts';
-import { redact } from '../contract/redaction.ts';
 import { errorResult } from '../contract/result.ts';
+import { startedTool } from '../contract/started-tool.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
@@ -73,12 +71,7 @@ export function toolExec(
       const place = placeOf(directive, lane);
       return place ? repeatPolicyOf(directive, place) : (directive.effect ?? 'once');
     },
-    started: (directive) => ({
-      call_id: directive.id,
-      tool_name: directive.tool_name,
-      arguments: redact(jsonSafe(encryptedHead(directive.arguments))),
-      metadata: {},
-    }),
+    started: startedTool,
     async execute(directive, context) {
       const place = placeOf(directive, context.lane);
       if (!place) return notServedHere(directive);

@@ -2,7 +2,14 @@
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
 import type { Acceptance, AcceptOptions, Announcement, ClaimAhead, WithAcceptance } from './journal.ts';
-import { writeSignal } from './stored-signal.ts';
+import { writePacked, writeSignal } from './stored-signal.ts';
+
+/** Characters of the signal of a first attempt, which may have the arguments of its call. */
+const MOST_KEPT = 1_024;
+/** Of the envelope: it is not looked at otherwise. */
+const MOST_KEPT_OF = 2 * MOST_KEPT;
+/** In the place of its instant. */
+const UNTIMED = '-';
 
 const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
@@ -60,7 +67,7 @@ export function acceptanceWords(
   const claim = together?.claim;
   return batch.flatMap((directive) => {
     const { id, type, digest, lane, envelope, noticed } = directive;
-    const end = id === claim?.id ? claimWords(requestId, claim) : endWords(directive);
+    const end = id === claim?.id ? claimWords(requestId, claim) : endWords(requestId, directive, together);
     return [
       id,
       type,
@@ -74,8 +81,25 @@ export function acceptanceWords(
   });
 }
 
-function endWords({ end }: Acceptance): [string, string] {
-  return end ? [end.status, JSON.stringify(end.signal)] : ['', ''];
+function endWords(
+  requestId: string,
+  directive: Acceptance,
+  together: WithAcceptance | undefined,
+): [string, string] {
+  const { end } = directive;
+  return end ? [end.status, JSON.stringify(end.signal)] : ['', keptStart(requestId, directive, together)];
+}
+
+/** Without its instant, which include-start.lua adds. '' = it is not kept: the claim does not come with the job, or it would be long. */
+function keptStart(
+  requestId: string,
+  { started, later, envelope }: Acceptance,
+  { laneBase, inlineBytes }: WithAcceptance = NOTHING_TOGETHER,
+): string {
+  if (!started || later || laneBase === null) return '';
+  if (envelope.length > Math.min(inlineBytes, MOST_KEPT_OF)) return '';
+  const text = writePacked(requestId, { ...started(), time: UNTIMED }) ?? '';
+  return text.length > MOST_KEPT ? '' : text;
 }
 
 function claimWords(requestId: string, { token, leaseMs, started }: ClaimAhead): [string, string] {

@@ -47,6 +47,8 @@ export interface Acceptance {
   later?: Later | null | undefined;
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
+  /** Of its first attempt, as far as it is known now: a claim that comes with its job can say it then. Default: whoever claims it says it. */
+  started?: (() => SignalDraft) | undefined;
   /** Somebody may have to be notified of its end. Default: nobody. */
   noticed?: boolean;
 }

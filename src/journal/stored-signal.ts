@@ -37,12 +37,17 @@ const FRAME_BYTES = 200;
 
 /** `signal` has no sequence yet. What is unusual, as a signal about something else than its request, is written whole. */
 export function writeSignal(requestId: string, signal: object): string {
+  return writePacked(requestId, signal) ?? JSON.stringify(signal);
+}
+
+/** undefined: it is unusual, and is written whole. */
+export function writePacked(requestId: string, signal: object): string | undefined {
   const { id, source, type, time, traceparent, causationid, attempt, data } = signal as Signal;
   const head = [id, source, type, time, traceparent, causationid, attempt ?? ''].join(NEXT);
-  if (!isUsual(requestId, signal as Signal) || !HEAD.test(head)) return JSON.stringify(signal);
+  if (!isUsual(requestId, signal as Signal) || !HEAD.test(head)) return undefined;
   const whole = JSON.stringify(data);
   const json = leaveOutPieces(shorten(shorten(whole, ownId(requestId), REQUEST), causationid, CAUSE));
-  if (whole.length - json.length > MOST_LEFT_OUT) return JSON.stringify(signal);
+  if (whole.length - json.length > MOST_LEFT_OUT) return undefined;
   return `${PACKED}${head}${DATA}${json}}`;
 }
 

@@ -1,11 +1,9 @@
 // The claim of a directive, asked for or come with its job, and the report of its first attempt.
 // Must never take a claim that may have run out for one that holds.
 import { isToolLane } from '../catalog/route.ts';
-import type { Directive } from '../contract/directive.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { Envelope } from '../journal/envelope.ts';
-import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
-import { directiveMetadata } from '../journal/terminal-signal.ts';
+import { startedSignal } from '../journal/started-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
 import { newShortId } from '../telemetry/identifier.ts';
@@ -89,14 +87,8 @@ export function startOf(
   { directive, traceparent }: Envelope,
   definition: Pick<Claimed['definition'], 'started'>,
 ): SignalDraft | null {
-  const { request_id: requestId, id } = directive;
   const data = definition.started(directive);
-  return data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
-}
-
-function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {
-  const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
-  return draftSignal('ai.tool.started', withMetadata, origin);
+  return data && startedSignal(directive, data, traceparent);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The protections of claims that are granted with an acceptance, and of ends that are written with a turn, each with what takes it out.
  *  It must not hold a patch that no test notices. */
 import { OFFERS_NOTICED } from './offer-mutations.ts';
+import { STARTS_NOTICED } from './start-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
@@ -129,4 +130,5 @@ export const AHEAD_NOTICED = [
   [CHANGE_MUTATIONS, 'test/integration/journal/sweep-index.test.ts'],
   [READING_MUTATIONS, 'test/integration/engine/first-reading.test.ts'],
   ...OFFERS_NOTICED,
+  ...STARTS_NOTICED,
 ] as const;

@@ -22,6 +22,7 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
   'offer-used': [patch(OFFERS, " or lease_ms ~= '0' then", ' then')],
   'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
+  'offer-start': [patch(ACCEPT, "ARGV[at + 7] ~= '' and not slot then", "ARGV[at + 7] ~= '' then")],
   'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
   'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
   'offer-delayed': [

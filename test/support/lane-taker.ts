@@ -23,7 +23,7 @@ export type TakerOptions = Partial<Omit<ClaimingLane, 'words'>> & {
 
 /** A worker's view of the lane, with two slots unless the test says otherwise. `repeats`: each script runs twice, and the second answer is the one that arrives. */
 export function takerOn(
-  { connection, keys, journal }: OpenStore,
+  { connection, keys, journal }: Pick<OpenStore, 'connection' | 'keys' | 'journal'>,
   { repeats = false, script = (run) => run, free = 2, leaseMs = 60_000, ...more }: TakerOptions = {},
 ) {
   const once = prepareScripts(connection);

@@ -3,9 +3,11 @@
 -- @include include-record.lua
 -- @include include-given.lua
 -- @include include-later.lua
+-- @include include-start.lua
 --
 -- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
---   end status ('' = stays open), terminal signal JSON ('' = stays open), 1 = somebody may have to be notified of its end, or ''
+--   end status ('' = stays open), terminal signal JSON (of what stays open the signal of its first attempt, if include-start.lua is
+--   to keep it, else ''), 1 = somebody may have to be notified of its end, or ''
 --   Of what the caller executes at once, where nothing has an instant to begin at: `claimed <token> <lease_ms>` instead of the end
 --   status, and the signal of its first attempt instead of the terminal one ('' = nothing is said); then the claim is granted as
 --   include-claim.lua does, and `facts.claimed` true, if the directive is new.
@@ -147,10 +149,14 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
         add_fields(record, id .. '|noticed', ARGV[at + 8])
       end
       facts.bytes = facts.bytes + bytes_of_directive(id) + #ARGV[at + 5]
-      add_fields(record, 'bytes', int(facts.bytes))
       local bodies = facts.bodies or {}
       facts.bodies = nil
       add_fields(bodies, id, ARGV[at + 5])
+      if ARGV[at + 6] == '' and ARGV[at + 7] ~= '' and not slot then
+        add_fields(bodies, START .. id, ARGV[at + 7])
+        facts.bytes = facts.bytes + bytes_of_signals(at + 7, at + 7)
+      end
+      add_fields(record, 'bytes', int(facts.bytes))
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))
       if ARGV[at + 6] ~= '' and not token then

@@ -5,7 +5,7 @@
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
 --                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
 -- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start, with its agent and tools;
---                 `@payload|<id>` -> a payload that is too large for the log, JSON
+--                 `@payload|<id>` -> a payload that is too large for the log, JSON; `@start|<id>` as include-start.lua says
 -- KEYS[3] log     list of signals, as include-log.lua says; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
@@ -53,6 +53,12 @@ local PAYLOAD = '@payload|'
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'
 
+-- Appends a signal, JSON without its sequence, after the sequence `before`. Returns its sequence and its announcement.
+local function emit_text(before, json, closes)
+  local number = int(before + 1)
+  return before + 1, log_append(number, string.sub(json, 1, -2) .. ',"sequence":' .. number .. '}', closes)
+end
+
 -- Appends signals (ARGV from `first` on, JSON objects without `sequence`) after the sequence `before`, and announces
 -- each. The caller writes the returned sequence back to the state. `closed` marks the last announcement: nothing
 -- follows until the request is opened again. `counted`: the caller writes what the request holds. Returns the last sequence
@@ -63,10 +69,7 @@ local function emit(before, first, last, closed, counted)
     grow(bytes_of_signals(first, last))
   end
   for index = first, last do
-    sequence = sequence + 1
-    local number = int(sequence)
-    local json = string.sub(ARGV[index], 1, -2) .. ',"sequence":' .. number .. '}'
-    announcement = log_append(number, json, closed and index == last)
+    sequence, announcement = emit_text(sequence, ARGV[index], closed and index == last)
   end
   return sequence, announcement
 end

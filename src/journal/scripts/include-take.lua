@@ -9,8 +9,9 @@
 
 -- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
 --   nothing is claimed; READS_RUN), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
---   call at a time ('' = none), 1 = the worker reports the first attempt itself, sweep index, slots to be offered where there is nothing to
---   take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes after the answer
+--   call at a time ('' = none), 1 = the worker reports a first attempt whose signal is not kept, sweep index, slots to be offered where there is
+--   nothing to take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes
+--   after the answer
 local TAKE_FIELDS = 13
 
 -- Instead of lease_ms: the jobs are those of runs. Then only the names of the keys of requests are given beside it.
@@ -54,12 +55,15 @@ local function claim_of(at, data, now, token)
     return
   end
   turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
-  local body = body_in == 'envelope' or (body_in == 'is_small' and redis.call('HGET', BODIES, id))
+  local body, start = body_in == 'envelope', nil
+  if body_in == 'is_small' then
+    body, start = unpack(redis.call('HMGET', BODIES, id, START .. id))
+  end
   if not body then
     return
   end
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
-    owes_start = ARGV[at + 9] == '1' }
+    owes_start = ARGV[at + 9] == '1' and not start, start = start or nil }
   return body == true and data or with_body(data, body), claim_directive(id, wish, now)
 end
 

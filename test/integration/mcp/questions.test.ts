@@ -41,7 +41,11 @@ test('a call behind one that waits for a person waits beyond its own limit, and 
   const booked = call('book', {}, { onQuestion });
   await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
   const said: (string | undefined)[] = [];
-  const behind = call('plain', {}, { timeoutMs: 2_000, onProgress: ({ message }) => void said.push(message) });
+  const behind = call(
+    'plain',
+    {},
+    { timeoutMs: 2_000, onProgress: ({ message }) => void said.push(message) },
+  );
   const cancel = new AbortController();
   const resumed = call('plain', {}, { task: 'a task', signal: cancel.signal });
   // Nobody has asked for the end of the task, so that it is not lost.

@@ -236,6 +236,11 @@ test('a once call of which nobody heard is made after its lease, as the first at
   const only = call({ effect: 'once' });
   await submit([only]);
   await eventually(async () => heard.length === 1).toBe(true);
+  // Somebody looks at the end of its lease, not after the 5 s of what waits in its lane.
+  const looked = await client().zscore(open.keys.sweep, `${only.request_id}/${only.id}`);
+  expect(Number(looked)).toBeLessThan(Date.now() + 2_000);
+  // Its start is not kept for whoever claims it: it has a claim.
+  expect(await client().hkeys(open.keys.request(only.request_id)[1])).toEqual([only.id]);
   expect(await open.typesOf(only)).toEqual([]);
   const { execute, ran } = inTurn(done);
   await open.startWorker(execute, { lockMs: 300 });
@@ -343,6 +348,8 @@ test('what is handed over to a worker without a free slot is given back, and beg
   await eventually(async () => (await open.lanes.counts(LANE)).waiting).toBe(1);
   const { status, lane } = (await open.recordOf(only)) ?? {};
   expect([status, lane]).toEqual(['accepted', LANE]);
+  // As if nobody had ever had a claim of it.
+  expect(await client().hexists(open.keys.request(only.request_id)[0], `${only.id}|first`)).toBe(0);
   const other = inTurn(done);
   await open.startWorker(other.execute, { isHanded: true });
   expect((await open.resultOf(only))?.data).toMatchObject({

@@ -332,11 +332,12 @@ test('a job while another worker holds the claim waits for the end of the lease'
   expect(outcome).toEqual({ kind: 'later', at: record?.leaseUntil });
 });
 
-describe('a job that comes with its claim', () => {
+describe('a job that comes with its claim, and whose start its worker reports', () => {
   type Submitted = ReturnType<typeof call>;
 
   async function submitted(): Promise<Submitted> {
-    const made = call({ effect: 'once' });
+    // With arguments that are too long for the signal of its start to be kept.
+    const made = call({ effect: 'once', arguments: { text: 'x'.repeat(2_000) } });
     await open.client.submit(made);
     return made;
   }
