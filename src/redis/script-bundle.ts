@@ -1,5 +1,5 @@
-// Sends the scripts that a process calls in one turn of the event loop as one call: each alone costs a command more on the
-// way, in the client, in Redis and in its append-only file, than what it does.
+// Sends the scripts that a process calls in one turn of the event loop as one call, but for the first where none is under way: each alone
+// costs a command more on the way, in the client, in Redis and in its append-only file, than what it does.
 // Must never change what a script does or answers, nor the order of the scripts of a connection.
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
@@ -68,6 +68,8 @@ export function bundleScripts(connection: Redis): void {
   const quit = connection.quit.bind(connection);
   const [admitting, goingOn] = [createBundle('admitting'), createBundle('going-on')];
   let waiting: Call[] = [];
+  /** Calls without an answer. */
+  let underWay = 0;
 
   function createBundle(kind: string) {
     const sources = new Map<string, string>();
@@ -86,12 +88,23 @@ export function bundleScripts(connection: Redis): void {
   function flush(): void {
     const calls = waiting;
     waiting = [];
-    for (const part of parts(calls)) void send(part, part[0]?.admits ? admitting.current : goingOn.current);
+    for (const part of parts(calls)) void follow(part);
   }
 
+  async function follow(part: readonly Call[]): Promise<void> {
+    underWay += 1;
+    await send(part, part[0]?.admits ? admitting.current : goingOn.current);
+    underWay -= 1;
+  }
+
+  /**
+   * Where none is under way it goes at once: what follows its answer does not wait for the others of the turn, so that what began in one
+   * turn does not go on in step for good.
+   */
   function wait(call: Call): void {
-    if (waiting.length === 0) setImmediate(flush);
     waiting.push(call);
+    if (underWay === 0) flush();
+    else if (waiting.length === 1) setImmediate(flush);
   }
 
   function defineBundled(name: string, definition: Definition): void {
@@ -192,7 +205,7 @@ function* parts(calls: readonly Call[]): Generator<Call[]> {
 async function send(calls: readonly Call[], bundle: () => Command): Promise<void> {
   const [first] = calls;
   if (first === undefined) return;
-  if (calls.length === 1) return void first.alone().then(first.resolve, first.reject);
+  if (calls.length === 1) return first.alone().then(first.resolve, first.reject);
   const keys: Argument[] = [];
   const args: Argument[] = [];
   for (const call of calls) {
