@@ -68,7 +68,7 @@ export function bundleScripts(connection: Redis): void {
   const quit = connection.quit.bind(connection);
   const [admitting, goingOn] = [createBundle('admitting'), createBundle('going-on')];
   let waiting: Call[] = [];
-  /** Calls without an answer. */
+  /** Calls without an answer, and those that were answered in this turn. */
   let underWay = 0;
 
   function createBundle(kind: string) {
@@ -94,12 +94,12 @@ export function bundleScripts(connection: Redis): void {
   async function follow(part: readonly Call[]): Promise<void> {
     underWay += 1;
     await send(part, part[0]?.admits ? admitting.current : goingOn.current);
-    underWay -= 1;
+    setImmediate(() => (underWay -= 1));
   }
 
   /**
-   * Where none is under way it goes at once: what follows its answer does not wait for the others of the turn, so that what began in one
-   * turn does not go on in step for good.
+   * Where none is under way it goes at once: what follows its answer does not wait for the others of the turn, so that calls of tools that
+   * began together do not go on in step for good. What follows an answer in its turn goes with the others, as each does in a busy process.
    */
   function wait(call: Call): void {
     waiting.push(call);
