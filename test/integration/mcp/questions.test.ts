@@ -32,7 +32,7 @@ test('a legacy call waits for the answer beyond its own limit, and its limit cou
   expect(await call('plain', {}, { maxTotalMs: 2_100 })).toMatchObject({ kind: 'failed', sent: false });
   asked[0]?.answer(seats(2));
   expect(textOf(await booked)).toBe('{"seats":2}');
-  expect(await call('slow', {}, limits)).toMatchObject({ kind: 'failed', error: { type: 'timeout' } });
+  expect(await call('endless', {}, limits)).toMatchObject({ kind: 'failed', error: { type: 'timeout' } });
 });
 
 test('a call behind one that waits for a person waits beyond its own limit, and says why', async () => {

@@ -9,7 +9,7 @@ import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { openPipeline } from '../../support/pipeline.ts';
-import { gate } from '../../support/executors.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { freePort } from '../../support/process.ts';
 import { startRedis, type RedisOptions, type TestRedis } from '../../support/redis.ts';
 
@@ -115,12 +115,14 @@ describe('a Redis that is', () => {
       admin.on('error', () => {});
       const ran: string[] = [];
       const [running, known] = [gate(), gate()];
-      await open.startWorker(async ({ id }) => {
+      const execute: Execute = async ({ id }) => {
         ran.push(id);
         if (id === 'a') running.open();
         await known.passed;
         return { result: okResult(id) };
-      });
+      };
+      // Longer than Redis is away, however busy the machine is.
+      await open.startWorker(execute, { leaseMs: 120_000 });
       await open.client.submit(call('a'));
       await running.passed;
 

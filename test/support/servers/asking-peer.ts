@@ -191,10 +191,14 @@ function createPeer(): McpServer {
   server.registerTool('huge', { inputSchema }, async () =>
     inputRequired({ inputRequests: { huge: form('x'.repeat(10_000)) } }),
   );
-  // Far beyond the limit of any test: only its caller's limit or its end ends it.
-  server.registerTool('slow', { inputSchema }, async (_args, ctx) => {
-    await delay(60_000, undefined, { signal: ctx.mcpReq.signal });
+  server.registerTool('slow', { inputSchema }, async () => {
+    await delay(700);
     return text('slow');
+  });
+  // Far beyond the limit of any test: only its caller's limit or its end ends it.
+  server.registerTool('endless', { inputSchema }, async (_args, ctx) => {
+    await delay(60_000, undefined, { signal: ctx.mcpReq.signal });
+    return text('endless');
   });
   // Asks for nothing but to be asked again, three times.
   server.registerTool('legs', { inputSchema }, async ({ label }, ctx) => {
