@@ -74,16 +74,17 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
   /**
    * Reports the first attempt where the claim has not, and extends the lease; `signal` null: nothing is said of it. `now` of the claim,
    * and the answer: by the clock of Redis. null: the claim was taken over, or has run out, or the deadline has passed. `cancelled`:
-   * before it began, and this claim still holds.
+   * before it began, and this claim still holds. `isUnbegun`: its call has not begun, though its start may be written.
    */
   async function reportStart(
     { requestId, id, fence }: ClaimRef,
     granted: { readonly now: number; readonly deadlineAt: number },
     leaseMs: number,
     signal: SignalDraft | null,
+    isUnbegun = false,
   ): Promise<number | 'cancelled' | null> {
     const text = signal ? writeSignal(requestId, signal) : '';
-    const args = [id, fence, granted.now, leaseMs, text, granted.deadlineAt];
+    const args = [id, fence, granted.now, leaseMs, text, granted.deadlineAt, isUnbegun ? 1 : 0];
     const [verdict, now] = await run('start', [...keys.request(requestId), keys.sweep], args);
     if (verdict === 'cancelled') return 'cancelled';
     return verdict === 'started' ? Number(now) : null;

@@ -28,7 +28,8 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     if (envelope === acceptance.envelope) return each;
     return {
       ...each,
-      acceptance: { ...acceptance, envelope },
+      // The start of what is read from the store is said once that is done.
+      acceptance: { ...acceptance, envelope, started: undefined },
       span: each.span && offloadedSpan(each.span, acceptance),
     };
   }

@@ -1,6 +1,6 @@
 // Sends the scripts that a process calls in one turn of the event loop as one call, but for the first where none is under way: each alone
 // costs a command more on the way, in the client, in Redis and in its append-only file, than what it does.
-// Must never change what a script does or answers, nor the order of the scripts of a connection.
+// Must never change what a script does or answers, nor the order of the scripts of a connection, while Redis knows them.
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { replyError } from './error.ts';

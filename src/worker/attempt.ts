@@ -66,7 +66,7 @@ export async function attemptDirective(
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
   const downForMs = parts.breaker.downForMs(lane);
-  // Nobody can call its server: it is not said to have started, and waits with the others of its lane.
+  // Nobody can call its server: it waits with the others of its lane. Its start is said only if it was taken before that was known.
   if (downForMs !== null) return notBefore(Date.now() + downForMs);
   const taken: ToClaim = { envelope, lane, definition, digest: job.digest, held, pass: null };
   if (ticket === null) return attemptTaken(parts, job, taken, enqueuedIn);

@@ -1,5 +1,5 @@
 // The attempts this process is making right now, so that one can be told to stop.
-// Must never forget why an attempt was stopped: the first reason stands.
+// Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
 import type { ClaimRef } from '../journal/journal.ts';
 import type { StopReason } from './outcome.ts';
 
@@ -12,8 +12,14 @@ export interface AttemptHandle {
 
 export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 
+/** Its claim may be on its way to this process as somebody cancels it. */
+const REMEMBERED_MS = 10_000;
+/** Cancellations of every worker's directives are heard. */
+const MOST_REMEMBERED = 4_096;
+
 export function createRunningAttempts() {
   const handles = new Map<string, AttemptHandle>();
+  const cancelled = createRecent();
   const recording = new AbortController();
   const givenUp: AbortSignal = recording.signal;
   let stoppedForGood: StopReason | null = null;
@@ -34,15 +40,18 @@ export function createRunningAttempts() {
       },
     };
     handles.set(key, handle);
+    if (cancelled.has(key)) handle.stop('cancelled');
     if (stoppedForGood) handle.stop(stoppedForGood);
     return handle;
   }
 
   return {
     begin,
-    /** Stops the attempt of one directive, if this process makes it. */
+    /** Stops the attempt of one directive, if this process makes it, or begins it a moment later. Whether it makes it. */
     stop(requestId: string, id: string, reason: StopReason): boolean {
-      const handle = handles.get(`${requestId}/${id}`);
+      const key = `${requestId}/${id}`;
+      const handle = handles.get(key);
+      if (handle === undefined && reason === 'cancelled') cancelled.add(key);
       handle?.stop(reason);
       return handle !== undefined;
     },
@@ -58,5 +67,22 @@ export function createRunningAttempts() {
     givenUp,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
+  };
+}
+
+/** Keys of the last while, the newest of them. */
+function createRecent() {
+  const instants = new Map<string, number>();
+  return {
+    add(key: string): void {
+      instants.delete(key);
+      instants.set(key, performance.now());
+      const [oldest] = instants.keys();
+      if (instants.size > MOST_REMEMBERED && oldest !== undefined) instants.delete(oldest);
+    },
+    has(key: string): boolean {
+      const at = instants.get(key);
+      return at !== undefined && performance.now() - at <= REMEMBERED_MS;
+    },
   };
 }

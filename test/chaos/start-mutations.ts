@@ -4,6 +4,7 @@ import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
 const CLAIM = `${SCRIPTS}/include-claim.lua`;
+const START = `${SCRIPTS}/start.lua`;
 const WORDS = 'src/journal/acceptance-words.ts';
 
 const START_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
@@ -30,5 +31,29 @@ const START_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'kept-start-long': [patch(WORDS, 'return text.length > MOST_KEPT ?', 'return text.length < 0 ?')],
 };
 
+/** Of what has become of a directive between its claim and its call. */
+const BEGIN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'kept-start-sure': [patch('src/worker/claim.ts', 'performance.now() - claimedAt <= SURE_MS &&', 'true &&')],
+  'kept-start-cancelled': [
+    patch(START, 'elseif not has_begun and record[8] then', 'elseif not began_at and record[8] then'),
+  ],
+  'kept-start-deadline': [
+    patch(
+      START,
+      'elseif not has_begun and tonumber(ARGV[6]) <= now then',
+      'elseif not began_at and tonumber(ARGV[6]) <= now then',
+    ),
+  ],
+  'kept-start-claimed': [
+    patch(`${SCRIPTS}/claim.lua`, "redis.call('HGET', BODIES, START .. ARGV[1]) or nil", 'nil'),
+  ],
+  'kept-start-listed': [
+    patch(`${SCRIPTS}/search-read.lua`, "(not other or other == '@start|' .. id)", 'not other'),
+  ],
+};
+
 /** With the test that notices them. */
-export const STARTS_NOTICED = [[START_MUTATIONS, 'test/integration/worker/kept-start.test.ts']] as const;
+export const STARTS_NOTICED = [
+  [START_MUTATIONS, 'test/integration/worker/kept-start.test.ts'],
+  [BEGIN_MUTATIONS, 'test/integration/worker/kept-start.test.ts'],
+] as const;

@@ -55,16 +55,16 @@ local function claim_of(at, data, now, token)
     return
   end
   turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
-  local body, start = body_in == 'envelope', nil
-  if body_in == 'is_small' then
-    body, start = unpack(redis.call('HMGET', BODIES, id, START .. id))
+  if body_in ~= 'envelope' and body_in ~= 'is_small' then
+    return
   end
+  local body, start = unpack(redis.call('HMGET', BODIES, id, START .. id))
   if not body then
     return
   end
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
     owes_start = ARGV[at + 9] == '1' and not start, start = start or nil }
-  return body == true and data or with_body(data, body), claim_directive(id, wish, now)
+  return body_in == 'envelope' and data or with_body(data, body), claim_directive(id, wish, now)
 end
 
 -- A job that was taken, as `job_reply`, then the answer of `claim_directive`. `token` of the claim; nil = that of the take.

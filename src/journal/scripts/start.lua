@@ -1,4 +1,5 @@
--- Reports the first attempt of a directive, whose claim came with its job, and extends that claim's lease.
+-- Reports the first attempt of a directive, whose claim came with its job, and extends that claim's lease; or asks, where the claim has
+-- reported it, whether it may still begin.
 -- Must never report it for a claim that was taken over or has run out, nor past the deadline, nor of what was cancelled before, nor
 -- twice when a lost connection repeats the command.
 -- @include include-record.lua
@@ -7,20 +8,22 @@
 -- KEYS[4] sweep index: such a claim is granted only where all keys are on one Redis
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] when the claim was granted, milliseconds since the epoch   ARGV[4] lease_ms
 -- ARGV[5] signal, JSON ('' = none)   ARGV[6] deadline, milliseconds since the epoch
+-- ARGV[7] 1 = its call has not begun, though its start may be written
 -- Returns { 'started', now } | { 'stale' } | { 'cancelled' }: nobody gets another claim of it, and who holds this one ends it.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until', id .. '|claimant',
   id .. '|first', id .. '|cancel')
 local fence, leased, began_at, claimant = claim_from(record[7], record[2], record[5], record[3], record[6])
 local now = now_ms()
+local has_begun = began_at and ARGV[7] ~= '1'
 if record[1] ~= 'running' or fence ~= ARGV[2] then
   return { 'stale' }
 elseif tonumber(leased or '0') <= now then
   -- Whoever looks at it now may end it, and would say that no attempt was made.
   return { 'stale' }
-elseif not began_at and record[8] then
+elseif not has_begun and record[8] then
   return { 'cancelled' }
-elseif not began_at and tonumber(ARGV[6]) <= now then
+elseif not has_begun and tonumber(ARGV[6]) <= now then
   -- Likewise, and somebody is to look at it now.
   look_by(KEYS[4], request_id() .. '/' .. id, int(now), false)
   return { 'stale' }

@@ -1,14 +1,22 @@
 /** The start of a call that is written with its claim, as its job is taken: on a real Redis, with real workers.
  *  It must see what readers of the log see. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult } from '../../../src/contract/result.ts';
 import { signalSchema } from '../../../src/contract/signal.ts';
 import { type ToolExec, toolExecSchema } from '../../../src/contract/work-directive.ts';
+import { draftSignal, type SignalOrigin } from '../../../src/journal/signal-draft.ts';
+import { terminalSignal } from '../../../src/journal/terminal-signal.ts';
+import type { JobData } from '../../../src/queue/job.ts';
 import { NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
-import { gate, type Execute, done, inTurn, untilResumed } from '../../support/executors.ts';
+import { createSmallReader } from '../../../src/search/small-requests.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { type Execute, gate, done, inTurn, untilResumed } from '../../support/executors.ts';
 import { eventually } from '../../support/eventually.ts';
-import { LANE } from '../../support/journal.ts';
+import { claimOf, LANE } from '../../support/journal.ts';
 import { setLeaseEnd } from '../../support/lease.ts';
 import { nameOf, takerOn } from '../../support/lane-taker.ts';
 import { call, type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
@@ -19,6 +27,8 @@ const redis = useRedis();
 const open = eachTest(() => openPipeline(redis.url));
 
 const client = (): Redis => open.connection as Redis;
+
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 /** By the store of the test, once its scripts have shown that they fit: until then BullMQ's own add jobs. */
 async function submit(directives: readonly Call[]): Promise<ToolExec[]> {
@@ -35,6 +45,17 @@ async function submitted(fields: Partial<Call> = {}): Promise<ToolExec> {
 
 async function keptOf({ request_id, id }: ToolExec): Promise<string | null> {
   return client().hget(open.keys.request(request_id)[1], `@start|${id}`);
+}
+
+const stateOf = ({ request_id }: ToolExec): string => open.keys.request(request_id)[0];
+
+function origin({ request_id: requestId, id: causationId }: ToolExec): SignalOrigin {
+  return { requestId, causationId, traceparent: TRACEPARENT, attempt: 1 };
+}
+
+async function endIt(made: ToolExec): Promise<void> {
+  const end = terminalSignal(made, errorResult(errorEnvelope('internal_error', 'it ended')), origin(made));
+  await open.journal.endUnclaimed(made.request_id, made.id, 'failed', [end]);
 }
 
 /** Takes its job with its claim; nobody makes the attempt. */
@@ -154,6 +175,75 @@ test('what its worker gives back has its start in the log, and begins once', asy
   for (const each of made) expect((await open.resultOf(each))?.data).toMatchObject({ result: { ok: true } });
   const log = await open.log(made[0]?.request_id ?? '');
   expect(log.filter(({ type }) => type === 'ai.tool.started')).toHaveLength(3);
+});
+
+test('who asks for a claim of its own writes it too, once', async () => {
+  const made = await submitted();
+  const started = draftSignal(
+    'ai.tool.started',
+    { call_id: 'a', tool_name: 't', metadata: {} },
+    origin(made),
+  );
+  const claim = { ...claimOf(made), started };
+  expect(await open.journal.claim(claim)).toMatchObject({ kind: 'granted', fence: 1 });
+  expect(await open.journal.claim(claim)).toMatchObject({ kind: 'granted', fence: 1 });
+  const log = await open.log(made.request_id);
+  expect(log.map(({ type }) => type)).toEqual(['ai.tool.started']);
+  expect(log[0]?.data).toMatchObject({ tool_name: made.tool_name });
+  expect(await keptOf(made)).toBeNull();
+});
+
+/** An attempt of it that begins `afterMs` after it was taken; `meanwhile`: what becomes of it until then. */
+async function later(made: ToolExec, meanwhile: () => Promise<unknown>) {
+  const taker = takerOn(open);
+  const reply = await taker.take('lock');
+  const held = taker.claims.heldJob(nameOf(made)) ?? null;
+  await meanwhile();
+  const { execute, ran } = inTurn(done);
+  const job = JSON.parse(String(reply[3])) as JobData;
+  const outcome = await attemptDirective(open.attemptParts(execute), job, LANE, held);
+  return { outcome, ran };
+}
+
+test('what is cancelled between its claim and a call that comes late does not begin, and was no attempt', async () => {
+  const made = await submitted();
+  const { outcome, ran } = await later(made, async () => {
+    await open.client.cancel(made.request_id, made.id);
+    await pause(150);
+  });
+  expect(outcome).toMatchObject({ kind: 'done', errorType: 'cancelled' });
+  expect(ran).toEqual([]);
+  expect(errorOf(await open.resultOf(made)).details).not.toHaveProperty('outcome');
+  expect(await open.typesOf(made)).toEqual(['ai.tool.started', 'ai.tool.result']);
+});
+
+test.each([
+  ['has ended', async (made: ToolExec) => endIt(made)],
+  ['is past its deadline', async () => pause(700)],
+  ['has lost its lease', async (made: ToolExec) => setLeaseEnd(open.connection, stateOf(made), made.id, 1)],
+])('what %s between its claim and a call that comes late does not begin', async (_, become) => {
+  const made = await submitted({ deadline_ms: 600 });
+  const { outcome, ran } = await later(made, async () => {
+    await become(made);
+    await pause(150);
+  });
+  expect(outcome).toEqual({ kind: 'done' });
+  expect(ran).toEqual([]);
+});
+
+test('what comes late and has not changed begins, with one start', async () => {
+  const made = await submitted();
+  const { ran } = await later(made, async () => pause(150));
+  expect(ran).toEqual([made.id]);
+  expect(await open.typesOf(made)).toEqual(['ai.tool.started', 'ai.tool.result']);
+});
+
+test('a request that has it is read for the list with the other small ones', async () => {
+  const read = createSmallReader(open.connection, open.keys);
+  const made = [await submitted({ id: 'A' }), await submitted({ id: 'z' }), await submitted({ id: 'a' })];
+  expect(await Promise.all(made.map(keptOf))).not.toContain(null);
+  const facts = await read(made.map(({ request_id: id }) => id));
+  expect(facts.map((each) => each?.tools)).toEqual(made.map(({ tool_name: name }) => [name]));
 });
 
 test('instants are written as everywhere else', async () => {

@@ -22,6 +22,26 @@ test('one directive is stopped by its identity, the others go on', () => {
   expect([a.stopReason(), b.stopReason()]).toEqual(['cancelled', null]);
 });
 
+test('a cancellation that is heard before its attempt begins stops it as it begins', () => {
+  const running = createRunningAttempts();
+  expect(running.stop('r', 'a', 'cancelled')).toBe(false);
+  expect(running.stop('r', 'b', 'shutdown')).toBe(false);
+  const [a, b, c] = [running.begin(ref('a')), running.begin(ref('b')), running.begin(ref('c'))];
+  expect([a.stopReason(), a.signal.aborted, b.stopReason(), c.stopReason()]).toEqual([
+    'cancelled',
+    true,
+    null,
+    null,
+  ]);
+});
+
+test('of cancellations of others only the newest are remembered', () => {
+  const running = createRunningAttempts();
+  for (let number = 0; number <= 4_096; number += 1) running.stop('r', `${number}`, 'cancelled');
+  expect(running.begin(ref('0')).stopReason()).toBeNull();
+  expect(running.begin(ref('1')).stopReason()).toBe('cancelled');
+});
+
 test('a stop reaches all that run, and none that ended', () => {
   const running = createRunningAttempts();
   const [a, b] = [running.begin(ref('a')), running.begin(ref('b'))];

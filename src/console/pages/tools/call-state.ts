@@ -16,6 +16,8 @@ export interface CallState {
   readonly progress: { readonly done: number; readonly total: number | null } | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
+  /** Of the last attempt, milliseconds, by the clock of its worker; null: it says none. */
+  readonly durationMs: number | null;
   /** Open questions of the tool. */
   readonly questions: number;
   /** undefined: it has not ended in a success. */
@@ -35,6 +37,7 @@ const FIRST: CallState = {
   progress: null,
   startedAt: null,
   endedAt: null,
+  durationMs: null,
   questions: 0,
   payload: undefined,
   error: null,
@@ -64,7 +67,7 @@ function after(state: CallState, { type, time }: SeenSignal, data: Record<string
     case 'ai.tool.input_answered':
       return { ...state, status: 'running', message: '', questions: Math.max(0, state.questions - 1) };
     case 'ai.tool.result':
-      return ended(state, time, data['result']);
+      return { ...ended(state, time, data['result']), durationMs: durationOf(data['metadata']) };
     default:
       return state;
   }
@@ -76,6 +79,11 @@ function ended(state: CallState, time: string, result: unknown): CallState {
   if (result['ok'] === true) return { ...over, status: 'succeeded', payload: result['payload'] ?? null };
   const error = errorOf(result['error']);
   return { ...over, status: error.type === 'cancelled' ? 'cancelled' : 'failed', error };
+}
+
+function durationOf(metadata: unknown): number | null {
+  const ms = isObject(metadata) ? metadata['duration_ms'] : null;
+  return typeof ms === 'number' ? ms : null;
 }
 
 function errorOf(error: unknown): CallError {

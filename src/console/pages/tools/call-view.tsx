@@ -48,9 +48,10 @@ export function CallView({ requestId, callId }: CallViewProps) {
   );
 }
 
-function tookWords({ startedAt, endedAt }: CallState): string {
+/** The instants may be those of two clocks. */
+function tookWords({ startedAt, endedAt, durationMs }: CallState): string {
   if (startedAt === null || endedAt === null) return '';
-  return durationText(Date.parse(endedAt) - Date.parse(startedAt));
+  return durationText(durationMs ?? Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
 }
 
 function Progress({ of: { progress, message, status } }: { of: CallState }) {
