@@ -305,12 +305,12 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
   'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not began_at then', 'if true then')],
   'start-cancelled': [
-    patch(`${SCRIPTS}/start.lua`, 'elseif not began_at and record[8] then', 'elseif false then'),
+    patch(`${SCRIPTS}/start.lua`, 'elseif not has_begun and record[8] then', 'elseif false then'),
   ],
   'start-deadline': [
     patch(
       `${SCRIPTS}/start.lua`,
-      'elseif not began_at and tonumber(ARGV[6]) <= now then',
+      'elseif not has_begun and tonumber(ARGV[6]) <= now then',
       'elseif false then',
     ),
   ],
