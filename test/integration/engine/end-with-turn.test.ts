@@ -128,7 +128,9 @@ test('a turn whose answer was lost with that of its end is not taken again', asy
 });
 
 test('a process that stood still takes the turn by the clock of Redis, so that nothing is over that has just begun', async () => {
-  await using engines = await openEngineTest(redis.url);
+  // What is past its deadline does not begin, however late its process hears of its claim.
+  const tool_call = { deadline_ms: 7_200_000 };
+  await using engines = await openEngineTest(redis.url, { agents: [scriptedAgent({ tool_call })] });
   const begun = Date.now();
   // As if it had slept for an hour since its turn.
   const turns = await startProcess(engines, { clock: (now) => now - 3_600_000 });

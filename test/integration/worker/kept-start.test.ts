@@ -110,10 +110,9 @@ test('a follower hears it', async () => {
 });
 
 test('what the request holds is counted with it, once', async () => {
-  const { execute } = inTurn(done);
-  await open.startWorker(execute);
   const made = await submitted();
   expect(await keptOf(made)).not.toBeNull();
+  await open.startWorker(inTurn(done).execute);
   await open.resultOf(made);
   const [state, bodies, log] = open.keys.request(made.request_id);
   const texts = await client().lrange(log, 0, -1);
