@@ -10,6 +10,7 @@ import type { Confirm } from './durability.ts';
 import type { Handed, HandOver } from './hand-over.ts';
 import type { JobData } from './job.ts';
 import type { LaneOffers, OffersOptions } from './lane-offers.ts';
+import { createRecentIds } from './recent-ids.ts';
 
 /** A lane whose jobs bring more than their data: the claim of a directive, or what the first turn of a run reads. */
 export interface ClaimingLane {
@@ -148,6 +149,9 @@ export function nthLock(lock: string, nth: number): string {
   return nth === 1 ? lock : `${lock.slice(0, at)}${Number(lock.slice(at)) + nth - 1}`;
 }
 
+/** Longer than BullMQ holds a job that has ended. */
+const RECENT_MS = 10_000;
+
 export type LaneClaims = ReturnType<typeof createLaneClaims>;
 
 export interface ConsumerParts {
@@ -170,7 +174,7 @@ export function createLaneClaims(claiming: ClaimingLane, parts: ConsumerParts = 
   const begun = new Map<string, Promise<JobOutcome>>();
   const held = new Map<string, HeldJob>();
   const ended = new Map<string, ScriptReply>();
-  const ending = createRecent();
+  const ending = createRecentIds(RECENT_MS);
   const ready = createReadyJobs();
 
   /** Of a job that came with its claim; the slot for it is taken. */
@@ -309,24 +313,4 @@ function createReadyJobs() {
 
 export function hasClaim(reply: ScriptReply): boolean {
   return reply[0] === 'job' && reply.length > JOB_FIELDS;
-}
-
-/** Longer than BullMQ holds a job that has ended. */
-const RECENT_MS = 10_000;
-
-/** Ids of the last ten to twenty seconds, without a timer for each. */
-function createRecent() {
-  let [newer, older] = [new Set<string>(), new Set<string>()];
-  let turnedAt = performance.now();
-  return {
-    add(id: string): void {
-      const now = performance.now();
-      if (now - turnedAt > RECENT_MS) {
-        [newer, older] = [new Set(), newer];
-        turnedAt = now;
-      }
-      newer.add(id);
-    },
-    has: (id: string): boolean => newer.has(id) || older.has(id),
-  };
 }

@@ -1,5 +1,6 @@
 // The attempts this process is making right now, so that one can be told to stop.
 // Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
+import { createRecentIds } from '../queue/recent-ids.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import type { StopReason } from './outcome.ts';
 
@@ -19,7 +20,7 @@ const MOST_REMEMBERED = 4_096;
 
 export function createRunningAttempts() {
   const handles = new Map<string, AttemptHandle>();
-  const cancelled = createRecent();
+  const cancelled = createRecentIds(REMEMBERED_MS, MOST_REMEMBERED);
   const recording = new AbortController();
   const givenUp: AbortSignal = recording.signal;
   let stoppedForGood: StopReason | null = null;
@@ -67,22 +68,5 @@ export function createRunningAttempts() {
     givenUp,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
-  };
-}
-
-/** Keys of the last while, the newest of them. */
-function createRecent() {
-  const instants = new Map<string, number>();
-  return {
-    add(key: string): void {
-      instants.delete(key);
-      instants.set(key, performance.now());
-      const [oldest] = instants.keys();
-      if (instants.size > MOST_REMEMBERED && oldest !== undefined) instants.delete(oldest);
-    },
-    has(key: string): boolean {
-      const at = instants.get(key);
-      return at !== undefined && performance.now() - at <= REMEMBERED_MS;
-    },
   };
 }

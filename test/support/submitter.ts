@@ -1,12 +1,16 @@
 /** What submits and what lets in, over the store of a test, as the service makes them; a test names what is otherwise.
  *  It must never hold back a submission by itself: there is room for everything. */
+import { type ToolExec, toolExecSchema } from '../../src/contract/work-directive.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import type { Confirm } from '../../src/queue/durability.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import type { LocalLanes } from '../../src/queue/local-roles.ts';
+import { type LocalLanes, NO_LOCAL_LANES } from '../../src/queue/local-roles.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createSubmitter } from '../../src/queue/submit.ts';
 import { NO_REPORTS } from '../../src/telemetry/reports.ts';
+import { eventually } from './eventually.ts';
+import { LANE } from './journal.ts';
+import type { Call } from './pipeline.ts';
 import type { testStore } from './store.ts';
 
 type Store = ReturnType<typeof testStore>;
@@ -27,6 +31,23 @@ export interface SubmitterOptions extends EntranceOptions {
   readonly leave?: (ids: readonly string[]) => Promise<void>;
   /** Default: plenty. */
   readonly requestBytes?: number;
+}
+
+/** The pipeline of a test, or its like. */
+interface Scripted {
+  readonly store: Store;
+  readonly lanes: { scriptedBase(lane: string): string | null };
+}
+
+/** Submits calls of tools once our scripts have shown that they fit: until then BullMQ's own add jobs. */
+export async function submitScripted(
+  { store, lanes }: Scripted,
+  calls: readonly Call[],
+): Promise<ToolExec[]> {
+  await eventually(() => lanes.scriptedBase(LANE) !== null).toBe(true);
+  const made = calls.map((each) => toolExecSchema.parse(each));
+  await submitterOn(store, NO_LOCAL_LANES).submit(made);
+  return made;
 }
 
 export function entranceOn({ records, queue }: Store, local: LocalLanes, options: EntranceOptions = {}) {

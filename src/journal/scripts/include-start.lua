@@ -1,4 +1,4 @@
--- The signal of a first attempt, kept from the acceptance on: whoever claims a directive together with its job writes it with the claim.
+-- The signal of a first attempt, kept from the acceptance on: whoever claims the directive writes it with the claim.
 -- acceptance-words.ts makes it, as stored-signal.ts writes a signal, but for its instant, in whose place it has a dash.
 -- Must never be written twice: it goes as it is written.
 -- @include include-record.lua

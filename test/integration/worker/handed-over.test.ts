@@ -3,10 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { toolExecSchema } from '../../../src/contract/work-directive.ts';
 import { prepareScripts } from '../../../src/journal/scripts.ts';
 import { jobId } from '../../../src/queue/job.ts';
-import { NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
@@ -15,7 +13,7 @@ import { jobOf, LANE } from '../../support/journal.ts';
 import { call, type Call, calls, openPipeline, stillHeart } from '../../support/pipeline.ts';
 import { watchCommands } from '../../support/sent-commands.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
-import { submitterOn } from '../../support/submitter.ts';
+import { submitScripted } from '../../support/submitter.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openPipeline(redis.url));
@@ -25,11 +23,7 @@ const base = (): string => `${lanePrefix(open.keys.prefix, LANE)}:${LANE}:`;
 const client = (): Redis => open.connection as Redis;
 const offers = async (): Promise<number> => client().hlen(`${base()}offers`);
 
-/** By the store of the test, once its scripts have shown that they fit: until then BullMQ's own add jobs. */
-async function submit(directives: readonly Call[]): Promise<void> {
-  await eventually(() => open.lanes.scriptedBase(LANE) !== null).toBe(true);
-  await submitterOn(open.store, NO_LOCAL_LANES).submit(directives.map((each) => toolExecSchema.parse(each)));
-}
+const submit = async (directives: readonly Call[]): Promise<unknown> => submitScripted(open, directives);
 
 /** A worker that has said which of its slots are free. */
 async function idleWorker(

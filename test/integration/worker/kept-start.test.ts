@@ -7,11 +7,10 @@ import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult } from '../../../src/contract/result.ts';
 import { signalSchema } from '../../../src/contract/signal.ts';
-import { type ToolExec, toolExecSchema } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { draftSignal, type SignalOrigin } from '../../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../../src/journal/terminal-signal.ts';
 import type { JobData } from '../../../src/queue/job.ts';
-import { NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { createSmallReader } from '../../../src/search/small-requests.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { type Execute, gate, done, inTurn, untilResumed } from '../../support/executors.ts';
@@ -20,7 +19,7 @@ import { claimOf, LANE } from '../../support/journal.ts';
 import { setLeaseEnd } from '../../support/lease.ts';
 import { nameOf, takerOn } from '../../support/lane-taker.ts';
 import { call, type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
-import { submitterOn } from '../../support/submitter.ts';
+import { submitScripted } from '../../support/submitter.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -30,13 +29,7 @@ const client = (): Redis => open.connection as Redis;
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-/** By the store of the test, once its scripts have shown that they fit: until then BullMQ's own add jobs. */
-async function submit(directives: readonly Call[]): Promise<ToolExec[]> {
-  await eventually(() => open.lanes.scriptedBase(LANE) !== null).toBe(true);
-  const made = directives.map((each) => toolExecSchema.parse(each));
-  await submitterOn(open.store, NO_LOCAL_LANES).submit(made);
-  return made;
-}
+const submit = async (directives: readonly Call[]): Promise<ToolExec[]> => submitScripted(open, directives);
 
 async function submitted(fields: Partial<Call> = {}): Promise<ToolExec> {
   const [made] = await submit([call(fields)]);
