@@ -17,7 +17,7 @@ export interface RunSweepParts {
   later: Pick<LaterIndex, 'park' | 'drop'>;
   waker: RunWaker;
   /** Default: nobody counts runs. */
-  activity?: Pick<RunActivityIndex, 'note'>;
+  activity?: Pick<RunActivityIndex, 'note' | 'listed'>;
   /** Who started it or took its last turn may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
   /** Says why nobody takes its turn. Default: that is not said. */

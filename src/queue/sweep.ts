@@ -4,6 +4,7 @@ import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits
 import { asError, createLoop } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { CrowdRule, DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { createCountedRuns } from './counted-runs.ts';
 import { createLaterRelease, type LaterReleaseOptions } from './later-release.ts';
 import { RUN_ENTRY } from './run-wake.ts';
 import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
@@ -45,8 +46,8 @@ const CROWD: CrowdRule = {
 const REST_OF_CROWD: CrowdRule = { ...CROWD, alreadyGiven: MOST_SAID - 1 };
 /** How long a stop waits for the current look, milliseconds: an unfinished step is repeated by another sweeper. */
 const LONGEST_STOP_MS = 1_000;
-/** How often the dead letters of forgotten requests are deleted, milliseconds. */
-const DEAD_LETTER_LOOK_MS = 10_000;
+/** How often what nothing is due of is looked through: dead letters of forgotten requests, idle lanes, counted runs. Milliseconds. */
+const REST_LOOK_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 500;
 
 export function createSweeper(options: SweeperOptions) {
@@ -55,7 +56,8 @@ export function createSweeper(options: SweeperOptions) {
   const sweepDirective = createDirectiveSweep(options);
   const sweepSpans = createSpanSweep(options);
   const sweepNotices = createNoticeSweep(options);
-  let deadLetterLookAt = 0;
+  const lookAtCounted = createCountedRuns(options);
+  let restLookAt = 0;
 
   /** Takes the due entries that no other sweeper has taken, and handles them; returns whether more may be due. */
   async function sweep(crowd = CROWD): Promise<boolean> {
@@ -81,10 +83,11 @@ export function createSweeper(options: SweeperOptions) {
 
   async function sweepAll(): Promise<void> {
     for (let crowd = CROWD; (await sweep(crowd)) && !loop.stopping.aborted;) crowd = REST_OF_CROWD;
-    if (performance.now() < deadLetterLookAt) return;
-    deadLetterLookAt = performance.now() + DEAD_LETTER_LOOK_MS;
+    if (performance.now() < restLookAt) return;
+    restLookAt = performance.now() + REST_LOOK_MS;
     await dead.expire((tenant) => limitsOf(tenant).closedMs ?? options.retentionMs);
     await lanes.forgetIdle();
+    await lookAtCounted();
   }
 
   const intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
