@@ -71,7 +71,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
 
 function passes(test: string, patches: readonly Patch[]): boolean {
   const source = mutated(patches, ['test', 'vitest.config.ts', 'tsconfig.json']);
-  const { status } = spawnSync('npx', ['vitest', 'run', test], { cwd: source });
+  const { status } = spawnSync('npx', ['vitest', 'run', '--bail', '1', test], { cwd: source });
   rmSync(source, { recursive: true, force: true });
   return status === 0;
 }

@@ -5,6 +5,8 @@ import type { Fault } from './history.ts';
 import type { RunEvidence } from './run-evidence.ts';
 import { TERMINAL_TYPES } from './wire.ts';
 
+const UNKNOWN = 'outcome_unknown';
+
 type Counts = Record<string, number>;
 
 export interface Tally {
@@ -47,7 +49,11 @@ export function createTally(faults: readonly Fault[]): Tally {
     for (const { type, data } of signals) {
       if (type === 'ai.tool.input_requested') count(asked, 'questions');
       if (!TERMINAL_TYPES.has(type)) continue;
-      count(ends, data.result === undefined ? type : data.result.ok ? 'ok' : data.result.error.type);
+      const end = data.result === undefined ? type : data.result.ok ? 'ok' : data.result.error.type;
+      count(ends, end);
+      // Its effect is unknown only because of when it was said to start, or its call died on the way.
+      if (end === UNKNOWN && executions.get(data.call_id ?? '')?.length === 0)
+        count(ends, `${UNKNOWN}, though no tool had begun`);
     }
   }
 
