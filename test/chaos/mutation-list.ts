@@ -4,6 +4,7 @@
 import { ANNOUNCER_MUTATIONS } from './announcer-mutations.ts';
 import { APPEND_MUTATIONS } from './append-mutations.ts';
 import { AHEAD_NOTICED } from './ahead-mutations.ts';
+import { COUNTED_NOTICED } from './counted-mutations.ts';
 import { DIRECT_CHUNK_MUTATIONS, DIRECT_STREAM_MUTATIONS } from './direct-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
@@ -617,12 +618,6 @@ const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** The protections that a test of their own notices, with that test. */
-const COUNTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'counted-runs': [patch('src/queue/sweep.ts', '    await lookAtCounted();\n', '')],
-  'counted-piece': [patch('src/journal/run-activity-index.ts', '      cursor = next;\n', '')],
-  'counted-live': [patch('src/queue/counted-runs.ts', 'if (heads[at]?.ended !== false) ', '')],
-};
-
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
   test: string,
@@ -646,7 +641,7 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [PAYLOAD_SWEEP_MUTATIONS, 'test/unit/archive/payload-leftovers.test.ts'],
   [ENTRANCE_MUTATIONS, 'test/integration/queue/entrance.test.ts'],
   [OPEN_JOBS_MUTATIONS, 'test/integration/queue/open-jobs.test.ts'],
-  [COUNTED_MUTATIONS, 'test/integration/engine/counted-runs.test.ts'],
+  COUNTED_NOTICED,
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
   [ANNOUNCER_MUTATIONS, 'test/unit/journal/announcer.test.ts'],
   [DIRECT_CHUNK_MUTATIONS, 'test/unit/llm/direct-chunks.test.ts'],

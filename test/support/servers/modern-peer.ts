@@ -4,12 +4,15 @@
  *  with PEER_GROWS=unseen it has one more tool, unannounced, once it has listed them over HTTP. */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import { bridge } from '../mcp-bridge.ts';
 
 const events: string[] = [];
+/** Between two beats, milliseconds: a host may begin to listen after the first of them. */
+const BEAT_MS = 10;
 let grown = false;
 let announce = (): void => {};
 
@@ -52,6 +55,7 @@ function createPeer(): McpServer {
         method: 'notifications/progress',
         params: { progressToken, progress, total: beats },
       });
+      await pause(BEAT_MS);
     }
     return text('done');
   });
