@@ -14,6 +14,7 @@ import {
   WRITTEN_MODEL_MUTATIONS,
   WRITTEN_MUTATIONS,
 } from './pass-mutations.ts';
+import { OPEN_JOBS_MUTATIONS } from './open-jobs-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const WITHOUT_FENCE = patch(
@@ -606,17 +607,6 @@ const ENTRANCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** Of jobs that are put before others, or let out of a gate. */
-const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'first-job-of-ended': [
-    patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(data) and add_job', 'if add_job'),
-  ],
-  'first-job-looked-at': [patch('src/queue/open-jobs.ts', '    await removeEnded(lane, [data]);\n', '')],
-  'open-job-looked-at': [
-    patch('src/queue/open-jobs.ts', 'if (scriptedBase(lane) === null) await removeEnded(lane, jobs);', ''),
-  ],
-  'job-of-left-task': [patch('src/queue/lanes.ts', 'evenEnded ? addFirst : enqueueFirst', 'enqueueFirst')],
-};
-
 /** The protections that a test of their own notices, with that test. */
 export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
