@@ -39,20 +39,14 @@ export interface EventStreamOptions {
   readonly onRefused: (event: RefusedEvent) => void;
   /** Sees each chunk as it comes; may end the stream by throwing. Default: nobody does. */
   readonly onChunk?: (chunk: Uint8Array) => void;
-  /** Called when the events of a chunk are passed on; `isWhole`: it ended with one. Default: nobody cares. */
-  readonly onRead?: (isWhole: boolean) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
-  /** Resolves when the next chunk may be read; undefined: at once. Default: always at once. */
-  readonly room?: () => Promise<void> | undefined;
-  /** Resolves when a chunk that was read may be passed on; undefined: at once. Default: always at once. */
-  readonly hold?: () => Promise<void> | undefined;
 }
 
 /** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, onChunk, onRead, restMs = () => 0, room, hold }: EventStreamOptions,
+  { limits, rewrite, onRefused, onChunk, restMs = () => 0 }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
@@ -67,15 +61,10 @@ export function boundedEvents(
   async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     try {
       while (whole.length === 0) {
-        const full = room?.();
-        if (full) await full;
         const { done, value } = await reader.read();
         if (done) return end(controller);
-        const held = hold?.();
-        if (held) await held;
         onChunk?.(value);
         const ms = restMs(cutter.push(value));
-        onRead?.(cutter.isBetween());
         if (ms > 0) await delay(ms);
       }
     } catch (error) {

@@ -30,8 +30,6 @@ export interface EventCutterOptions {
 export interface EventCutter {
   /** How many events ended in the chunk. Throws at an event that goes on far beyond the limit. */
   push(chunk: Uint8Array): number;
-  /** Whether nothing has come since the last event ended. */
-  isBetween(): boolean;
   /** The bytes after the last event, at the end of the stream. */
   rest(): Uint8Array<ArrayBuffer>;
 }
@@ -113,7 +111,6 @@ export function createEventCutter({
       if (start < bytes.length) hold(bytes.subarray(start));
       return events;
     },
-    isBetween: () => !isHolding(),
     rest: () => held.take() as Buffer<ArrayBuffer>,
   };
 }

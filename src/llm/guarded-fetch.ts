@@ -6,8 +6,6 @@ import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
-import { createDirectChunks, type DirectChunks } from './direct-chunks.ts';
-import { type DirectPieces, directPieces } from './direct-stream.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { followed } from './sent-requests.ts';
 
@@ -15,8 +13,6 @@ type Fetch = typeof globalThis.fetch;
 
 /** Shorter texts are not treated as secrets: they would match everywhere. */
 const SHORTEST_SECRET = 6;
-
-const NOTHING = Buffer.alloc(0);
 
 export interface GuardedFetchOptions {
   /** Texts that no error may show. */
@@ -27,17 +23,14 @@ export interface GuardedFetchOptions {
 export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
-    const pieces = directPieces(init?.signal);
-    const direct = pieces && createDirectChunks(pieces, limits);
     const send = async (): Promise<Response> =>
-      globalThis.fetch(input, heldBack({ ...init, ...direct?.init, redirect: 'manual' }));
+      globalThis.fetch(input, heldBack({ ...init, redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
-    await pieces?.led();
     if (response.body === null) return response;
     return asksForStream(input, init)
-      ? withBody(response, boundedStream(response.body, limits, pieces, direct))
+      ? withBody(response, boundedStream(response.body, limits))
       : whole(response, limits);
   };
 }
@@ -77,23 +70,16 @@ async function whole(response: Response, limits: AnswerLimits): Promise<Response
 function boundedStream(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   limits: AnswerLimits,
-  pieces: DirectPieces | undefined,
-  direct: DirectChunks | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
   let bytes = 0;
   const onChunk = (chunk: Uint8Array): void => {
-    bytes = direct?.came(chunk.length) ?? bytes + chunk.length;
+    bytes += chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
-  const rewrite = (event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> =>
-    pieces?.take(event) ? NOTHING : event;
-  const room = (): Promise<void> | undefined => pieces?.room();
-  const hold = (): Promise<void> | undefined => pieces?.led();
-  const onRead = (isWhole: boolean): void => direct?.read(isWhole);
-  return boundedEvents(body, { limits, onRefused, onChunk, onRead, rewrite, room, hold });
+  return boundedEvents(body, { limits, onRefused, onChunk });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

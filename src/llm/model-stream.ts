@@ -1,10 +1,9 @@
 // Reads a model's streamed answer to its end, and passes on every piece as it arrives.
 // Must never take a stream that just ended for an answer, nor read faster than the pieces are taken.
-import { InvalidResponseDataError } from '@ai-sdk/provider';
+import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { ModelAnswer, ModelReply } from './model-answer.ts';
-import { type PartReader, readerOf } from './merged-parts.ts';
 import { type ModelCall, withinLimits } from './model-call.ts';
 import { type ModelFailure, modelFailure } from './model-failure.ts';
 
@@ -51,7 +50,7 @@ async function read(
     includeRawChunks,
   });
   reading.hasAnswered = true;
-  const reader = readerOf(answer.stream);
+  const reader = answer.stream.getReader();
   // Ends a pending read with the stream, also when the model ignores its signal.
   limits.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
   const failed = await readParts(reader, limits, reading, take);
@@ -60,7 +59,6 @@ async function read(
   return {
     ...collector.answer,
     calls: collector.answer.calls.filter(Boolean),
-    // Known when the answer is read, where its first piece came ahead.
     headers: answer.response?.headers ?? {},
     durationMs: Math.round(performance.now() - startedAt),
     firstChunkMs: firstPieceAt === null ? null : Math.round(firstPieceAt - startedAt),
@@ -69,7 +67,7 @@ async function read(
 
 /** The error that the provider reported in the middle of its answer; null: none. */
 async function readParts(
-  reader: PartReader,
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   limits: CallLimits,
   reading: Reading,
   take: TakePiece,

@@ -8,8 +8,6 @@ import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
-import { withDirectText } from './direct-stream.ts';
-import { ANTHROPIC_MESSAGES, CHAT_COMPLETIONS } from './direct-text.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
@@ -118,10 +116,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
   switch (options.type) {
     case 'anthropic': {
       const anthropic = createAnthropic({ ...language, apiKey: key });
-      return {
-        language: (model) => withDirectText(anthropic.languageModel(model), ANTHROPIC_MESSAGES),
-        embedding: null,
-      };
+      return { language: anthropic.languageModel, embedding: null };
     }
     case 'google':
       return {
@@ -138,7 +133,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
     case 'openai-compatible': {
       const answering = compatible(name, key, language);
       return {
-        language: kept((model) => withDirectText(answering.languageModel(model), CHAT_COMPLETIONS)),
+        language: kept(answering.languageModel),
         embedding: compatible(name, key, embedding).embeddingModel,
       };
     }

@@ -5,7 +5,6 @@ import { ANNOUNCER_MUTATIONS } from './announcer-mutations.ts';
 import { APPEND_MUTATIONS } from './append-mutations.ts';
 import { AHEAD_NOTICED } from './ahead-mutations.ts';
 import { COUNTED_NOTICED } from './counted-mutations.ts';
-import { DIRECT_CHUNK_MUTATIONS, DIRECT_STREAM_MUTATIONS } from './direct-mutations.ts';
 import { ENCRYPTED_RUN_MUTATIONS, ENCRYPTION_MUTATIONS } from './encryption-mutations.ts';
 import { ONCE_RUN_MUTATIONS } from './once-run-mutations.ts';
 import {
@@ -634,8 +633,6 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   COUNTED_NOTICED,
   [EDIT_MUTATIONS, 'test/integration/schedules/edits.test.ts'],
   [ANNOUNCER_MUTATIONS, 'test/unit/journal/announcer.test.ts'],
-  [DIRECT_CHUNK_MUTATIONS, 'test/unit/llm/direct-chunks.test.ts'],
-  [DIRECT_STREAM_MUTATIONS, 'test/unit/llm/direct-stream.test.ts'],
   [APPEND_MUTATIONS, 'test/integration/journal/append-calls.test.ts'],
   ...AHEAD_NOTICED,
 ];
