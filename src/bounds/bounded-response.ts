@@ -41,12 +41,24 @@ export interface EventStreamOptions {
   readonly onChunk?: (chunk: Uint8Array) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
+  /** The bytes to pass on in place of those after the last whole event, at the end of the body. Default: they themselves. */
+  readonly last?: (rest: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
+  /** Milliseconds after which the stream ends if nothing more comes; null: with the body. Default: always with the body. */
+  readonly endsInMs?: () => number | null;
 }
 
 /** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, onChunk, restMs = () => 0 }: EventStreamOptions,
+  {
+    limits,
+    rewrite,
+    onRefused,
+    onChunk,
+    restMs = () => 0,
+    last = (rest) => rest,
+    endsInMs = () => null,
+  }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
@@ -61,8 +73,10 @@ export function boundedEvents(
   async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     try {
       while (whole.length === 0) {
-        const { done, value } = await reader.read();
-        if (done) return end(controller);
+        const read = await readWithin(reader, endsInMs());
+        if (read === null) void drained(reader);
+        if (read === null || read.done) return end(controller);
+        const { value } = read;
         onChunk?.(value);
         const ms = restMs(cutter.push(value));
         if (ms > 0) await delay(ms);
@@ -76,13 +90,54 @@ export function boundedEvents(
   }
 
   function end(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
-    const rest = cutter.rest();
+    const rest = last(cutter.rest());
     if (rest.length > 0) controller.enqueue(rest);
     controller.close();
   }
 
   const cancel = async (reason: unknown): Promise<void> => reader.cancel(reason);
   return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
+/** null: nothing came within `ms`. A limit of null is none. */
+async function readWithin(
+  reader: Reader,
+  ms: number | null,
+): Promise<Awaited<ReturnType<Reader['read']>> | null> {
+  if (ms === 0) return null;
+  const read = reader.read();
+  if (ms === null) return read;
+  const over = new AbortController();
+  const late = delay(ms, null, { signal: over.signal, ref: false }).catch(() => null);
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    over.abort();
+    read.catch(() => {});
+  }
+}
+
+/** Most time and bytes until a body ends of which nothing more is read. */
+const DRAIN_MS = 1_000;
+const DRAIN_BYTES = 64 * 1024;
+
+/** Reads a body to its end, so that its connection can be used again; a body that does not end is cancelled. */
+async function drained(reader: Reader): Promise<void> {
+  const late = setTimeout(() => void reader.cancel().catch(() => {}), DRAIN_MS).unref();
+  try {
+    for (let bytes = 0; bytes <= DRAIN_BYTES;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.length;
+    }
+    await reader.cancel();
+  } catch {
+    // The connection broke after the last event.
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** A response like the given one with another body. */

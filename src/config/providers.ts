@@ -118,6 +118,10 @@ const compatibleSchema = z.strictObject({
   type: z.literal('openai-compatible').register(notes, TYPE),
   ...remote,
   base_url: httpUrl().register(notes, BASE_URL),
+  think_tags: z.enum(['none', 'leading', 'open']).default('none').register(notes, {
+    description:
+      '`openai-compatible` only: `leading` reads a `<think>…</think>` at the beginning of an answer as thinking; `open` does so for answers that begin inside it, because the template of the model ends with `<think>`; `none` leaves tags in the text.',
+  }),
 });
 const scriptedSchema = z.strictObject({
   type: z.literal('scripted').register(notes, TYPE),

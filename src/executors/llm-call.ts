@@ -175,6 +175,7 @@ async function withOutput(
   const read = await readOutput(turn.text, check);
   if (read.ok) return turnExecution(prepared, { ...turn, output: read.value });
   if (!read.mayBeRepaired) return misfit(prepared, turn, read.faults);
+  if (turn.finish_reason === 'content_filter') return refusal(prepared, turn);
   if (turn.finish_reason === 'length') return misfit(prepared, turn, ['the answer was cut at max_tokens']);
   const { call } = prepared;
   const { tools: _tools, toolChoice: _choice, ...options } = call.options;
@@ -224,6 +225,15 @@ function repairedTurn({ ref, request, options }: Prepared, first: ModelTurn, ans
 }
 
 const EXCERPT_CHARACTERS = 1_000;
+
+/** A refused request would be refused again: it is not repaired. */
+function refusal({ ref, metadata }: Prepared, turn: ModelTurn): Execution {
+  const text = turn.text.slice(0, EXCERPT_CHARACTERS);
+  const message = `the model or its provider refused to answer${text.trim() === '' ? '' : `: ${text}`}`;
+  const found = failure('invalid_result', message, { model: ref.name, reason: 'refused', text });
+  const spent = turn.usage === null ? null : { ...turn.usage, estimated: false };
+  return failedExecution(found, spent, { ...metadata, finish_reason: turn.finish_reason });
+}
 
 function misfit({ ref, metadata }: Prepared, turn: ModelTurn, faults: readonly string[]): Execution {
   const found = failure('invalid_result', `the answer does not fit output_schema: ${faults.join('; ')}`, {

@@ -1,13 +1,18 @@
 // fetch for a provider: answers within limits, no redirects, and refusals without the secrets that they may repeat.
-// Must never change an answer within its limits, nor send a key to the target of a redirect.
+// Must never change what an answer within its limits says, nor send a key to the target of a redirect.
+import { APICallError } from '@ai-sdk/provider';
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
+import { isObject } from '../contract/json-object.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { reportedError } from './provider-status.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { followed } from './sent-requests.ts';
+import { asStream, createAnswerEvents, MAX_MENDED_BYTES } from './wires/answer-events.ts';
+import type { Wire } from './wires/wire.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -18,9 +23,11 @@ export interface GuardedFetchOptions {
   /** Texts that no error may show. */
   readonly secrets: readonly string[];
   readonly limits: AnswerLimits;
+  /** The form of the answers; null: they are passed on as they are. */
+  readonly wire: Wire | null;
 }
 
-export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
+export function guardedFetch({ secrets, limits, wire }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
     const send = async (): Promise<Response> =>
@@ -29,9 +36,13 @@ export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
     if (response.body === null) return response;
-    return asksForStream(input, init)
-      ? withBody(response, boundedStream(response.body, limits))
-      : whole(response, limits);
+    const isStream = asksForStream(input, init);
+    const begun = isStream ? await beginning(response) : null;
+    if (begun !== null && (wire === null || begun.isEvents))
+      return withBody(response, boundedStream(begun.body, limits, wire));
+    const { bytes } = await whole(begun?.body ?? response.body, limits);
+    const fail: Fail = (message, status = response.status) => unanswered(response, { message, status, body: without(hidden, bytes.toString('utf8', 0, MAX_ERROR_BYTES)) });
+    return withBody(response, wire === null ? bytes : readable(bytes, { wire, isStream, fail }));
   };
 }
 
@@ -60,17 +71,92 @@ function asksForStream(input: Parameters<Fetch>[0], init: Parameters<Fetch>[1]):
   );
 }
 
-async function whole(response: Response, limits: AnswerLimits): Promise<Response> {
-  const { ok, bytes } = await boundedBody(response.body, limits.maxBodyBytes);
+type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
+
+async function whole(body: Body, limits: AnswerLimits): Promise<{ bytes: Buffer<ArrayBuffer> }> {
+  const { ok, bytes } = await boundedBody(body, limits.maxBodyBytes);
   const excess = ok ? jsonExcess(bytes, limits) : `is larger than ${limits.maxBodyBytes} bytes`;
   if (excess !== null) throw tooLarge(excess);
-  return withBody(response, bytes);
+  return { bytes };
 }
 
-function boundedStream(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  limits: AnswerLimits,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** The first line of a stream of events, or the beginning of one. */
+const EVENT_LINE = /^\u{feff}?\s*(?::|(?:data|event|id|retry)(?::|\s|$))/u;
+/** The longest name of a field, and its colon. */
+const LINE_BYTES = 6;
+
+/** Some servers answer with a whole JSON or a page instead of events, others label their events as something else. */
+async function beginning(response: Response): Promise<{ isEvents: boolean; body: Body }> {
+  const body = response.body as Body;
+  if (response.headers.get('content-type')?.includes('text/event-stream')) return { isEvents: true, body };
+  const reader = body.getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let text = '';
+  while (text.trim().length < LINE_BYTES && text.length < MAX_ERROR_BYTES) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    text += Buffer.from(value).toString('utf8');
+  }
+  const isEvents = text.trim() === '' || EVENT_LINE.test(text);
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> => {
+    const chunk = chunks.shift() ?? (await reader.read()).value;
+    if (chunk === undefined) controller.close();
+    else controller.enqueue(chunk);
+  };
+  const cancel = async (reason: unknown): Promise<void> => reader.cancel(reason);
+  return { isEvents, body: new ReadableStream({ pull, cancel }, { highWaterMark: 0 }) };
+}
+
+/** The error of an answer, with another status than the response has. */
+type Fail = (message: string, status?: number) => APICallError;
+
+/** The bytes of a whole answer that the client can read. Throws the error that the provider reports instead of one. */
+function readable(
+  bytes: Buffer<ArrayBuffer>,
+  { wire, isStream, fail }: { wire: Wire; isStream: boolean; fail: Fail },
+): Buffer<ArrayBuffer> {
+  if (bytes.length > MAX_MENDED_BYTES && !isStream) return bytes;
+  const answer = parsed(bytes);
+  const list = Array.isArray(answer) ? (answer as unknown[]).filter(isObject) : [answer].filter(isObject);
+  const reported = list.some((each) => wire.isAnswer(each)) ? null : reportedError(answer);
+  if (reported !== null) throw fail(reported.members.message, reported.status);
+  if (answer === undefined) throw fail('the answer is not JSON');
+  if (!isStream) {
+    const [only] = list;
+    const mending = { isChanged: false };
+    if (only !== undefined && wire.isAnswer(only)) wire.mendWhole(only, mending);
+    return mending.isChanged ? Buffer.from(JSON.stringify(only)) : bytes;
+  }
+  const answers = list.filter((each) => wire.isAnswer(each));
+  if (answers.length === 0) throw fail('the answer is no stream of events');
+  return Buffer.concat(answers.map((each) => asStream(each, wire)));
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error that a client throws for the same body with an HTTP error. */
+function unanswered(
+  { headers }: Response,
+  { message, status, body }: { message: string; status: number; body: string },
+): APICallError {
+  return new APICallError({
+    message,
+    url: '',
+    requestBodyValues: {},
+    statusCode: status,
+    responseHeaders: Object.fromEntries(headers),
+    responseBody: body,
+  });
+}
+
+function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null): Body {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
@@ -79,7 +165,8 @@ function boundedStream(
     bytes += chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
-  return boundedEvents(body, { limits, onRefused, onChunk });
+  const events = wire === null ? {} : createAnswerEvents(wire);
+  return boundedEvents(body, { limits, onRefused, onChunk, ...events });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

@@ -11,7 +11,7 @@ import {
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
 import type { ModelRef } from '../contract/model-name.ts';
-import { readStatus } from './provider-status.ts';
+import { explanationIn, readStatus } from './provider-status.ts';
 import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
 import { networkCode, NEVER_SENT, HTTP_TIMEOUTS } from './network-code.ts';
 import { type RefusedAnswer, refusedAnswer } from './refused-answer.ts';
@@ -104,12 +104,19 @@ interface Refusal {
 }
 
 function fromCall(error: APICallError, ref: ModelRef, now: number): ModelFailure {
-  const { statusCode: status, responseBody: body = '', responseHeaders: headers = {} } = error;
+  const { statusCode: status, responseHeaders: headers = {} } = error;
+  const body = bodyIn(error);
   const code = networkCode(error);
   if (status === undefined) return lostConnection(code ?? 'unknown', { model: ref.name });
-  if (status >= 400) return fromStatus({ status, message: error.message, body, headers }, ref, now);
+  const message = explanationIn(body) || error.message;
+  if (status >= 400) return fromStatus({ status, message, body, headers }, ref, now);
   if (code !== null || isCutOff(error)) return lostConnection(code ?? 'cut', { model: ref.name });
   return unreadable(error, ref, now, { model: ref.name, status, ...contentType(headers) });
+}
+
+/** Some clients put the value of a body where its text belongs. */
+function bodyIn({ responseBody }: { responseBody?: unknown }): string {
+  return typeof responseBody === 'string' ? responseBody : (JSON.stringify(responseBody) ?? '');
 }
 
 function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure {
@@ -174,17 +181,20 @@ function unreadable(error: Error, ref: ModelRef, now: number, details: Details):
     if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
     return failure('invalid_result', 'the provider’s answer does not follow its protocol', details);
   }
-  const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : '';
+  const body = APICallError.isInstance(error) ? bodyIn(error) : '';
   if (isHtml(body, details))
-    return failure('provider_error', 'the provider answered with a web page', { ...details, reason: 'html' });
+    return failure('provider_error', `the provider answered with a web page${quoted(explanationIn(body))}`, {
+      ...details,
+      reason: 'html',
+    });
   const isEmpty = APICallError.isInstance(error) && body.trim() === '';
   return isEmpty
     ? failure('provider_error', 'the provider’s answer is empty', { ...details, reason: 'empty_answer' })
-    : broken(details);
+    : broken(details, body);
 }
 
-function broken(details: Details): ModelFailure {
-  return failure('provider_error', 'the provider’s answer is broken JSON', {
+function broken(details: Details, body = ''): ModelFailure {
+  return failure('provider_error', `the provider’s answer is broken JSON${quoted(body.trim())}`, {
     ...details,
     reason: 'broken_json',
   });
@@ -194,6 +204,13 @@ function isHtml(body: string, details: Details): boolean {
   return (
     /^\s*<(!doctype|html|head|body)/i.test(body) || String(details['content_type']).includes('text/html')
   );
+}
+
+const QUOTED_CHARACTERS = 300;
+
+/** The beginning of a provider's text, after a colon. */
+function quoted(text: string): string {
+  return text === '' ? '' : `: ${boundedText(text, QUOTED_CHARACTERS)}`;
 }
 
 /** Only the kind of content, for a reader of the error. */

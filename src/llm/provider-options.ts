@@ -3,6 +3,7 @@
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderSettings } from './providers.ts';
 import type { Script } from './script.ts';
+import type { ThinkTags } from './wires/think-tags.ts';
 
 interface SharedOptions {
   readonly settings: ProviderSettings;
@@ -20,6 +21,8 @@ export interface RemoteProviderOptions extends SharedOptions {
   readonly key: () => string | null;
   /** For `openai` only: which of its two text APIs to use. */
   readonly api: 'responses' | 'chat';
+  /** For `openai-compatible` only: how thinking is marked in its texts. null = it is not. */
+  readonly thinkTags: ThinkTags | null;
 }
 
 export interface ScriptedProviderOptions extends SharedOptions {

@@ -12,6 +12,11 @@ import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
 import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
+import { chatWire } from './wires/chat.ts';
+import { GOOGLE } from './wires/google.ts';
+import { MESSAGES } from './wires/messages.ts';
+import { RESPONSES } from './wires/responses.ts';
+import type { Wire } from './wires/wire.ts';
 
 /** Time limits of a provider's calls, milliseconds. */
 export interface ProviderSettings {
@@ -106,13 +111,13 @@ interface ClientSettings {
 function remote(name: string, options: RemoteProviderOptions): ModelMaker {
   const key = options.key() ?? '';
   const headers = { ...options.headers };
-  const settings = (limits: AnswerLimits): ClientSettings => ({
+  const settings = (limits: AnswerLimits, wire: Wire | null): ClientSettings => ({
     baseURL: options.baseUrl ?? OWN_URL[options.type],
     headers,
-    fetch: guardedFetch({ secrets: [key, ...Object.values(headers)], limits }),
+    fetch: guardedFetch({ secrets: [key, ...Object.values(headers)], limits, wire }),
   });
-  const language = settings(LANGUAGE_LIMITS);
-  const embedding = settings(EMBEDDING_LIMITS);
+  const language = settings(LANGUAGE_LIMITS, wireOf(options));
+  const embedding = settings(EMBEDDING_LIMITS, null);
   switch (options.type) {
     case 'anthropic': {
       const anthropic = createAnthropic({ ...language, apiKey: key });
@@ -137,6 +142,19 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
         embedding: compatible(name, key, embedding).embeddingModel,
       };
     }
+  }
+}
+
+function wireOf({ type, api, thinkTags }: RemoteProviderOptions): Wire {
+  switch (type) {
+    case 'anthropic':
+      return MESSAGES;
+    case 'google':
+      return GOOGLE;
+    case 'openai':
+      return api === 'chat' ? chatWire(null) : RESPONSES;
+    case 'openai-compatible':
+      return chatWire(thinkTags);
   }
 }
 

@@ -37,6 +37,8 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     baseUrl: provider.base_url ?? null,
     headers: provider.headers,
     key: () => provider.key.read(),
+    thinkTags:
+      provider.type === 'openai-compatible' && provider.think_tags !== 'none' ? provider.think_tags : null,
     api: provider.type === 'openai' ? provider.api : 'responses',
   };
 }

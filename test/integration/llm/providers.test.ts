@@ -31,6 +31,7 @@ function remote(
     baseUrl: `${mock.url}/${version}`,
     headers: { 'x-team': 'adjutants' },
     key: () => KEY,
+    thinkTags: null,
     api: 'responses',
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),

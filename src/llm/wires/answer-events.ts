@@ -1,0 +1,122 @@
+// The events of a streamed answer, repaired one by one on their way to the provider's client, and their end.
+// Must never hold an event, nor end an answer before its provider has finished it.
+import { isObject } from '../../contract/json-object.ts';
+import { reportedError } from '../provider-status.ts';
+import type { Members, Mending, Wire } from './wire.ts';
+
+/** Milliseconds that a finished answer waits for a report of its tokens, if the connection stays open. */
+export const END_GRACE_MS = 2_000;
+
+/** Larger events and answers are passed on as they are: they hold an image, which no client refuses. */
+export const MAX_MENDED_BYTES = 1024 * 1024;
+
+const NOTHING = Buffer.alloc(0);
+const BYTE_ORDER_MARK = '\u{feff}';
+
+export interface AnswerEvents {
+  /** The bytes to pass on in place of a whole event. */
+  rewrite(event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer>;
+  /** The bytes to pass on in place of what follows the last whole event when the connection has been closed. */
+  last(rest: Uint8Array<ArrayBuffer>): Buffer<ArrayBuffer>;
+  /** Milliseconds until the stream ends if nothing more comes; null: it ends with its connection. */
+  endsInMs(): number | null;
+}
+
+export function createAnswerEvents(wire: Wire): AnswerEvents {
+  const repair = wire.repair();
+  let isEnded = false;
+  /** By the monotonic clock. */
+  let endsAt: number | null = null;
+
+  function noteEnd(): void {
+    const state = repair.state();
+    isEnded ||= state === 'ended';
+    if (state === 'finished') endsAt = performance.now() + END_GRACE_MS;
+  }
+
+  function rewrite(event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+    if (isEnded) return NOTHING;
+    if (event.length > MAX_MENDED_BYTES) return event;
+    const { name, data } = fieldsOf(event.toString('utf8'));
+    if (data === null) return event;
+    if (data === '' || data === 'null') return NOTHING;
+    if (data === '[DONE]') {
+      isEnded = true;
+      return bytesOf(repair.complete(), 'data: [DONE]\n\n');
+    }
+    const value = parsed(data);
+    if (!isObject(value)) return name === 'error' ? bytesOf([wire.errorEvent({ message: data }, 500)]) : event;
+    const error = errorIn(value, wire);
+    if (error !== null) return bytesOf([error]);
+    const mending: Mending = { isChanged: false };
+    const values = wire.isWhole(value) ? asEvents(value, wire) : [value];
+    const events = values.flatMap((each) => repair.next(each, mending));
+    noteEnd();
+    const isSame = !mending.isChanged && events.length === 1 && events[0] === value;
+    return isSame ? event : bytesOf(events);
+  }
+
+  return {
+    rewrite,
+    last(rest) {
+      const event = Buffer.from(rest);
+      const { data } = fieldsOf(event.toString('utf8'));
+      const isWhole = data !== null && (data === '[DONE]' || parsed(data) !== undefined);
+      const last = isWhole ? rewrite(Buffer.concat([event, Buffer.from('\n\n')])) : event;
+      return isEnded ? last : Buffer.concat([bytesOf(repair.rest()), last]);
+    },
+    endsInMs() {
+      if (isEnded) return 0;
+      return endsAt === null ? null : Math.max(0, endsAt - performance.now());
+    },
+  };
+}
+
+/** A whole answer as the bytes of a stream. */
+export function asStream(answer: Members, wire: Wire): Buffer<ArrayBuffer> {
+  const repair = wire.repair();
+  const events = asEvents(answer, wire).flatMap((event) => repair.next(event, { isChanged: false }));
+  return bytesOf([...events, ...repair.complete()]);
+}
+
+function asEvents(answer: Members, wire: Wire): Members[] {
+  wire.mendWhole(answer, { isChanged: false });
+  return wire.eventsOf(answer);
+}
+
+/** The error that a value reports, in the form that the client reads; null: none. */
+function errorIn(value: Members, wire: Wire): Members | null {
+  if (wire.isAnswer(value) && !isReport(value['error'])) return null;
+  const reported = reportedError(value);
+  return reported === null ? null : wire.errorEvent(reported.members, reported.status);
+}
+
+function isReport(error: unknown): boolean {
+  return isObject(error) || (typeof error === 'string' && error !== '');
+}
+
+/** `data`: the lines of data as one text, or a bare JSON text; null: there is none. */
+function fieldsOf(text: string): { name: string | null; data: string | null } {
+  const clean = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  if (clean.startsWith('{')) return { name: null, data: clean.trim() };
+  let name: string | null = null;
+  let data: string | null = null;
+  for (const line of clean.split(/\r\n|\n|\r/)) {
+    const [, field, value = ''] = /^(data|event)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === 'event') name = value.trim();
+    if (field === 'data') data = data === null ? value : `${data}\n${value}`;
+  }
+  return { name, data: data === null ? null : data.trim() };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOf(events: readonly Members[], end = ''): Buffer<ArrayBuffer> {
+  return Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') + end);
+}
