@@ -41,7 +41,12 @@ export function guardedFetch({ secrets, limits, wire }: GuardedFetchOptions): Fe
     if (begun !== null && (wire === null || begun.isEvents))
       return withBody(response, boundedStream(begun.body, limits, wire));
     const { bytes } = await whole(begun?.body ?? response.body, limits);
-    const fail: Fail = (message, status = response.status) => unanswered(response, { message, status, body: without(hidden, bytes.toString('utf8', 0, MAX_ERROR_BYTES)) });
+    const fail: Fail = (message, status = response.status) =>
+      unanswered(response, {
+        message,
+        status,
+        body: without(hidden, bytes.toString('utf8', 0, MAX_ERROR_BYTES)),
+      });
     return withBody(response, wire === null ? bytes : readable(bytes, { wire, isStream, fail }));
   };
 }
@@ -99,7 +104,9 @@ async function beginning(response: Response): Promise<{ isEvents: boolean; body:
     text += Buffer.from(value).toString('utf8');
   }
   const isEvents = text.trim() === '' || EVENT_LINE.test(text);
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> => {
+  const pull = async (
+    controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>,
+  ): Promise<void> => {
     const chunk = chunks.shift() ?? (await reader.read()).value;
     if (chunk === undefined) controller.close();
     else controller.enqueue(chunk);

@@ -57,7 +57,8 @@ export type ModelReply =
 /** null: the answer is complete, and within what a run can execute. */
 export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
-  const isEmpty = calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text.trim() === '');
+  const isEmpty =
+    calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text.trim() === '');
   const details = { model: ref.name, ...contentType(headers) };
   const fail = (message: string, reason: string): ModelFailure =>
     failure('provider_error', message, { ...details, reason });

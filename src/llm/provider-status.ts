@@ -54,7 +54,9 @@ function messageIn({ message, error, detail, msg }: Record<string, unknown>): st
   if (!Array.isArray(detail)) return null;
   const faults = (detail as unknown[]).slice(0, MAX_FAULTS).map(asMembers);
   const said = faults.map((fault) => {
-    const place = Array.isArray(fault?.['loc']) ? `${(fault['loc'] as unknown[]).map(String).join('.')}: ` : '';
+    const place = Array.isArray(fault?.['loc'])
+      ? `${(fault['loc'] as unknown[]).map(String).join('.')}: `
+      : '';
     return typeof fault?.['msg'] === 'string' ? place + fault['msg'] : '';
   });
   return said.filter(Boolean).join('; ') || null;

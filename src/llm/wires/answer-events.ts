@@ -37,7 +37,7 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
   function rewrite(event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
     if (isEnded) return NOTHING;
     if (event.length > MAX_MENDED_BYTES) return event;
-    const { name, data } = fieldsOf(event.toString('utf8'));
+    const { name, data, isBare } = fieldsOf(event.toString('utf8'));
     if (data === null) return event;
     if (data === '' || data === 'null') return NOTHING;
     if (data === '[DONE]') {
@@ -45,14 +45,15 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
       return bytesOf(repair.complete(), 'data: [DONE]\n\n');
     }
     const value = parsed(data);
-    if (!isObject(value)) return name === 'error' ? bytesOf([wire.errorEvent({ message: data }, 500)]) : event;
+    if (!isObject(value))
+      return name === 'error' ? bytesOf([wire.errorEvent({ message: data }, 500)]) : event;
     const error = errorIn(value, wire);
     if (error !== null) return bytesOf([error]);
     const mending: Mending = { isChanged: false };
     const values = wire.isWhole(value) ? asEvents(value, wire) : [value];
     const events = values.flatMap((each) => repair.next(each, mending));
     noteEnd();
-    const isSame = !mending.isChanged && events.length === 1 && events[0] === value;
+    const isSame = !isBare && !mending.isChanged && events.length === 1 && events[0] === value;
     return isSame ? event : bytesOf(events);
   }
 
@@ -63,7 +64,8 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
       const { data } = fieldsOf(event.toString('utf8'));
       const isWhole = data !== null && (data === '[DONE]' || parsed(data) !== undefined);
       const last = isWhole ? rewrite(Buffer.concat([event, Buffer.from('\n\n')])) : event;
-      return isEnded ? last : Buffer.concat([bytesOf(repair.rest()), last]);
+      if (isEnded) return last;
+      return Buffer.concat([last, bytesOf(endsAt === null ? repair.rest() : repair.complete())]);
     },
     endsInMs() {
       if (isEnded) return 0;
@@ -96,9 +98,9 @@ function isReport(error: unknown): boolean {
 }
 
 /** `data`: the lines of data as one text, or a bare JSON text; null: there is none. */
-function fieldsOf(text: string): { name: string | null; data: string | null } {
+function fieldsOf(text: string): { name: string | null; data: string | null; isBare: boolean } {
   const clean = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-  if (clean.startsWith('{')) return { name: null, data: clean.trim() };
+  if (clean.startsWith('{')) return { name: null, data: clean.trim(), isBare: true };
   let name: string | null = null;
   let data: string | null = null;
   for (const line of clean.split(/\r\n|\n|\r/)) {
@@ -106,7 +108,7 @@ function fieldsOf(text: string): { name: string | null; data: string | null } {
     if (field === 'event') name = value.trim();
     if (field === 'data') data = data === null ? value : `${data}\n${value}`;
   }
-  return { name, data: data === null ? null : data.trim() };
+  return { name, data: data === null ? null : data.trim(), isBare: false };
 }
 
 function parsed(text: string): unknown {

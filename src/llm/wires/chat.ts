@@ -130,7 +130,8 @@ function callsIn(message: Members, mending: Mending): Members[] {
     const written = call['function'] as Members;
     keepOnly(mending, written, 'string', 'name');
     const { arguments: input } = written;
-    if (typeof input === 'object' && input !== null) put(mending, written, 'arguments', JSON.stringify(input));
+    if (typeof input === 'object' && input !== null)
+      put(mending, written, 'arguments', JSON.stringify(input));
     keepOnly(mending, written, 'string', 'arguments');
   }
   return calls;
@@ -172,9 +173,15 @@ function mendWhole(answer: Members, mending: Mending, thinkTags: ThinkTags | nul
     for (const call of callsIn(message, mending)) {
       const written = call['function'] as Members;
       if (typeof written['arguments'] !== 'string') put(mending, written, 'arguments', '');
+      if (call['type'] === undefined) put(mending, call, 'type', 'function');
     }
     const { content } = message;
-    if (thinkTags === null || typeof content !== 'string' || message['reasoning_content'] || message['reasoning'])
+    if (
+      thinkTags === null ||
+      typeof content !== 'string' ||
+      message['reasoning_content'] ||
+      message['reasoning']
+    )
       continue;
     const splitter = createThinkSplitter(thinkTags);
     const begun = splitter.push(content);

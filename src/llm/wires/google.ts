@@ -19,7 +19,9 @@ export const GOOGLE: Wire = {
       },
       rest: () => [],
       complete: () =>
-        hasContent && !isFinished ? [{ candidates: [{ content: { parts: [] }, finishReason: 'OTHER' }] }] : [],
+        hasContent && !isFinished
+          ? [{ candidates: [{ content: { parts: [] }, finishReason: 'OTHER' }] }]
+          : [],
       state: () => (isFinished ? 'finished' : 'open'),
     };
   },

@@ -10,7 +10,8 @@ export const MESSAGES: Wire = {
   mendWhole(answer, mending) {
     const blocks = objectsIn(mending, answer, 'content');
     const read = blocks.filter(isKnownBlock);
-    if (read.length < blocks.length || !Array.isArray(answer['content'])) put(mending, answer, 'content', read);
+    if (read.length < blocks.length || !Array.isArray(answer['content']))
+      put(mending, answer, 'content', read);
     for (const block of read) mendBlock(block, mending);
     mendUsage(answer, mending);
   },
@@ -64,7 +65,8 @@ function isKnownBlock(block: unknown): block is Members {
 /** A block without its text is an empty one. */
 function mendBlock(block: Members, mending: Mending): void {
   const { type } = block;
-  if ((type === 'text' || type === 'thinking') && typeof block[type] !== 'string') put(mending, block, type, '');
+  if ((type === 'text' || type === 'thinking') && typeof block[type] !== 'string')
+    put(mending, block, type, '');
 }
 
 function mendUsage(holder: Members, mending: Mending): void {
@@ -108,7 +110,10 @@ function messagesRepair(): AnswerRepair {
       hasReason ||= typeof (event['delta'] as Members)['stop_reason'] === 'string';
       if (!isObject(event['usage']) || typeof event['usage']['output_tokens'] !== 'number') {
         const { input_tokens } = (event['usage'] ?? {}) as Members;
-        put(mending, event, 'usage', { output_tokens: 0, ...(input_tokens === undefined ? {} : { input_tokens }) });
+        put(mending, event, 'usage', {
+          output_tokens: 0,
+          ...(input_tokens === undefined ? {} : { input_tokens }),
+        });
       }
       if (hasReason) state = 'finished';
     }
@@ -146,7 +151,11 @@ function eventsOf(answer: Members): Members[] {
 
 function blockEvents(block: Members, index: number): Members[] {
   const delta = (value: Members): Members => ({ type: 'content_block_delta', index, delta: value });
-  const started = (content_block: Members): Members => ({ type: 'content_block_start', index, content_block });
+  const started = (content_block: Members): Members => ({
+    type: 'content_block_start',
+    index,
+    content_block,
+  });
   const stop = { type: 'content_block_stop', index };
   switch (block['type']) {
     case 'text':

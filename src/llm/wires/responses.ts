@@ -1,7 +1,16 @@
 // The Responses API of OpenAI.
 // Must never drop an item that the client reads.
 import { isObject } from '../../contract/json-object.ts';
-import { type AnswerRepair, drop, keepOnly, type Members, type Mending, objectsIn, put, type Wire } from './wire.ts';
+import {
+  type AnswerRepair,
+  drop,
+  keepOnly,
+  type Members,
+  type Mending,
+  objectsIn,
+  put,
+  type Wire,
+} from './wire.ts';
 
 export const RESPONSES: Wire = {
   repair: responsesRepair,
@@ -70,14 +79,17 @@ function mendItem(item: Members, mending: Mending): void {
   if (item['type'] !== 'function_call') return;
   if (typeof item['id'] !== 'string') put(mending, item, 'id', item['call_id']);
   if (typeof item['arguments'] !== 'string') put(mending, item, 'arguments', '');
+  if (typeof item['status'] !== 'string') put(mending, item, 'status', 'completed');
 }
 
 /** The members that an end and a whole answer have in common. */
 function mendEnd(response: Members, mending: Mending): void {
   const { usage, incomplete_details: details } = response;
-  const isCounted = isObject(usage) && ['input_tokens', 'output_tokens'].every((name) => typeof usage[name] === 'number');
+  const isCounted =
+    isObject(usage) && ['input_tokens', 'output_tokens'].every((name) => typeof usage[name] === 'number');
   if (!isCounted) drop(mending, response, 'usage');
-  if (!isObject(details) || typeof details['reason'] !== 'string') drop(mending, response, 'incomplete_details');
+  if (!isObject(details) || typeof details['reason'] !== 'string')
+    drop(mending, response, 'incomplete_details');
   if (!isObject(response['error'])) drop(mending, response, 'error');
   keepOnly(mending, response, 'string', 'service_tier');
 }
@@ -109,7 +121,11 @@ function eventsOf(answer: Members): Members[] {
 }
 
 function itemEvents(item: Members, output_index: number): Members[] {
-  const added = { type: 'response.output_item.added', output_index, item: { ...item, content: [], arguments: '' } };
+  const added = {
+    type: 'response.output_item.added',
+    output_index,
+    item: { ...item, content: [], arguments: '' },
+  };
   const done = { type: 'response.output_item.done', output_index, item };
   const contents = Array.isArray(item['content']) ? item['content'].filter(isObject) : [];
   const summaries = Array.isArray(item['summary']) ? item['summary'].filter(isObject) : [];

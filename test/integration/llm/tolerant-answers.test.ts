@@ -2,7 +2,14 @@
  *  It must never wait for a limit: each answer ends by what the provider did, or by the grace of a finished answer. */
 import { describe, expect, test } from 'vitest';
 import { type Api, call, errorIn, providersAt, told, turnIn } from '../../support/model-calls.ts';
-import { type Answer, json, sse, startProvider, STREAM_HEAD, streamed } from '../../support/provider-server.ts';
+import {
+  type Answer,
+  json,
+  sse,
+  startProvider,
+  STREAM_HEAD,
+  streamed,
+} from '../../support/provider-server.ts';
 
 interface Wire {
   /** Events before the text. */
@@ -99,7 +106,12 @@ const GENERATE = { type: 'llm_generate' } as const;
 
 type Providers = NonNullable<Parameters<typeof providersAt>[2]>;
 
-async function asked(api: Api, answer: Answer, fields: Parameters<typeof call>[0] = STREAM, more: Providers = {}) {
+async function asked(
+  api: Api,
+  answer: Answer,
+  fields: Parameters<typeof call>[0] = STREAM,
+  more: Providers = {},
+) {
   await using server = await startProvider(answer);
   const result = await call(fields, { providers: providersAt(server.url, api, more) });
   return { ...result, requests: server.seen.length };
@@ -145,7 +157,10 @@ describe.each(APIS)('%s: one odd event loses no answer', (api) => {
 
   test('a byte order mark, lines that end with CR LF, and an end without an empty line', async () => {
     const text = `\u{feff}${around(api)}`.replaceAll('\n', '\r\n').replace(/\r\n\r\n$/, '');
-    expect(turnIn(await asked(api, streamed(text)))).toMatchObject({ text: 'hello there', finish_reason: 'stop' });
+    expect(turnIn(await asked(api, streamed(text)))).toMatchObject({
+      text: 'hello there',
+      finish_reason: 'stop',
+    });
   });
 
   test('an unreadable event is an error', async () => {
@@ -171,7 +186,10 @@ describe.each(CHATS)('%s: chunks in other forms', (api) => {
     ['no index', { choices: [{ delta: { content: '' }, finish_reason: null }] }],
     ['an empty finish reason', odd({ delta: {}, finish_reason: '' })],
     ['a numeric id and a textual date', { id: 7, created: 'now', choices: [] }],
-    ['unknown annotations and log probabilities', odd({ delta: { annotations: [{ type: 'x' }] }, logprobs: 1 })],
+    [
+      'unknown annotations and log probabilities',
+      odd({ delta: { annotations: [{ type: 'x' }] }, logprobs: 1 }),
+    ],
   ])('%s', async (_name, event) => {
     const result = await asked(api, streamed(around(api, event)));
     expect(turnIn(result)).toMatchObject({ text: 'hello there', finish_reason: 'stop' });
@@ -179,7 +197,10 @@ describe.each(CHATS)('%s: chunks in other forms', (api) => {
 
   test('content in parts', async () => {
     const parts = [{ type: 'text', text: 'a' }, { type: 'unknown' }, { type: 'text', text: 'b' }];
-    const result = await asked(api, streamed(sse([odd({ delta: { content: parts } }), ...chat.finish('stop'), '[DONE]'])));
+    const result = await asked(
+      api,
+      streamed(sse([odd({ delta: { content: parts } }), ...chat.finish('stop'), '[DONE]'])),
+    );
     expect(turnIn(result).text).toBe('ab');
   });
 
@@ -202,7 +223,12 @@ describe.each(CHATS)('%s: chunks in other forms', (api) => {
   test('a whole answer whose members are null or of another type', async () => {
     const call = { id: 'x', type: 'tool', function: { name: 'one', arguments: { a: 1 } } };
     const message = { role: 'model', content: null, refusal: null, tool_calls: [null, call], annotations: 1 };
-    const answer = { id: 1, error: null, usage: null, choices: [{ message, logprobs: [], finish_reason: 'tool_calls' }] };
+    const answer = {
+      id: 1,
+      error: null,
+      usage: null,
+      choices: [{ message, logprobs: [], finish_reason: 'tool_calls' }],
+    };
     const result = await asked(api, json(200, answer), GENERATE);
     expect(turnIn(result).tool_calls).toMatchObject([{ id: 'x', name: 'one', arguments: { a: 1 } }]);
   });
@@ -250,7 +276,11 @@ describe('kinds of blocks and parts that are not known', () => {
   test.each<[Api, string, unknown[]]>([
     ['anthropic', 'content', [{ type: 'hologram' }, null, { type: 'text', text: 'hello' }]],
     ['openai', 'output', [item, null, ...(WIRES.openai.whole('hello')['output'] as unknown[])]],
-    ['google', 'candidates', [{ finishReason: 'STOP', safetyRatings: 1, content: { parts: [{ x: 1 }, null, { text: 'hello' }] } }]],
+    [
+      'google',
+      'candidates',
+      [{ finishReason: 'STOP', safetyRatings: 1, content: { parts: [{ x: 1 }, null, { text: 'hello' }] } }],
+    ],
   ])('%s, whole', async (api, key, value) => {
     const result = await asked(api, json(200, { ...WIRES[api].whole(''), [key]: value }), GENERATE);
     expect(turnIn(result).text).toBe('hello');
@@ -258,7 +288,10 @@ describe('kinds of blocks and parts that are not known', () => {
 
   test('an Anthropic stream without counts of tokens', async () => {
     const bare = [{ type: 'message_start' }, ...start.slice(1), WIRES.anthropic.text('hello')];
-    const end = [...finish('end_turn').slice(0, 1), { type: 'message_delta', delta: { stop_reason: 'end_turn' } }];
+    const end = [
+      ...finish('end_turn').slice(0, 1),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    ];
     const result = await asked('anthropic', streamed(sse([...bare, ...end, { type: 'message_stop' }])));
     expect(turnIn(result)).toMatchObject({ text: 'hello', finish_reason: 'stop' });
   });
@@ -301,8 +334,13 @@ test.each<Api>(['compatible', 'openai-chat', 'anthropic', 'google'])(
   '%s: a finish reason ends an answer without an end mark, with the tokens reported after it',
   async (api) => {
     const { start, text, finish, stop } = WIRES[api];
-    const usage = { anthropic: [], google: [{ usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } }] };
-    const after = usage[api as 'google'] ?? [{ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }];
+    const usage = {
+      anthropic: [],
+      google: [{ usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } }],
+    };
+    const after = usage[api as 'google'] ?? [
+      { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
+    ];
     const result = await asked(api, leftOpen(sse([...start, text('hello'), ...finish(stop), ...after])));
     expect(turnIn(result)).toMatchObject({ text: 'hello', usage: { input_tokens: 3, output_tokens: 2 } });
   },
@@ -311,7 +349,9 @@ test.each<Api>(['compatible', 'openai-chat', 'anthropic', 'google'])(
 describe('a refusal of an answer with an output schema is not repaired', () => {
   const output_schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
   const NO = 'I cannot help with that.';
-  const chunk = (delta: object, finish_reason: string | null = null) => ({ choices: [{ index: 0, delta, finish_reason }] });
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    choices: [{ index: 0, delta, finish_reason }],
+  });
   const { start } = WIRES.openai;
   const refusalItem = { ...message, content: [{ type: 'refusal', refusal: NO }] };
   const filtered = (api: Api): string => {
@@ -320,20 +360,42 @@ describe('a refusal of an answer with an output schema is not repaired', () => {
   };
   test.each<[string, Api, Answer, typeof STREAM | typeof GENERATE]>([
     ...CHATS.flatMap((api): [string, Api, Answer, typeof STREAM | typeof GENERATE][] => [
-      ['the field refusal', api, streamed(sse([chunk({ refusal: NO }), chunk({}, 'stop'), '[DONE]'])), STREAM],
       [
         'the field refusal',
         api,
-        json(200, { choices: [{ index: 0, message: { content: null, refusal: NO }, finish_reason: 'stop' }] }),
+        streamed(sse([chunk({ refusal: NO }), chunk({}, 'stop'), '[DONE]'])),
+        STREAM,
+      ],
+      [
+        'the field refusal',
+        api,
+        json(200, {
+          choices: [{ index: 0, message: { content: null, refusal: NO }, finish_reason: 'stop' }],
+        }),
         GENERATE,
       ],
       ['content_filter', api, streamed(filtered(api)), STREAM],
     ]),
     ['stop_reason refusal', 'anthropic', streamed(filtered('anthropic')), STREAM],
-    ['stop_reason refusal', 'anthropic', json(200, { ...WIRES.anthropic.whole(NO), stop_reason: 'refusal' }), GENERATE],
+    [
+      'stop_reason refusal',
+      'anthropic',
+      json(200, { ...WIRES.anthropic.whole(NO), stop_reason: 'refusal' }),
+      GENERATE,
+    ],
     ['SAFETY', 'google', streamed(filtered('google')), STREAM],
-    ['a blocked prompt', 'google', streamed(sse([{ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }])), STREAM],
-    ['a blocked prompt', 'google', json(200, { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }), GENERATE],
+    [
+      'a blocked prompt',
+      'google',
+      streamed(sse([{ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }])),
+      STREAM,
+    ],
+    [
+      'a blocked prompt',
+      'google',
+      json(200, { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }),
+      GENERATE,
+    ],
     ['a refusal part', 'openai', json(200, { ...WIRES.openai.whole(''), output: [refusalItem] }), GENERATE],
     [
       'a refusal part',
@@ -357,10 +419,12 @@ describe('a refusal of an answer with an output schema is not repaired', () => {
 
 describe.each(APIS)('%s: what the provider said is in the message of the error', (api) => {
   const page = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>x</body></html>';
-  const text = (status: number, body: string, type: string): Answer => (response) => {
-    response.writeHead(status, { 'content-type': type });
-    response.end(body);
-  };
+  const text =
+    (status: number, body: string, type: string): Answer =>
+    (response) => {
+      response.writeHead(status, { 'content-type': type });
+      response.end(body);
+    };
   const SAID: readonly [string, unknown, string][] = [
     ['FastAPI, as text', { detail: 'the tokenizer is not loaded' }, 'the tokenizer is not loaded'],
     ['FastAPI, as a list', { detail: [{ loc: ['body', 'n'], msg: 'is too large' }] }, 'body.n: is too large'],
@@ -368,7 +432,11 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
     ['vLLM', { object: 'error', message: 'the cache is full', code: 400 }, 'the cache is full'],
     ['a message alone', { message: 'no such deployment' }, 'no such deployment'],
     ['a list of errors', { errors: [{ message: 'the worker is gone' }] }, 'the worker is gone'],
-    ['a list', [{ error: { code: 400, message: 'the key is odd', status: 'INVALID_ARGUMENT' } }], 'the key is odd'],
+    [
+      'a list',
+      [{ error: { code: 400, message: 'the key is odd', status: 'INVALID_ARGUMENT' } }],
+      'the key is odd',
+    ],
   ];
 
   test.each(SAID)('%s', async (_name, body, said) => {
@@ -382,7 +450,10 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
   });
 
   test('as an event of the stream', async () => {
-    for (const body of [{ error: 'model is loading' }, { error: { message: 'model is loading', code: 503 } }]) {
+    for (const body of [
+      { error: 'model is loading' },
+      { error: { message: 'model is loading', code: 503 } },
+    ]) {
       const { start, text: delta } = WIRES[api];
       const error = errorIn(await asked(api, streamed(sse([...start, delta('hello'), body]))));
       expect(error).toMatchObject({ type: 'provider_error', retryable: true });
@@ -405,7 +476,11 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
   });
 
   test('a key in an error of status 200 is hidden', async () => {
-    const error = errorIn(await asked(api, json(200, { error: 'the key plain-secret-1 is odd' }), GENERATE, { key: () => 'plain-secret-1' }));
+    const error = errorIn(
+      await asked(api, json(200, { error: 'the key plain-secret-1 is odd' }), GENERATE, {
+        key: () => 'plain-secret-1',
+      }),
+    );
     expect(JSON.stringify(error)).not.toContain('plain-secret-1');
   });
 });
