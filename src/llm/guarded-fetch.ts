@@ -89,6 +89,8 @@ async function whole(body: Body, limits: AnswerLimits): Promise<{ bytes: Buffer<
 const EVENT_LINE = /^\u{feff}?\s*(?::|(?:data|event|id|retry)(?::|\s|$))/u;
 /** The longest name of a field, and its colon. */
 const LINE_BYTES = 6;
+/** White space that may come before the first line. */
+const MAX_BLANK_BYTES = 4_096;
 
 /** Some servers answer with a whole JSON or a page instead of events, others label their events as something else. */
 async function beginning(response: Response): Promise<{ isEvents: boolean; body: Body }> {
@@ -97,7 +99,7 @@ async function beginning(response: Response): Promise<{ isEvents: boolean; body:
   const reader = body.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let text = '';
-  while (text.trim().length < LINE_BYTES && text.length < MAX_ERROR_BYTES) {
+  while (text.trim().length < LINE_BYTES && text.length < MAX_BLANK_BYTES) {
     const { done, value } = await reader.read();
     if (done) break;
     chunks.push(value);

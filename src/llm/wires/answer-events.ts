@@ -5,7 +5,7 @@ import { reportedError } from '../provider-status.ts';
 import type { Members, Mending, Wire } from './wire.ts';
 
 /** Milliseconds that a finished answer waits for a report of its tokens, if the connection stays open. */
-export const END_GRACE_MS = 2_000;
+const END_GRACE_MS = 2_000;
 
 /** Larger events and answers are passed on as they are: they hold an image, which no client refuses. */
 export const MAX_MENDED_BYTES = 1024 * 1024;
@@ -25,7 +25,7 @@ export interface AnswerEvents {
 export function createAnswerEvents(wire: Wire): AnswerEvents {
   const repair = wire.repair();
   let isEnded = false;
-  /** By the monotonic clock. */
+  /** The end of the grace, on the monotonic clock; null: the answer is not finished. */
   let endsAt: number | null = null;
 
   function noteEnd(): void {
@@ -47,7 +47,7 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
     const value = parsed(data);
     if (!isObject(value))
       return name === 'error' ? bytesOf([wire.errorEvent({ message: data }, 500)]) : event;
-    const error = errorIn(value, wire);
+    const error = isBare || name === 'error' || marksError(value) ? errorIn(value, wire) : null;
     if (error !== null) return bytesOf([error]);
     const mending: Mending = { isChanged: false };
     const values = wire.isWhole(value) ? asEvents(value, wire) : [value];
@@ -84,6 +84,11 @@ export function asStream(answer: Members, wire: Wire): Buffer<ArrayBuffer> {
 function asEvents(answer: Members, wire: Wire): Members[] {
   wire.mendWhole(answer, { isChanged: false });
   return wire.eventsOf(answer);
+}
+
+/** Whether an event says that it is an error: a message alone may be a report of progress. */
+function marksError({ error, type, object, code, status }: Members): boolean {
+  return isReport(error) || type === 'error' || object === 'error' || Number(code ?? status) >= 400;
 }
 
 /** The error that a value reports, in the form that the client reads; null: none. */

@@ -78,6 +78,6 @@ export function mendCounts(mending: Mending, target: Members, key: string): void
   if (!isObject(counts)) return drop(mending, target, key);
   for (const name of Object.keys(counts)) {
     if (/_tokens$|TokenCount$/.test(name)) keepOnly(mending, counts, 'number', name);
-    else if (/_tokens_details$/.test(name)) mendCounts(mending, counts, name);
+    else if (name.endsWith('_tokens_details')) mendCounts(mending, counts, name);
   }
 }

@@ -141,6 +141,7 @@ describe.each(APIS)('%s: one odd event loses no answer', (api) => {
     ['a keep-alive event', { type: 'ping' }],
     // llama.cpp, ROCm/ATOM#1711
     ['a report of progress', { object: 'chat.completion.progress', progress: 0.5 }],
+    ['a report of progress with a message', { object: 'progress', message: 'loading the model' }],
     ['an object without members', {}],
   ])('%s', async (_name, odd) => {
     const result = await asked(api, streamed(around(api, odd)));
@@ -316,7 +317,8 @@ describe.each(APIS)('%s: the end of an answer', (api) => {
   test('an end mark without a finish reason is an answer if it says something', async () => {
     const { start, text } = WIRES[api];
     const mark = api === 'anthropic' ? { type: 'message_stop' } : '[DONE]';
-    expect(turnIn(await asked(api, leftOpen(sse([...start, text('hello'), mark])))).text).toBe('hello');
+    const turn = turnIn(await asked(api, leftOpen(sse([...start, text('hello'), mark]))));
+    expect(turn).toMatchObject({ text: 'hello', finish_reason: 'unknown' });
     const empty = await asked(api, leftOpen(sse(['[DONE]'])));
     expect(errorIn(empty)).toMatchObject({ type: 'provider_error', details: { reason: 'empty_answer' } });
   });
