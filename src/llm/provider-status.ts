@@ -67,7 +67,7 @@ const MAX_FAULTS = 10;
 
 const TITLE = /<(title|h1)[^>]{0,200}>([^<]{1,300})</i;
 
-/** The explanation in the body of a refusal: the message of its JSON, the title of a page, or its text; '': none. */
+/** The explanation in the body of a refusal: the message of its JSON, else the JSON, the title of a page, or its text; '': none. */
 export function explanationIn(body: string): string {
   const text = body.trim();
   if (text.startsWith('<')) return boundedText(TITLE.exec(text)?.[2]?.trim() ?? '', EXPLANATION_CHARACTERS);
@@ -77,7 +77,7 @@ export function explanationIn(body: string): string {
   } catch {
     // A plain text explains itself.
   }
-  const said = typeof value === 'string' ? value : (reportedError(value)?.members.message ?? '');
+  const said = typeof value === 'string' ? value : (reportedError(value)?.members.message ?? text);
   return boundedText(said, EXPLANATION_CHARACTERS);
 }
 

@@ -1,6 +1,8 @@
 // The Messages API of Anthropic, whose documentation says that new types of events may come at any time.
 // Must never drop a block that the client reads.
 import { isObject } from '../../contract/json-object.ts';
+import { MAX_ANSWER_PARTS } from '../answer-limits.ts';
+import { RefusedAnswer } from '../refused-answer.ts';
 import { type AnswerRepair, type Members, type Mending, objectsIn, put, type Wire } from './wire.ts';
 
 export const MESSAGES: Wire = {
@@ -89,6 +91,8 @@ function messagesRepair(): AnswerRepair {
     if (type === 'content_block_start') {
       if (isKnownBlock(content_block)) skipped.delete(index);
       else skipped.add(index);
+      if (skipped.size > MAX_ANSWER_PARTS)
+        throw new RefusedAnswer('too_large', `the answer has more than ${MAX_ANSWER_PARTS} parts`);
     }
     if (type === 'content_block_delta' && !(isObject(delta) && DELTAS.has(delta['type']))) return false;
     return typeof type !== 'string' || !type.startsWith('content_block') || !skipped.has(index);

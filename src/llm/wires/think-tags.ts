@@ -3,6 +3,8 @@
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
+/** White space before a tag. More of it is text: each new cut is compared from its beginning. */
+const MAX_BLANK_CHARACTERS = 1_024;
 
 /** `leading`: an answer may begin with <think>. `open`: it begins inside, because the prompt ended with the tag. */
 export type ThinkTags = 'leading' | 'open';
@@ -29,7 +31,7 @@ export function createThinkSplitter(tags: ThinkTags): ThinkSplitter {
       state = 'inside';
       return true;
     }
-    if (OPEN.startsWith(begun)) return false;
+    if (OPEN.startsWith(begun) && held.length <= MAX_BLANK_CHARACTERS) return false;
     state = tags === 'open' ? 'inside' : 'text';
     if (state === 'inside') return true;
     out.text += held;

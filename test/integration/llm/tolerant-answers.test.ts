@@ -433,6 +433,7 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
     ['an error as text', { error: 'model is loading' }, 'model is loading'],
     ['vLLM', { object: 'error', message: 'the cache is full', code: 400 }, 'the cache is full'],
     ['a message alone', { message: 'no such deployment' }, 'no such deployment'],
+    ['JSON without a message', { reason: 'odd', at: 7 }, '"reason":"odd"'],
     ['a list of errors', { errors: [{ message: 'the worker is gone' }] }, 'the worker is gone'],
     [
       'a list',
@@ -537,6 +538,7 @@ describe('thinking in tags', () => {
     ['leading', '<think>a </thin b</think>hello </think>', 'a </thin b', 'hello </think>'],
     ['leading', '<', '', '<'],
     ['open', 'hm</think>hello', 'hm', 'hello'],
+    ['leading', `${' '.repeat(1_100)}<think>hm</think>`, '', `${' '.repeat(1_100)}<think>hm</think>`],
     ['open', '<think>hm</think>hello', 'hm', 'hello'],
     [null, '<think>hm</think>hello', '', '<think>hm</think>hello'],
   ];
