@@ -131,15 +131,13 @@ function readable(
   const reported = list.some((each) => wire.isAnswer(each)) ? null : reportedError(answer);
   if (reported !== null) throw fail(reported.members.message, reported.status);
   if (answer === undefined) throw fail('the answer is not JSON');
-  if (!isStream) {
-    const [only] = list;
-    const mending = { isChanged: false };
-    if (only !== undefined && wire.isAnswer(only)) wire.mendWhole(only, mending);
-    return mending.isChanged ? Buffer.from(JSON.stringify(only)) : bytes;
-  }
   const answers = list.filter((each) => wire.isAnswer(each));
-  if (answers.length === 0) throw fail('the answer is no stream of events');
-  return Buffer.concat(answers.map((each) => asStream(each, wire)));
+  const [first] = answers;
+  if (first === undefined) throw fail('the answer does not follow its protocol');
+  if (isStream) return Buffer.concat(answers.map((each) => asStream(each, wire)));
+  const mending = { isChanged: false };
+  wire.mendWhole(first, mending);
+  return mending.isChanged ? Buffer.from(JSON.stringify(first)) : bytes;
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -172,6 +172,8 @@ function lostConnection(code: string, details: Details): ModelFailure {
   return failure('network', message, { ...details, code }, { unreached, mayHaveCost: !unreached });
 }
 
+const MISFIT = 'the provider’s answer does not follow its protocol';
+
 /** A success status, with a body that cannot be read as an answer. */
 function unreadable(error: Error, ref: ModelRef, now: number, details: Details): ModelFailure {
   const cause = TypeValidationError.isInstance(error) ? error : error.cause;
@@ -179,7 +181,7 @@ function unreadable(error: Error, ref: ModelRef, now: number, details: Details):
     // Some providers report errors in a form that their own clients do not know.
     const status = readStatus(cause.value);
     if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
-    return failure('invalid_result', 'the provider’s answer does not follow its protocol', details);
+    return failure('invalid_result', MISFIT, details);
   }
   const body = APICallError.isInstance(error) ? bodyIn(error) : '';
   if (isHtml(body, details))
@@ -187,6 +189,7 @@ function unreadable(error: Error, ref: ModelRef, now: number, details: Details):
       ...details,
       reason: 'html',
     });
+  if (isJson(body)) return failure('invalid_result', `${MISFIT}${quoted(body.trim())}`, details);
   const isEmpty = APICallError.isInstance(error) && body.trim() === '';
   return isEmpty
     ? failure('provider_error', 'the provider’s answer is empty', { ...details, reason: 'empty_answer' })
@@ -204,6 +207,15 @@ function isHtml(body: string, details: Details): boolean {
   return (
     /^\s*<(!doctype|html|head|body)/i.test(body) || String(details['content_type']).includes('text/html')
   );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const QUOTED_CHARACTERS = 300;

@@ -26,12 +26,13 @@ export function createThinkSplitter(tags: ThinkTags): ThinkSplitter {
 
   function atStart(out: SplitText): boolean {
     const begun = held.trimStart();
-    if (begun.startsWith(OPEN)) {
+    const isNear = held.length - begun.length <= MAX_BLANK_CHARACTERS;
+    if (isNear && begun.startsWith(OPEN)) {
       held = begun.slice(OPEN.length);
       state = 'inside';
       return true;
     }
-    if (OPEN.startsWith(begun) && held.length <= MAX_BLANK_CHARACTERS) return false;
+    if (isNear && OPEN.startsWith(begun)) return false;
     state = tags === 'open' ? 'inside' : 'text';
     if (state === 'inside') return true;
     out.text += held;
