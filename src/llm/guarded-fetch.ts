@@ -11,7 +11,7 @@ import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-l
 import { reportedError } from './provider-status.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { followed } from './sent-requests.ts';
-import { asStream, createAnswerEvents, MAX_MENDED_BYTES } from './wires/answer-events.ts';
+import { asStream, createAnswerEvents, MAX_MENDED_BYTES, saysAnswer } from './wires/answer-events.ts';
 import type { Wire } from './wires/wire.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -128,12 +128,12 @@ function readable(
   if (bytes.length > MAX_MENDED_BYTES && !isStream) return bytes;
   const answer = parsed(bytes);
   const list = Array.isArray(answer) ? (answer as unknown[]).filter(isObject) : [answer].filter(isObject);
-  const reported = list.some((each) => wire.isAnswer(each)) ? null : reportedError(answer);
-  if (reported !== null) throw fail(reported.members.message, reported.status);
-  if (answer === undefined) throw fail('the answer is not JSON');
-  const answers = list.filter((each) => wire.isAnswer(each));
+  const answers = list.filter((each) => saysAnswer(each, wire));
   const [first] = answers;
-  if (first === undefined) throw fail('the answer does not follow its protocol');
+  if (first === undefined) {
+    const reported = reportedError(answer);
+    throw fail(reported?.members.message ?? 'the answer cannot be read', reported?.status);
+  }
   if (isStream) return Buffer.concat(answers.map((each) => asStream(each, wire)));
   const mending = { isChanged: false };
   wire.mendWhole(first, mending);

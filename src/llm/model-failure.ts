@@ -108,8 +108,8 @@ function fromCall(error: APICallError, ref: ModelRef, now: number): ModelFailure
   const body = bodyIn(error);
   const code = networkCode(error);
   if (status === undefined) return lostConnection(code ?? 'unknown', { model: ref.name });
-  const message = explanationIn(body) || error.message;
-  if (status >= 400) return fromStatus({ status, message, body, headers }, ref, now);
+  if (status >= 400)
+    return fromStatus({ status, message: explanationIn(body) || error.message, body, headers }, ref, now);
   if (code !== null || isCutOff(error)) return lostConnection(code ?? 'cut', { model: ref.name });
   return unreadable(error, ref, now, { model: ref.name, status, ...contentType(headers) });
 }

@@ -93,9 +93,14 @@ function marksError({ error, type, object, code, status }: Members): boolean {
 
 /** The error that a value reports, in the form that the client reads; null: none. */
 function errorIn(value: Members, wire: Wire): Members | null {
-  if (wire.isAnswer(value) && !isReport(value['error'])) return null;
+  if (saysAnswer(value, wire)) return null;
   const reported = reportedError(value);
   return reported === null ? null : wire.errorEvent(reported.members, reported.status);
+}
+
+/** Whether it has the form of an answer, and reports no error beside it. */
+export function saysAnswer(value: Members, wire: Wire): boolean {
+  return wire.isAnswer(value) && !isReport(value['error']);
 }
 
 function isReport(error: unknown): boolean {

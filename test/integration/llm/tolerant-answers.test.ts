@@ -452,6 +452,15 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
     }
   });
 
+  test('beside an empty answer', async () => {
+    const answer = { ...WIRES[api].whole(''), error: { message: 'the upstream is gone', code: 502 } };
+    for (const fields of [STREAM, GENERATE]) {
+      const error = errorIn(await asked(api, json(200, answer), fields));
+      expect(error).toMatchObject({ type: 'provider_error', details: { status: 502 } });
+      expect(error.message).toContain('the upstream is gone');
+    }
+  });
+
   test('as an event of the stream', async () => {
     for (const body of [
       { error: 'model is loading' },
