@@ -1,10 +1,12 @@
 // The events of a streamed answer, repaired one by one on their way to the provider's client, and their end.
 // Must never hold an event, nor end an answer before its provider has finished it.
+import { jsonExcess } from '../../bounds/json-shape.ts';
 import { isObject } from '../../contract/json-object.ts';
+import { LANGUAGE_LIMITS } from '../answer-limits.ts';
 import { reportedError } from '../provider-status.ts';
 import type { Members, Mending, Wire } from './wire.ts';
 
-/** Milliseconds that a finished answer waits for a report of its tokens, if the connection stays open. */
+/** Milliseconds that a finished answer waits for a report of its tokens after its last event, if the connection stays open. */
 const END_GRACE_MS = 2_000;
 
 /** Larger events and answers are passed on as they are: they hold an image, which no client refuses. */
@@ -52,7 +54,7 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
     const mending: Mending = { isChanged: false };
     const values = wire.isWhole(value) ? asEvents(value, wire) : [value];
     const events = values.flatMap((each) => repair.next(each, mending));
-    noteEnd();
+    if (events.length > 0) noteEnd();
     const isSame = !isBare && !mending.isChanged && events.length === 1 && events[0] === value;
     return isSame ? event : bytesOf(events);
   }
@@ -62,7 +64,8 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
     last(rest) {
       const event = Buffer.from(rest);
       const { data } = fieldsOf(event.toString('utf8'));
-      const isWhole = data !== null && (data === '[DONE]' || parsed(data) !== undefined);
+      const isWithin = event.length <= MAX_MENDED_BYTES && jsonExcess(event, LANGUAGE_LIMITS) === null;
+      const isWhole = isWithin && data !== null && (data === '[DONE]' || parsed(data) !== undefined);
       const last = isWhole ? rewrite(Buffer.concat([event, Buffer.from('\n\n')])) : event;
       if (isEnded) return last;
       return Buffer.concat([last, bytesOf(endsAt === null ? repair.rest() : repair.complete())]);
