@@ -120,7 +120,7 @@ const compatibleSchema = z.strictObject({
   base_url: httpUrl().register(notes, BASE_URL),
   think_tags: z.enum(['none', 'leading', 'open']).default('none').register(notes, {
     description:
-      '`openai-compatible` only: `leading` reads a `<think>…</think>` at the beginning of an answer as thinking; `open` does so for answers that begin inside it, because the template of the model ends with `<think>`; `none` leaves tags in the text.',
+      '`openai-compatible` only: text in `<think>` tags becomes thinking, where an answer begins with a tag (`leading`) or inside the tags (`open`).',
   }),
 });
 const scriptedSchema = z.strictObject({

@@ -146,7 +146,7 @@ function eventsOf(answer: Members): Members[] {
   const { content, stop_reason, stop_sequence, usage, ...head } = answer;
   const blocks = (content as unknown[]).filter(isObject).flatMap((block, index) => blockEvents(block, index));
   return [
-    { type: 'message_start', message: { ...head, content: [], usage } },
+    { message: { ...head, content: [], usage }, type: 'message_start' },
     ...blocks,
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
     { type: 'message_stop' },
