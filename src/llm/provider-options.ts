@@ -1,7 +1,9 @@
 // The options that a provider's client is created from.
 // Must never be written anywhere: they give access to the key.
 import type { ModelPrice } from './pricing.ts';
+import type { PromptCache } from './prompt-cache.ts';
 import type { ProviderSettings } from './providers.ts';
+import type { ReasoningHistory } from './reasoning-history.ts';
 import type { Script } from './script.ts';
 
 interface SharedOptions {
@@ -20,6 +22,10 @@ export interface RemoteProviderOptions extends SharedOptions {
   readonly key: () => string | null;
   /** For `openai` only: which of its two text APIs to use. */
   readonly api: 'responses' | 'chat';
+  /** For `openai-compatible` only. */
+  readonly reasoningHistory: ReasoningHistory;
+  /** By the model's name without the provider. */
+  readonly promptCache: (model: string) => PromptCache;
 }
 
 export interface ScriptedProviderOptions extends SharedOptions {

@@ -12,7 +12,10 @@ import { withDirectText } from './direct-stream.ts';
 import { ANTHROPIC_MESSAGES, CHAT_COMPLETIONS } from './direct-text.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
+import { OPEN_RULES, type PromptRules } from './prompt.ts';
+import type { PromptCache } from './prompt-cache.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
+import { reasoningExtractor } from './reasoning-history.ts';
 import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
 
 /** Time limits of a provider's calls, milliseconds. */
@@ -31,6 +34,10 @@ export interface ModelProviders {
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
+  /** What the provider accepts as messages. */
+  promptRules(provider: string): PromptRules;
+  /** How a model's provider is asked to keep what calls of one run have in common. */
+  promptCache(ref: ModelRef): PromptCache;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
 }
@@ -65,8 +72,20 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
+    promptRules: (provider) => promptRules(provider, options.get(provider)),
+    promptCache({ provider, model }) {
+      const found = options.get(provider);
+      return found === undefined || found.type === 'scripted' ? 'off' : found.promptCache(model);
+    },
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
   };
+}
+
+/** OpenAI alone takes instructions at any place. Chat templates of other servers (Qwen, Gemma, Mistral) raise an error. */
+function promptRules(provider: string, options: ProviderOptions | undefined): PromptRules {
+  if (options === undefined || options.type === 'scripted' || options.type === 'openai') return OPEN_RULES;
+  if (options.type !== 'openai-compatible') return { systemAnywhere: false, reasoning: null };
+  return { systemAnywhere: false, reasoning: { provider, history: options.reasoningHistory } };
 }
 
 function notServed({ provider, name }: ModelRef): { error: ErrorEnvelope } {
@@ -168,6 +187,7 @@ function compatible(
   return createOpenAICompatible({
     ...settings,
     name,
+    metadataExtractor: reasoningExtractor(name),
     ...(key === '' ? {} : { apiKey: key }),
     includeUsage: true,
     supportsStructuredOutputs: true,

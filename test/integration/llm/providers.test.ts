@@ -32,6 +32,8 @@ function remote(
     headers: { 'x-team': 'adjutants' },
     key: () => KEY,
     api: 'responses',
+    reasoningHistory: 'as_received',
+    promptCache: () => 'off',
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),
     ...fields,
