@@ -137,10 +137,18 @@ const compatibleSchema = z.strictObject({
   type: z.literal('openai-compatible').register(notes, TYPE),
   ...remote,
   base_url: httpUrl().register(notes, BASE_URL),
-  reasoning_history: z.enum(['as_received', 'none', 'reasoning_content', 'reasoning']).default('as_received').register(notes, {
+  assistant_after_tools: z.boolean().optional().register(notes, {
     description:
-      '`openai-compatible` only: the member of a message that takes the reasoning of earlier answers back. `as_received`: the one in which it came from this provider; `none`: it is not sent; `reasoning_content`: each message with tool calls has it, empty where it has no reasoning.',
+      '`openai-compatible` only: a short message of the assistant is sent between the results of tools and a user message, as Mistral requires.',
+    fallback: 'true for models with the name of one of Mistral’s families',
   }),
+  reasoning_history: z
+    .enum(['as_received', 'none', 'reasoning_content', 'reasoning'])
+    .default('as_received')
+    .register(notes, {
+      description:
+        '`openai-compatible` only: the member of a message that takes the reasoning of earlier answers back. `as_received`: the one in which it came from this provider; `none`: it is not sent; `reasoning_content`: each message with tool calls has it, empty where it has no reasoning.',
+    }),
 });
 const scriptedSchema = z.strictObject({
   type: z.literal('scripted').register(notes, TYPE),

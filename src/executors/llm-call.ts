@@ -95,7 +95,7 @@ async function prepare(
   if ('error' in model) return model;
   const { providers, describeTool, schemas } = options;
   const read = await prepareRequest(directive, {
-    rules: providers.promptRules(ref.provider),
+    rules: providers.promptRules(ref),
     cache: providers.promptCache(ref),
     tenant,
     describeTool,

@@ -72,7 +72,9 @@ export async function prepareRequest(
       ? {}
       : { responseFormat: outputFormat(directive.output_schema) }),
   };
-  const cached = goesOn(messages, tools) ? withCache(options, cache, [tenant, directive.request_id]) : options;
+  const cached = goesOn(messages, tools)
+    ? withCache(options, cache, [tenant, directive.request_id])
+    : options;
   return { ok: true, request: { options: cached, names, checkOutput: output.check } };
 }
 

@@ -33,7 +33,10 @@ interface OpenCall {
   isReported: boolean;
 }
 
-type Collected = Pick<ModelAnswer, 'parts' | 'calls' | 'finish' | 'usage' | 'providerData' | 'modelId' | 'warnings'>;
+type Collected = Pick<
+  ModelAnswer,
+  'parts' | 'calls' | 'finish' | 'usage' | 'providerData' | 'modelId' | 'warnings'
+>;
 
 export interface AnswerCollector {
   /** The piece that the part adds, if it adds one. */

@@ -61,7 +61,9 @@ export type ModelReply =
 /** null: the answer is complete, and within what a run can execute. */
 export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
-  const isEmpty = calls.length === 0 && parts.every((part) => part.type === 'tool_call' || ('text' in part && part.text === ''));
+  const isEmpty =
+    calls.length === 0 &&
+    parts.every((part) => part.type === 'tool_call' || ('text' in part && part.text === ''));
   const details = { model: ref.name, ...contentType(headers) };
   const fail = (message: string, reason: string): ModelFailure =>
     failure('provider_error', message, { ...details, reason });

@@ -8,7 +8,11 @@ import type { CallOptions } from './model-call.ts';
 export type PromptCache = 'off' | 'key' | '5m' | '1h';
 
 /** `identity`: tenant and request, whose calls share the key. */
-export function withCache(options: CallOptions, cache: PromptCache, identity: readonly string[]): CallOptions {
+export function withCache(
+  options: CallOptions,
+  cache: PromptCache,
+  identity: readonly string[],
+): CallOptions {
   if (cache === 'off') return options;
   return cache === 'key' ? withKey(options, identity) : withBreakpoints(options, cache);
 }
@@ -35,12 +39,13 @@ function withBreakpoints(options: CallOptions, ttl: '5m' | '1h'): CallOptions {
   return {
     ...options,
     prompt: marked,
-    ...(tools === undefined ? {} : { tools: tools.map((tool) => (tool === last ? withMark(last, ttl) : tool)) }),
+    ...(tools === undefined
+      ? {}
+      : { tools: tools.map((tool) => (tool === last ? withMark(last, ttl) : tool)) }),
   };
 }
 
 function breakpoints(prompt: LanguageModelV4Prompt): ReadonlySet<number> {
-  const isRead = ({ role }: LanguageModelV4Prompt[number]): boolean => role === 'user' || role === 'tool';
   const answered = prompt.findLastIndex(({ role }) => role === 'assistant');
   const before = prompt.slice(0, Math.max(0, answered));
   return new Set([
@@ -48,6 +53,13 @@ function breakpoints(prompt: LanguageModelV4Prompt): ReadonlySet<number> {
     before.findLastIndex(isRead),
     prompt.findLastIndex(isRead),
   ]);
+}
+
+/** Anthropic refuses a breakpoint at an empty text. */
+function isRead({ role, content }: LanguageModelV4Prompt[number]): boolean {
+  if (role !== 'user') return role === 'tool';
+  const last = content.at(-1);
+  return last !== undefined && (last.type !== 'text' || last.text !== '');
 }
 
 function withMark<M extends { providerOptions?: SharedV4ProviderOptions }>(marked: M, ttl: '5m' | '1h'): M {

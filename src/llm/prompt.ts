@@ -25,11 +25,17 @@ export interface PromptRules {
    * marked user messages.
    */
   readonly systemAnywhere: boolean;
+  /** A message of the assistant has to come between the results of tools and a user message. */
+  readonly assistantAfterTools: boolean;
   /** null: the provider's client sends reasoning back with its data. */
   readonly reasoning: ReasoningRule | null;
 }
 
-export const OPEN_RULES: PromptRules = { systemAnywhere: true, reasoning: null };
+export const OPEN_RULES: PromptRules = {
+  systemAnywhere: true,
+  assistantAfterTools: false,
+  reasoning: null,
+};
 
 export interface PromptOptions {
   /** Comes before all messages. */
@@ -71,7 +77,11 @@ export function promptOf(messages: readonly Message[], options: PromptOptions): 
       message.role === 'system'
         ? instruction(message.content, hasBegun && !rules.systemAnywhere)
         : convert(message, names, called, rules);
-    if (converted && !joined(prompt.at(-1), converted, hasBegun, rules)) prompt.push(converted);
+    const before = prompt.at(-1);
+    if (!converted || joined(before, converted, hasBegun, rules)) continue;
+    if (rules.assistantAfterTools && before?.role === 'tool' && converted.role === 'user')
+      prompt.push(RESULTS_READ);
+    prompt.push(converted);
   }
   for (const message of prompt) if (message.role === 'tool') sortByCall(message, called);
   return { ok: true, prompt };
@@ -103,6 +113,11 @@ function joined(
   for (const part of others) before.content.push(part);
   return true;
 }
+
+const RESULTS_READ: LanguageModelV4Message = {
+  role: 'assistant',
+  content: [{ type: 'text', text: 'I have read the results.' }],
+};
 
 const PARAGRAPH = '\n\n';
 

@@ -24,6 +24,8 @@ export interface RemoteProviderOptions extends SharedOptions {
   readonly api: 'responses' | 'chat';
   /** For `openai-compatible` only. */
   readonly reasoningHistory: ReasoningHistory;
+  /** For `openai-compatible` only; null: by the name of the model. */
+  readonly assistantAfterTools: boolean | null;
   /** By the model's name without the provider. */
   readonly promptCache: (model: string) => PromptCache;
 }

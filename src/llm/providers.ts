@@ -34,8 +34,8 @@ export interface ModelProviders {
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
-  /** What the provider accepts as messages. */
-  promptRules(provider: string): PromptRules;
+  /** What the model's provider accepts as messages. */
+  promptRules(ref: ModelRef): PromptRules;
   /** How a model's provider is asked to keep what calls of one run have in common. */
   promptCache(ref: ModelRef): PromptCache;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
@@ -72,7 +72,7 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
-    promptRules: (provider) => promptRules(provider, options.get(provider)),
+    promptRules: (ref) => promptRules(ref, options.get(ref.provider)),
     promptCache({ provider, model }) {
       const found = options.get(provider);
       return found === undefined || found.type === 'scripted' ? 'off' : found.promptCache(model);
@@ -82,11 +82,19 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
 }
 
 /** OpenAI alone takes instructions at any place. Chat templates of other servers (Qwen, Gemma, Mistral) raise an error. */
-function promptRules(provider: string, options: ProviderOptions | undefined): PromptRules {
+function promptRules({ provider, model }: ModelRef, options: ProviderOptions | undefined): PromptRules {
   if (options === undefined || options.type === 'scripted' || options.type === 'openai') return OPEN_RULES;
-  if (options.type !== 'openai-compatible') return { systemAnywhere: false, reasoning: null };
-  return { systemAnywhere: false, reasoning: { provider, history: options.reasoningHistory } };
+  const strict = { ...OPEN_RULES, systemAnywhere: false };
+  if (options.type !== 'openai-compatible') return strict;
+  return {
+    ...strict,
+    assistantAfterTools: options.assistantAfterTools ?? OF_MISTRAL.test(model),
+    reasoning: { provider, history: options.reasoningHistory },
+  };
 }
+
+/** Mistral answers 400 to a user message after a tool's, wherever its models are served. */
+const OF_MISTRAL = /(?:mistral|ministral|mixtral|magistral|devstral|codestral|pixtral)/i;
 
 function notServed({ provider, name }: ModelRef): { error: ErrorEnvelope } {
   const message = `this worker does not serve the provider "${provider}" of "${name}"`;

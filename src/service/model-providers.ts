@@ -26,7 +26,9 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
   const promptCache = promptCacheOf(provider);
   const shared = {
     settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
-    prices: new Map([...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model)))),
+    prices: new Map(
+      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
+    ),
   };
   if (provider.type === 'scripted') {
     const script =
@@ -41,6 +43,8 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     key: () => provider.key.read(),
     api: provider.type === 'openai' ? provider.api : 'responses',
     reasoningHistory: provider.type === 'openai-compatible' ? provider.reasoning_history : 'as_received',
+    assistantAfterTools:
+      provider.type === 'openai-compatible' ? (provider.assistant_after_tools ?? null) : null,
     promptCache,
   };
 }
@@ -54,11 +58,7 @@ function promptCacheOf(provider: ProviderConfig): (model: string) => PromptCache
   return (model) => models.get(model)?.prompt_cache ?? prompt_cache;
 }
 
-function priceEntry(
-  model: string,
-  price: ModelConfig['price'],
-  cache: PromptCache,
-): [string, ModelPrice][] {
+function priceEntry(model: string, price: ModelConfig['price'], cache: PromptCache): [string, ModelPrice][] {
   if (price === undefined) return [];
   const { input, output } = price;
   const usual = cachePrices(input, cache);

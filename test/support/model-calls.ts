@@ -42,6 +42,7 @@ export function providersAt(
     key: () => KEY,
     api: api === 'openai-chat' ? 'chat' : 'responses',
     reasoningHistory: 'as_received',
+    assistantAfterTools: null,
     promptCache: () => 'off',
     settings: { timeoutMs: 20_000, idleTimeoutMs: 10_000 },
     prices: new Map([['m', { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 }]]),

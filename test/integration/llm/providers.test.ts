@@ -33,6 +33,7 @@ function remote(
     key: () => KEY,
     api: 'responses',
     reasoningHistory: 'as_received',
+    assistantAfterTools: null,
     promptCache: () => 'off',
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),

@@ -95,7 +95,9 @@ describe('reasoning for a server with chat completions', () => {
     provider_data?: ProviderData,
     tool_calls = [{ id: 'c', name: 's.t', arguments: {} }],
   ) => {
-    const content: AssistantPart[] = [{ type: 'thinking', text: 'hm', ...(provider_data && { provider_data }) }];
+    const content: AssistantPart[] = [
+      { type: 'thinking', text: 'hm', ...(provider_data && { provider_data }) },
+    ];
     const rules = { ...STRICT, reasoning: { provider: 'p', history } };
     const [message] = prompt([{ role: 'assistant', content, tool_calls }], rules);
     expect(JSON.stringify(message?.content ?? '')).not.toContain('hm');
@@ -239,6 +241,19 @@ describe('user messages in a row', () => {
         ],
       },
     ]);
+  });
+
+  // Mistral: "Unexpected role 'user' after role 'tool'" (pydantic/pydantic-ai#1210, zed-industries/zed#31736).
+  test('after the results of tools follow a message of the assistant where a provider requires one', () => {
+    const round: Message[] = [
+      { role: 'assistant', tool_calls: [{ id: 'c', name: 's.t', arguments: {} }] },
+      { role: 'tool', tool_call_id: 'c', content: 'x' },
+      { role: 'user', content: 'stop' },
+    ];
+    const rules = { ...STRICT, assistantAfterTools: true };
+    const roles = (given: Partial<PromptRules>) => prompt(round, given).map(({ role }) => role);
+    expect(roles(rules)).toEqual(['assistant', 'tool', 'assistant', 'user']);
+    expect(roles(STRICT)).toEqual(['assistant', 'tool', 'user']);
   });
 
   test('stay apart where they need not', () => {
