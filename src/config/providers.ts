@@ -147,7 +147,7 @@ const compatibleSchema = z.strictObject({
     .default('as_received')
     .register(notes, {
       description:
-        '`openai-compatible` only: the member of a message that takes the reasoning of earlier answers back. `as_received`: the one in which it came from this provider; `none`: it is not sent; `reasoning_content`: each message with tool calls has it, empty where it has no reasoning.',
+        '`openai-compatible` only: the member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none; `reasoning_content`: also sent empty where a message has calls and no reasoning.',
     }),
 });
 const scriptedSchema = z.strictObject({
