@@ -147,7 +147,7 @@ const compatibleSchema = z.strictObject({
     .default('as_received')
     .register(notes, {
       description:
-        '`openai-compatible` only: the member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none; `reasoning_content`: also sent empty where a message has calls and no reasoning.',
+        '`openai-compatible` only: member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none. [Which server takes which](models.md#history-on-each-wire)',
     }),
 });
 const scriptedSchema = z.strictObject({
