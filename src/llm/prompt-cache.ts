@@ -1,4 +1,4 @@
-// Asks a provider to keep what the calls of one run have in common: tools, instructions, history.
+// Asks a provider to keep the beginning that the calls of one run share: tools, instructions, history.
 // Must never send a request's id or a tenant's name: a provider gets a hash of them.
 import { createHash } from 'node:crypto';
 import type { LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider';
@@ -17,12 +17,10 @@ export function withCache(
   return cache === 'key' ? withKey(options, identity) : withBreakpoints(options, cache);
 }
 
-/** OpenAI allows 64 characters. */
-const KEY_CHARACTERS = 43;
-
+/** The key has 43 characters; OpenAI allows 64. */
 function withKey(options: CallOptions, identity: readonly string[]): CallOptions {
-  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('base64url');
-  const openai = { ...options.providerOptions?.['openai'], promptCacheKey: hash.slice(0, KEY_CHARACTERS) };
+  const promptCacheKey = createHash('sha256').update(JSON.stringify(identity)).digest('base64url');
+  const openai = { ...options.providerOptions?.['openai'], promptCacheKey };
   return { ...options, providerOptions: { ...options.providerOptions, openai } };
 }
 

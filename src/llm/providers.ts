@@ -36,7 +36,7 @@ export interface ModelProviders {
   price(ref: ModelRef): ModelPrice | null;
   /** What the model's provider accepts as messages. */
   promptRules(ref: ModelRef): PromptRules;
-  /** How a model's provider is asked to keep what calls of one run have in common. */
+  /** How a model's provider is asked to keep the beginning that calls of one run share. */
   promptCache(ref: ModelRef): PromptCache;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;

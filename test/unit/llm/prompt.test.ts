@@ -61,7 +61,7 @@ describe('the place of a call', () => {
   const thinking = (text: string) => ({ type: 'thinking' as const, text });
   const order = (content: AssistantPart[]): unknown[] => {
     const [message] = prompt([{ role: 'assistant', content, tool_calls: calls }]);
-    return (message?.content as { toolCallId?: string; text?: string }[]).map(
+    return ((message?.content ?? []) as { toolCallId?: string; text?: string }[]).map(
       ({ toolCallId, text }) => toolCallId ?? text,
     );
   };
