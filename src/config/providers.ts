@@ -23,12 +23,12 @@ const priceSchema = z.strictObject({
   cache_read: usdPerMillion.optional().register(notes, {
     description: 'Price of tokens read from the provider’s cache.',
     unit: PRICE_UNIT,
-    fallback: 'as `input`',
+    fallback: 'as `input`; `anthropic` with `prompt_cache`: a tenth of it',
   }),
   cache_write: usdPerMillion.optional().register(notes, {
     description: 'Price of tokens written into the provider’s cache.',
     unit: PRICE_UNIT,
-    fallback: 'as `input`',
+    fallback: 'as `input`; `anthropic` with `prompt_cache`: 1.25 times for `5m`, twice for `1h`',
   }),
 });
 
@@ -53,12 +53,22 @@ const modelSchema = z.strictObject({
   }),
 });
 
+const promptCacheSchema = z.enum(['off', '5m', '1h']);
+
+const anthropicModelSchema = modelSchema.extend({
+  prompt_cache: promptCacheSchema.optional().register(notes, {
+    description: '`anthropic` only: `prompt_cache` of this model.',
+    fallback: 'as `prompt_cache` of the provider',
+  }),
+});
+
+const MODELS = { description: 'Limits and prices of single models, by their name without the provider.' };
+const modelName = z.string().min(1).max(256);
+
 const shared = {
   lane: modelLaneSchema.prefault({}).register(notes, { description: 'The queue of this provider.' }),
   ...rateLimits,
-  models: byName(z.string().min(1).max(256), modelSchema).prefault({}).register(notes, {
-    description: 'Limits and prices of single models, by their name without the provider.',
-  }),
+  models: byName(modelName, modelSchema).prefault({}).register(notes, MODELS),
   disabled: z
     .boolean()
     .default(false)
@@ -98,6 +108,11 @@ const anthropicSchema = z.strictObject({
   type: z.literal('anthropic').register(notes, TYPE),
   ...remote,
   ...baseUrl,
+  models: byName(modelName, anthropicModelSchema).prefault({}).register(notes, MODELS),
+  prompt_cache: promptCacheSchema.default('5m').register(notes, {
+    description:
+      '`anthropic` only: how long the provider keeps the tools, instructions and history of calls that offer tools or have a history, for the next call to read. `off`: no call asks for it.',
+  }),
 });
 const openaiSchema = z.strictObject({
   type: z.literal('openai').register(notes, TYPE),
@@ -107,6 +122,10 @@ const openaiSchema = z.strictObject({
     .enum(['responses', 'chat'])
     .default('responses')
     .register(notes, { description: '`openai` only: which of its two APIs is used.' }),
+  prompt_cache_key: z.boolean().default(true).register(notes, {
+    description:
+      '`openai` only: calls of one request that offer tools or have a history carry the same `prompt_cache_key`, a hash of tenant and request.',
+  }),
 });
 const googleSchema = z.strictObject({
   type: z.literal('google').register(notes, TYPE),
@@ -122,6 +141,18 @@ const compatibleSchema = z.strictObject({
     description:
       '`openai-compatible` only: text in `<think>` tags becomes thinking, where an answer begins with a tag (`leading`) or inside the tags (`open`).',
   }),
+  assistant_after_tools: z.boolean().optional().register(notes, {
+    description:
+      '`openai-compatible` only: a short message of the assistant is sent between the results of tools and a user message, as Mistral requires.',
+    fallback: 'true for models with the name of one of Mistral’s families',
+  }),
+  reasoning_history: z
+    .enum(['as_received', 'none', 'reasoning_content', 'reasoning'])
+    .default('as_received')
+    .register(notes, {
+      description:
+        '`openai-compatible` only: member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none. [Which server takes which](models.md#history-on-each-wire)',
+    }),
 });
 const scriptedSchema = z.strictObject({
   type: z.literal('scripted').register(notes, TYPE),

@@ -53,6 +53,18 @@ const thinkingPartSchema = z.strictObject({
   provider_data: providerDataSchema.optional(),
 });
 
+const toolCallPartSchema = z
+  .strictObject({
+    type: z.literal('tool_call'),
+    id: z
+      .string()
+      .max(256)
+      .describe('Id of a call in `tool_calls` of the same message. Ignored where no call has this id.'),
+  })
+  .describe(
+    'Place of a tool call among the parts: some providers refuse a history in another order. Calls without a place follow all parts.',
+  );
+
 export const contentPartSchema = z.discriminatedUnion('type', [
   textPartSchema,
   imagePartSchema,
@@ -64,6 +76,7 @@ export const assistantPartSchema = z.discriminatedUnion('type', [
   thinkingPartSchema,
   imagePartSchema,
   filePartSchema,
+  toolCallPartSchema,
 ]);
 
 export const toolCallSchema = z.strictObject({

@@ -16,8 +16,8 @@ export const modelTurnSchema = z.object({
   thinking: z.string(),
   tool_calls: z.array(toolCallSchema),
   /**
-   * The answer piece by piece, without its tool calls. Present only when it holds more than text (reasoning, files), or
-   * when the provider wants its own data back.
+   * The parts of the answer in their order. Present only when it holds more than text (reasoning, files), when the
+   * provider wants its own data back, or when a part follows a tool call; only then calls have their place among the parts.
    */
   content_parts: z.array(assistantPartSchema).optional(),
   /** null: the provider reported none. */

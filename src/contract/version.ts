@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6b7208897e7675f64cddcb3b3cea264048857543a537447a5e37402f18c8a914';
+export const CONTRACT_SHA256 = 'a901b63429e4789f6448c6b3002e3dfa8c571c5bcffdf2712e368647440be294';

@@ -87,16 +87,24 @@ async function limitedCall(prepared: Prepared, ask: Ask): Promise<Execution> {
 async function prepare(
   options: LlmOptions,
   directive: LanguageDirective,
-  { signal, traceparent, mayBegin }: ExecutionContext,
+  { signal, tenant, traceparent, mayBegin }: ExecutionContext,
   ref: ModelRef,
   metadata: Metadata,
 ): Promise<Prepared | { error: ErrorEnvelope }> {
   const model: LanguageModelV4 | { error: ErrorEnvelope } = options.providers.language(ref);
   if ('error' in model) return model;
-  const read = await prepareRequest(directive, { ...options, provider: model.provider, signal });
+  const { providers, describeTool, schemas } = options;
+  const read = await prepareRequest(directive, {
+    rules: providers.promptRules(ref),
+    cache: providers.promptCache(ref),
+    tenant,
+    describeTool,
+    schemas,
+    signal,
+  });
   if (!read.ok) return read;
   const { request } = read;
-  const settings = options.providers.settings(ref.provider);
+  const settings = providers.settings(ref.provider);
   const limits = {
     timeoutMs: directive.timeout_ms ?? settings.timeoutMs,
     idleTimeoutMs: directive.idle_timeout_ms ?? settings.idleTimeoutMs,

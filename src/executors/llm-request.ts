@@ -6,7 +6,8 @@ import { fieldSentence } from '../contract/field-sentence.ts';
 import type { Message } from '../contract/message.ts';
 import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-directive.ts';
 import type { CallOptions } from '../llm/model-call.ts';
-import { promptOf, toolNamesIn } from '../llm/prompt.ts';
+import { promptOf, type PromptRules, toolNamesIn } from '../llm/prompt.ts';
+import { type PromptCache, withCache } from '../llm/prompt-cache.ts';
 import type { CheckedSchema, SchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CheckOutput, outputFormat, type OutputFaults } from '../llm/structured-output.ts';
 import { toolNames, type ToolNames } from '../llm/tool-names.ts';
@@ -33,8 +34,9 @@ export interface LanguageRequest {
 export type PreparedRequest = { ok: true; request: LanguageRequest } | { ok: false; error: ErrorEnvelope };
 
 export interface RequestOptions {
-  /** The name that the model's client uses for the provider. */
-  readonly provider: string;
+  readonly rules: PromptRules;
+  readonly cache: PromptCache;
+  readonly tenant: string;
   readonly describeTool: DescribeTool;
   readonly schemas: SchemaChecks;
   readonly signal: AbortSignal;
@@ -42,7 +44,7 @@ export interface RequestOptions {
 
 export async function prepareRequest(
   directive: LanguageDirective,
-  { provider, describeTool, schemas, signal }: RequestOptions,
+  { rules, cache, tenant, describeTool, schemas, signal }: RequestOptions,
 ): Promise<PreparedRequest> {
   const tools = await offeredTools(directive.tools, describeTool);
   if ('error' in tools) return { ok: false, error: tools.error };
@@ -54,7 +56,7 @@ export async function prepareRequest(
   ]);
   const choice = toolChoice(directive, tools, names);
   if (choice !== null && 'error' in choice) return { ok: false, error: choice.error };
-  const prompt = readPrompt(directive, messages, names, provider);
+  const prompt = readPrompt(directive, messages, names, rules);
   if ('error' in prompt) return { ok: false, error: prompt.error };
   const output = await readOutputSchema(directive, schemas, signal);
   if ('error' in output) return { ok: false, error: output.error };
@@ -70,7 +72,10 @@ export async function prepareRequest(
       ? {}
       : { responseFormat: outputFormat(directive.output_schema) }),
   };
-  return { ok: true, request: { options, names, checkOutput: output.check } };
+  const cached = goesOn(messages, tools)
+    ? withCache(options, cache, [tenant, directive.request_id])
+    : options;
+  return { ok: true, request: { options: cached, names, checkOutput: output.check } };
 }
 
 /**
@@ -78,6 +83,14 @@ export async function prepareRequest(
  * Strict schemas support only a small part of JSON Schema; answers are checked here in any case.
  */
 const PROVIDER_OPTIONS = { openai: { store: false, strictJsonSchema: false } };
+
+/**
+ * Whether a call with the same beginning is likely to follow or has been made: a single question would pay for a cache
+ * that no other call reads.
+ */
+function goesOn(messages: readonly Message[], tools: readonly DescribedTool[]): boolean {
+  return tools.length > 0 || messages.some(({ role }) => role === 'assistant');
+}
 
 async function offeredTools(
   offers: LanguageDirective['tools'],
@@ -138,20 +151,13 @@ function toolChoice(
   return tool_choice === 'required' ? invalid('tool_choice', 'there is no tool to call') : null;
 }
 
-/** These accept instructions only before the first message. */
-const SYSTEM_FIRST = /anthropic|google/i;
-
 function readPrompt(
   directive: LanguageDirective,
   messages: readonly Message[],
   names: ToolNames,
-  provider: string,
+  rules: PromptRules,
 ): { prompt: CallOptions['prompt'] } | { error: ErrorEnvelope } {
-  const read = promptOf(messages, {
-    systemPrompt: directive.system_prompt,
-    names,
-    systemAnywhere: !SYSTEM_FIRST.test(provider),
-  });
+  const read = promptOf(messages, { systemPrompt: directive.system_prompt, names, rules });
   if (!read.ok) {
     const place = Array.isArray(directive.context) ? 'context' : 'context.messages';
     return invalid(`${place}${read.path}`, read.message);

@@ -9,7 +9,7 @@ import type { QuestionAnswer } from '../contract/tool-question.ts';
 import type { LlmGenerate } from '../contract/work-directive.ts';
 import { pause } from '../lifecycle.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
-import { promptOf } from '../llm/prompt.ts';
+import { OPEN_RULES, promptOf } from '../llm/prompt.ts';
 import { promptTokens } from '../llm/spent-tokens.ts';
 import { toolNames } from '../llm/tool-names.ts';
 import { operationOf } from '../telemetry/directive-operation.ts';
@@ -71,7 +71,7 @@ const MOST_PAUSES = 3;
 export function mostTokens(directive: LlmGenerate): TokenCounts {
   const messages = Array.isArray(directive.context) ? directive.context : directive.context.messages;
   const systemPrompt = directive.system_prompt;
-  const read = promptOf(messages, { names: toolNames([]), systemAnywhere: true, systemPrompt });
+  const read = promptOf(messages, { names: toolNames([]), rules: OPEN_RULES, systemPrompt });
   const [input, output] = [read.ok ? promptTokens(read.prompt) : 0, directive.max_tokens];
   return { input, output, total: input + output };
 }

@@ -4,7 +4,7 @@ import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { AnswerPart } from './model-answer.ts';
 import { keepData } from './provider-data.ts';
 
-type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' }>;
+type TextPart = Extract<AnswerPart, { text: string }>;
 type Data = SharedV4ProviderMetadata | undefined;
 
 /** New blocks are added to `parts`. */

@@ -33,7 +33,10 @@ interface OpenCall {
   isReported: boolean;
 }
 
-type Collected = Pick<ModelAnswer, 'parts' | 'calls' | 'finish' | 'usage' | 'modelId' | 'warnings'>;
+type Collected = Pick<
+  ModelAnswer,
+  'parts' | 'calls' | 'finish' | 'usage' | 'providerData' | 'modelId' | 'warnings'
+>;
 
 export interface AnswerCollector {
   /** The piece that the part adds, if it adds one. */
@@ -65,6 +68,7 @@ export function createCollector(): AnswerCollector {
     const call: WrittenCall = { id, wireName: wireNameOf(toolName), input: '' };
     const entry = { index: open.size, call, isReported: false };
     open.set(id, entry);
+    answer.parts.push({ type: 'tool_call', call });
     return entry;
   }
 
@@ -110,13 +114,14 @@ export function createCollector(): AnswerCollector {
     if (part.type === 'finish') {
       answer.finish = part.finishReason;
       answer.usage = usageOf(part.usage);
+      if (part.providerMetadata !== undefined) answer.providerData = part.providerMetadata;
     }
   }
 
   function excess(): RefusedAnswer | null {
     if (characters > MAX_WRITTEN_CHARACTERS)
       return new RefusedAnswer('too_large', `the answer has more than ${MAX_WRITTEN_CHARACTERS} characters`);
-    if (answer.parts.length + blocks.open() + open.size > MAX_ANSWER_PARTS)
+    if (answer.parts.length + blocks.open() > MAX_ANSWER_PARTS)
       return new RefusedAnswer('too_large', `the answer has more than ${MAX_ANSWER_PARTS} parts`);
     return null;
   }

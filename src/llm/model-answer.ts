@@ -16,7 +16,9 @@ import type { SpentTokens } from './spent-tokens.ts';
 
 export type AnswerPart =
   | { type: 'text' | 'thinking'; text: string; providerData?: SharedV4ProviderMetadata }
-  | { type: 'file'; mediaType: string; source: FileSource };
+  | { type: 'file'; mediaType: string; source: FileSource }
+  /** The place of a call; an answer that was cut may never complete it. */
+  | { type: 'tool_call'; call: WrittenCall };
 
 /** base64, or the URL where the provider keeps it. */
 export type FileSource = { data: string } | { url: string };
@@ -40,6 +42,8 @@ export interface ModelAnswer {
   /** null: the provider gave none. */
   finish: LanguageModelV4FinishReason | null;
   usage: Usage | null;
+  /** What the provider's client reports about the whole answer, by provider. */
+  providerData?: SharedV4ProviderMetadata;
   /** The model's name as the provider reports it. */
   modelId: string | null;
   /** What the provider's client left out or changed, one sentence each. */
@@ -58,7 +62,8 @@ export type ModelReply =
 export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
   const isEmpty =
-    calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text.trim() === '');
+    calls.length === 0 &&
+    parts.every((part) => part.type === 'tool_call' || ('text' in part && part.text.trim() === ''));
   const details = { model: ref.name, ...contentType(headers) };
   const fail = (message: string, reason: string): ModelFailure =>
     failure('provider_error', message, { ...details, reason });

@@ -10,7 +10,6 @@ import {
   usageOf,
   warningTexts,
   wireNameOf,
-  type WrittenCall,
 } from './model-answer.ts';
 import { type ModelCall, NOTHING_YET, withinLimits } from './model-call.ts';
 
@@ -27,12 +26,14 @@ export async function generateAnswer(call: ModelCall): Promise<ModelReply> {
 }
 
 function answerOf(result: LanguageModelV4GenerateResult, durationMs: number): ModelAnswer {
-  const { content, finishReason, usage, warnings, response } = result;
+  const { content, finishReason, usage, warnings, response, providerMetadata: providerData } = result;
+  const parts = content.map(partOf).filter((part) => part !== null);
   return {
-    parts: content.map(partOf).filter((part) => part !== null),
-    calls: content.map(callOf).filter((call) => call !== null),
+    parts,
+    calls: parts.flatMap((part) => (part.type === 'tool_call' ? [part.call] : [])),
     finish: finishReason,
     usage: usageOf(usage),
+    ...(providerData === undefined ? {} : { providerData }),
     modelId: response?.modelId ?? null,
     warnings: warningTexts(warnings),
     headers: response?.headers ?? {},
@@ -41,22 +42,18 @@ function answerOf(result: LanguageModelV4GenerateResult, durationMs: number): Mo
   };
 }
 
-/** null: the part is not text of the answer. */
+/** null: the part belongs to what the provider executed itself. */
 function partOf(part: LanguageModelV4Content): AnswerPart | null {
   if (part.type === 'file') return filePartOf(part);
+  if (part.type === 'tool-call') return part.providerExecuted === true ? null : callOf(part);
   if (part.type !== 'text' && part.type !== 'reasoning') return null;
   const { providerMetadata: providerData } = part;
   const type = part.type === 'text' ? 'text' : 'thinking';
   return { type, text: plainText(part.text), ...(providerData === undefined ? {} : { providerData }) };
 }
 
-function callOf(part: LanguageModelV4Content): WrittenCall | null {
-  if (part.type !== 'tool-call' || part.providerExecuted === true) return null;
+function callOf(part: Extract<LanguageModelV4Content, { type: 'tool-call' }>): AnswerPart {
   const { toolCallId: id, toolName, input, providerMetadata: providerData } = part;
-  return {
-    id,
-    wireName: wireNameOf(toolName),
-    input,
-    ...(providerData === undefined ? {} : { providerData }),
-  };
+  const data = providerData === undefined ? {} : { providerData };
+  return { type: 'tool_call', call: { id, wireName: wireNameOf(toolName), input, ...data } };
 }

@@ -8,6 +8,7 @@ import type { AssistantPart, ProviderData, ToolCall } from '../contract/message.
 import type { ModelRef } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import type { AnswerPart, ModelAnswer, WrittenCall } from './model-answer.ts';
+import { receivedField } from './reasoning-history.ts';
 import type { ToolNames } from './tool-names.ts';
 import { ownMember } from '../contract/own-member.ts';
 
@@ -25,14 +26,13 @@ export function turnOf(
 ): ReadTurn {
   const calls = answer.calls.map((call) => readCall(call, names));
   const tool_calls = calls.map(({ call }) => call);
-  const parts = answer.parts.filter((part) => part.type === 'file' || part.text !== '' || part.providerData);
-  const saysMore = parts.some((part) => part.type !== 'text' || part.providerData);
+  const content_parts = contentParts(answer, ref);
   const turn: ModelTurn = {
     type: tool_calls.length > 0 ? 'tool_calls' : 'final_answer',
     text: joined(answer.parts, 'text'),
     thinking: joined(answer.parts, 'thinking'),
     tool_calls,
-    ...(saysMore ? { content_parts: parts.map(contentPart) } : {}),
+    ...(content_parts === null ? {} : { content_parts }),
     usage: answer.usage,
     model: answer.modelId ?? ref.model,
     finish_reason: finishReason(answer.finish, tool_calls.length > 0),
@@ -71,14 +71,33 @@ function readArguments(input: string): Record<string, unknown> | null {
   }
 }
 
-function contentPart(part: AnswerPart): AssistantPart {
+/** null: the answer is its text, and its calls after it. */
+function contentParts({ parts, calls, providerData }: ModelAnswer, ref: ModelRef): AssistantPart[] | null {
+  const kept = parts.filter((part) => {
+    if (part.type === 'tool_call') return calls.includes(part.call);
+    return part.type === 'file' || part.text !== '' || part.providerData;
+  });
+  const isCall = (part: AnswerPart | undefined): boolean => part?.type === 'tool_call';
+  const lastPart = kept.findLastIndex((part) => !isCall(part));
+  const hasPlaces = kept.slice(0, Math.max(0, lastPart)).some(isCall);
+  const placed = hasPlaces ? kept : kept.filter((part) => !isCall(part));
+  const saysMore = hasPlaces || placed.some((part) => part.type !== 'text' || part.providerData);
+  const field = receivedField(providerData, ref.provider);
+  return saysMore ? placed.map((part) => contentPart(part, field)) : null;
+}
+
+/** `field`: data about the reasoning of the whole answer. */
+function contentPart(part: AnswerPart, field: ProviderData | null): AssistantPart {
+  if (part.type === 'tool_call') return { type: 'tool_call', id: part.call.id };
   if (part.type === 'file') {
     const { mediaType: media_type, source } = part;
     const type = media_type.startsWith('image/') ? 'image' : 'file';
     return { type, media_type, ...source };
   }
-  const data = part.providerData === undefined ? {} : { provider_data: part.providerData as ProviderData };
-  return { type: part.type, text: part.text, ...data };
+  const { type, text, providerData } = part;
+  const own = providerData as ProviderData | undefined;
+  const data = type === 'thinking' && field !== null ? { ...own, ...field } : own;
+  return { type, text, ...(data === undefined ? {} : { provider_data: data }) };
 }
 
 const UNIFIED: Readonly<Record<string, FinishReason>> = {

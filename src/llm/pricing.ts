@@ -1,6 +1,8 @@
 // What a model's tokens cost.
 // Must never guess a price: without a configured price there is no cost.
 
+import type { PromptCache } from './prompt-cache.ts';
+
 /** US dollars for a million tokens. */
 export interface ModelPrice {
   readonly input: number;
@@ -17,6 +19,16 @@ export interface PricedTokens {
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+}
+
+/** Anthropic's list has the same factors for all models: of tokens read, and of tokens written for 5 minutes or an hour. */
+const READ_FACTOR = 0.1;
+const WRITE_FACTORS = { '5m': 1.25, '1h': 2 } as const;
+
+/** The prices of cached input where the configuration names none; without breakpoints, those of all input. */
+export function cachePrices(input: number, cache: PromptCache): Pick<ModelPrice, 'cacheRead' | 'cacheWrite'> {
+  if (cache === 'off' || cache === 'key') return { cacheRead: input, cacheWrite: input };
+  return { cacheRead: input * READ_FACTOR, cacheWrite: input * WRITE_FACTORS[cache] };
 }
 
 const TOKENS_PER_PRICE = 1_000_000;

@@ -1,7 +1,9 @@
 // The options that a provider's client is created from.
 // Must never be written anywhere: they give access to the key.
 import type { ModelPrice } from './pricing.ts';
+import type { PromptCache } from './prompt-cache.ts';
 import type { ProviderSettings } from './providers.ts';
+import type { ReasoningHistory } from './reasoning-history.ts';
 import type { Script } from './script.ts';
 import type { ThinkTags } from './wires/think-tags.ts';
 
@@ -23,6 +25,12 @@ export interface RemoteProviderOptions extends SharedOptions {
   readonly api: 'responses' | 'chat';
   /** For `openai-compatible` only: how thinking is marked in its texts. null = it is not. */
   readonly thinkTags: ThinkTags | null;
+  /** For `openai-compatible` only. */
+  readonly reasoningHistory: ReasoningHistory;
+  /** For `openai-compatible` only; null: by the name of the model. */
+  readonly assistantAfterTools: boolean | null;
+  /** By the model's name without the provider. */
+  readonly promptCache: (model: string) => PromptCache;
 }
 
 export interface ScriptedProviderOptions extends SharedOptions {

@@ -10,7 +10,10 @@ import type { ModelRef } from '../contract/model-name.ts';
 import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
+import { OPEN_RULES, type PromptRules } from './prompt.ts';
+import type { PromptCache } from './prompt-cache.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
+import { reasoningExtractor } from './reasoning-history.ts';
 import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
 import { chatWire } from './wires/chat.ts';
 import { GOOGLE } from './wires/google.ts';
@@ -34,6 +37,10 @@ export interface ModelProviders {
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
+  /** What the model's provider accepts as messages. */
+  promptRules(ref: ModelRef): PromptRules;
+  /** How a model's provider is asked to keep the beginning that calls of one run share. */
+  promptCache(ref: ModelRef): PromptCache;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
 }
@@ -68,9 +75,29 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
+    promptRules: (ref) => promptRules(ref, options.get(ref.provider)),
+    promptCache({ provider, model }) {
+      const found = options.get(provider);
+      return found === undefined || found.type === 'scripted' ? 'off' : found.promptCache(model);
+    },
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
   };
 }
+
+/** OpenAI alone takes instructions at any place. Chat templates of other servers (Qwen, Gemma, Mistral) raise an error. */
+function promptRules({ provider, model }: ModelRef, options: ProviderOptions | undefined): PromptRules {
+  if (options === undefined || options.type === 'scripted' || options.type === 'openai') return OPEN_RULES;
+  const strict = { ...OPEN_RULES, systemAnywhere: false };
+  if (options.type !== 'openai-compatible') return strict;
+  return {
+    ...strict,
+    assistantAfterTools: options.assistantAfterTools ?? OF_MISTRAL.test(model),
+    reasoning: { provider, history: options.reasoningHistory },
+  };
+}
+
+/** Mistral answers 400 to a user message after a tool's, wherever its models are served. */
+const OF_MISTRAL = /(?:mistral|ministral|mixtral|magistral|devstral|codestral|pixtral)/i;
 
 function notServed({ provider, name }: ModelRef): { error: ErrorEnvelope } {
   const message = `this worker does not serve the provider "${provider}" of "${name}"`;
@@ -181,6 +208,7 @@ function compatible(
   return createOpenAICompatible({
     ...settings,
     name,
+    metadataExtractor: reasoningExtractor(name),
     ...(key === '' ? {} : { apiKey: key }),
     includeUsage: true,
     supportsStructuredOutputs: true,

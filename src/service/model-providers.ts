@@ -6,7 +6,8 @@ import { type Config, requireKeys } from '../config/config.ts';
 import { ConfigError } from '../config/error.ts';
 import type { ProviderConfig } from '../config/models.ts';
 import { fieldErrors } from '../contract/field-error.ts';
-import type { ModelPrice } from '../llm/pricing.ts';
+import { cachePrices, type ModelPrice } from '../llm/pricing.ts';
+import type { PromptCache } from '../llm/prompt-cache.ts';
 import type { ProviderOptions } from '../llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from '../llm/providers.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from '../llm/script.ts';
@@ -22,9 +23,12 @@ export function modelProviders(config: Config): ModelProviders {
 
 function providerOptions(name: string, provider: ProviderConfig, directory: string): ProviderOptions {
   const { lane, models } = provider;
+  const promptCache = promptCacheOf(provider);
   const shared = {
     settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
-    prices: new Map([...models].flatMap(([model, { price }]) => priceEntry(model, price))),
+    prices: new Map(
+      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
+    ),
   };
   if (provider.type === 'scripted') {
     const script =
@@ -40,14 +44,27 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     thinkTags:
       provider.type === 'openai-compatible' && provider.think_tags !== 'none' ? provider.think_tags : null,
     api: provider.type === 'openai' ? provider.api : 'responses',
+    reasoningHistory: provider.type === 'openai-compatible' ? provider.reasoning_history : 'as_received',
+    assistantAfterTools:
+      provider.type === 'openai-compatible' ? (provider.assistant_after_tools ?? null) : null,
+    promptCache,
   };
 }
 
 type ModelConfig = NonNullable<ReturnType<ProviderConfig['models']['get']>>;
 
-function priceEntry(model: string, price: ModelConfig['price']): [string, ModelPrice][] {
+function promptCacheOf(provider: ProviderConfig): (model: string) => PromptCache {
+  if (provider.type === 'openai') return () => (provider.prompt_cache_key ? 'key' : 'off');
+  if (provider.type !== 'anthropic') return () => 'off';
+  const { models, prompt_cache } = provider;
+  return (model) => models.get(model)?.prompt_cache ?? prompt_cache;
+}
+
+function priceEntry(model: string, price: ModelConfig['price'], cache: PromptCache): [string, ModelPrice][] {
   if (price === undefined) return [];
-  const { input, output, cache_read: cacheRead = input, cache_write: cacheWrite = input } = price;
+  const { input, output } = price;
+  const usual = cachePrices(input, cache);
+  const { cache_read: cacheRead = usual.cacheRead, cache_write: cacheWrite = usual.cacheWrite } = price;
   return [[model, { input, output, cacheRead, cacheWrite }]];
 }
 

@@ -25,7 +25,7 @@ export function readAnswer(rawResult: unknown, prefix: string): ModelAnswer {
     return { kind: 'failed', error: errorEnvelope('invalid_result', 'The model answered with no turn') };
   if (turn.tool_calls.length > 0) {
     const calls = distinct(turn.tool_calls, prefix);
-    return { kind: 'tool_calls', message: assistantMessage({ ...turn, tool_calls: [...calls] }), calls };
+    return { kind: 'tool_calls', message: assistantMessage(withCalls(turn, calls)), calls };
   }
   return finalAnswer(turn);
 }
@@ -64,6 +64,18 @@ function readTurn(payload: unknown): Turn | null {
     ...(output === undefined ? {} : { output }),
     finish_reason: normalizeFinishReason(finish_reason),
   };
+}
+
+/** The turn with `calls`, which have other ids where `distinct` changed them; their places follow. */
+function withCalls({ content_parts, ...turn }: Turn, calls: readonly ToolCall[]): Turn {
+  let index = 0;
+  const placed = content_parts?.map((part) => {
+    if (part.type !== 'tool_call' || turn.tool_calls[index]?.id !== part.id) return part;
+    const id = calls[index]?.id ?? part.id;
+    index += 1;
+    return { ...part, id };
+  });
+  return { ...turn, tool_calls: [...calls], ...(placed === undefined ? {} : { content_parts: placed }) };
 }
 
 /** Some models send no ids, or one twice; each answer must find its call. */

@@ -86,6 +86,8 @@ const data = ({ log }: Story, type: string): unknown[] =>
 /** What the nth call of the model was given after the round before it, the newest last. */
 const read = ({ calls }: Story, nth: number): unknown[] =>
   calls[nth]?.messages.map(({ content }) => content) ?? [];
+/** All that the nth call was sent; the wire has user messages in a row as paragraphs of one. */
+const allRead = (story: Story, nth: number): string => read(story, nth).join('\n\n');
 const results = ({ run }: Story): unknown[] =>
   run.messages.flatMap((message) =>
     message.role === 'tool' ? [JSON.parse(String(message['content'])) as unknown] : [],
@@ -184,7 +186,7 @@ describe('the built-in server', () => {
         ]);
         const warning =
           '[SYSTEM] Warning: 1 self-directed todo(s) not yet completed. Proceeding with handoff.';
-        expect(read(story, 2)).toContain(warning);
+        expect(allRead(story, 2)).toContain(warning);
         expect(read(story, 2).at(-1)).toContain('    [1] [ ] theirs\nProgress: 0/1 completed');
         expect(read(story, 3).at(-1)).toContain('    [0] [ ] theirs\n    [1] [ ] next');
         expect(data(story, 'agent.tier_changed')).toMatchObject([{ tier: 'capable', reason: 'hard' }]);
@@ -249,7 +251,7 @@ describe('the built-in server', () => {
       ],
       (story) => {
         expect(read(story, 1).at(-1)).toBe(anchor('phase', 'You are in the phase plan. Read only.'));
-        expect(read(story, 2)).toContain(
+        expect(allRead(story, 2)).toContain(
           "[SYSTEM] Phase change rejected: 'party' is not one of plan, build.",
         );
         expect(data(story, 'directive.ignored')).toMatchObject([{ reason: 'unknown_phase' }]);
@@ -355,7 +357,7 @@ describe('what a run makes of them', () => {
       'U24 U27 P04 D14 in order, after the whole round',
       [[say(inject('a'), anchored('k', 'K'), inject('b')), say(inject('c'))]],
       (story) => {
-        expect(read(story, 1).slice(-4)).toEqual(['a', 'b', 'c', anchor('k', 'K')]);
+        expect(read(story, 1).at(-1)).toBe(['a', 'b', 'c', anchor('k', 'K')].join('\n\n'));
       },
     ],
     [

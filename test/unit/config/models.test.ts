@@ -12,6 +12,83 @@ const KEY = 'sk-hunter2-hunter2';
 
 const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' };
 
+describe('the cache of prompts', () => {
+  const made = (providers: object) =>
+    modelProviders(parse({ providers }, { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY }));
+  const ref = (provider: string, model = 'm') => ({ provider, model, name: `${provider}:${model}` });
+
+  test('is on by default, where the provider has one that must be asked for', () => {
+    const providers = made({ local });
+    expect(providers.promptCache(ref('anthropic'))).toBe('5m');
+    expect(providers.promptCache(ref('openai'))).toBe('key');
+    expect(providers.promptCache(ref('local'))).toBe('off');
+    expect(providers.promptCache(ref('absent'))).toBe('off');
+  });
+
+  test('is set for a provider, and for one of its models', () => {
+    const models = { short: { prompt_cache: '5m' } };
+    const providers = made({
+      anthropic: { prompt_cache: '1h', models },
+      openai: { prompt_cache_key: false },
+    });
+    expect(providers.promptCache(ref('anthropic'))).toBe('1h');
+    expect(providers.promptCache(ref('anthropic', 'short'))).toBe('5m');
+    expect(providers.promptCache(ref('openai'))).toBe('off');
+  });
+
+  test('is refused as a setting of a provider that has none', () => {
+    expect(fault(() => parse({ providers: { local: { ...local, prompt_cache: '5m' } } })).message).toContain(
+      'prompt_cache',
+    );
+    const models = { m: { prompt_cache: '5m' } };
+    expect(fault(() => parse({ providers: { local: { ...local, models } } })).message).toContain(
+      'prompt_cache',
+    );
+  });
+
+  // Anthropic's price list: reads 0.1, writes 1.25 (5 minutes) and 2 (1 hour) times the price of input, for all models.
+  test('has Anthropic’s prices where none are configured', () => {
+    const price = { input: 10, output: 50 };
+    const priced = (type: string, fields: object = {}, of: object = price) =>
+      made({ [type]: { ...fields, models: { m: { price: of } } } }).price(ref(type));
+    expect(priced('anthropic')).toEqual({ ...price, cacheRead: 1, cacheWrite: 12.5 });
+    expect(priced('anthropic', { prompt_cache: '1h' })).toEqual({ ...price, cacheRead: 1, cacheWrite: 20 });
+    expect(priced('anthropic', {}, { ...price, cache_read: 2, cache_write: 3 })).toEqual({
+      ...price,
+      cacheRead: 2,
+      cacheWrite: 3,
+    });
+    const whole = { ...price, cacheRead: 10, cacheWrite: 10 };
+    expect(priced('anthropic', { prompt_cache: 'off' })).toEqual(whole);
+    expect(priced('openai')).toEqual(whole);
+  });
+});
+
+describe('what a provider accepts as messages', () => {
+  test('is by its type, and for chat completions by its settings and the model', () => {
+    const settings = { ...local, reasoning_history: 'none', assistant_after_tools: false };
+    const providers = modelProviders(
+      parse({ providers: { local, set: settings } }, { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY }),
+    );
+    const rules = (provider: string, model = 'm') =>
+      providers.promptRules({ provider, model, name: `${provider}:${model}` });
+    const open = { systemAnywhere: true, assistantAfterTools: false, reasoning: null };
+    expect(rules('openai')).toEqual(open);
+    expect(rules('anthropic')).toEqual({ ...open, systemAnywhere: false });
+    expect(rules('local')).toEqual({
+      systemAnywhere: false,
+      assistantAfterTools: false,
+      reasoning: { provider: 'local', history: 'as_received' },
+    });
+    expect(rules('local', 'mistralai/Ministral-8B').assistantAfterTools).toBe(true);
+    expect(rules('set', 'mistral')).toEqual({
+      systemAnywhere: false,
+      assistantAfterTools: false,
+      reasoning: { provider: 'set', history: 'none' },
+    });
+  });
+});
+
 describe('a provider', () => {
   test('that needs only a key exists when its variable is set', () => {
     expect([...parse({}, { ANTHROPIC_API_KEY: KEY }).providers.keys()]).toEqual(['anthropic']);

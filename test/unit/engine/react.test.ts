@@ -208,6 +208,27 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(asked).toEqual(['x', 'call-1-1', 'call-1-2']);
   });
 
+  test('the places of calls among the parts follow new ids', () => {
+    const place = (id: string): JsonObject => ({ type: 'tool_call', id });
+    const thinking = { type: 'thinking', text: 'hm' };
+    const asked = calls(
+      call('fs.list', { a: 1 }, 'x'),
+      call('fs.list', { a: 2 }, 'x'),
+      call('fs.list', {}, ''),
+    );
+    const content_parts = [thinking, place('x'), thinking, place('x'), place('other'), place('')];
+    const run = new Simulation().model('model-1', { ...asked, content_parts });
+    run.tool('tool-1-0', 1).tool('tool-1-1', 2).tool('tool-1-2', 3);
+    expect((run.messages[1] ?? {})['content']).toEqual([
+      thinking,
+      place('x'),
+      thinking,
+      place('call-1-1'),
+      place('other'),
+      place('call-1-2'),
+    ]);
+  });
+
   test('results of calls that are not open are ignored and counted', () => {
     const run = new Simulation().model('model-1', calls(call('math.add'), call('fs.list', {}, 'y')));
     run.tool('tool-1-0', 5).tool('tool-1-0', 6).tool('tool-9-0', 7).model('model-1', { text: 'late' });

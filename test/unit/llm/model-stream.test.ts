@@ -121,7 +121,7 @@ test('blocks that use the same id one after the other are two', async () => {
     text('c'),
     finish,
   ]);
-  expect(answerOf(reply).parts.map((part) => part.type !== 'file' && part.text)).toEqual(['a', 'b', 'c']);
+  expect(answerOf(reply).parts.map((part) => 'text' in part && part.text)).toEqual(['a', 'b', 'c']);
 });
 
 test('files that the model made are parts of the answer', async () => {
