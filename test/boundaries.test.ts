@@ -113,7 +113,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^jose($|\/)/, ['access/']],
   [/^openid-client($|\/)/, ['access/']],
-  [/^aws4fetch$/, ['archive/']],
+  [/^aws4fetch$/, ['archive/', 'llm/']],
   [/^croner$/, ['schedules/']],
   [/^(standardwebhooks|ipaddr\.js)$/, ['webhooks/']],
   [/^commander($|\/)/, ['cli/']],

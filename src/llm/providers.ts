@@ -1,9 +1,8 @@
-// The models this worker can call: one client for each configured provider, created when it is first needed.
+// The models this worker can call: one client for each configured provider, loaded and created when it is first needed.
 // Must never read the environment, nor show a key.
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createGoogle } from '@ai-sdk/google';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { AwsV4Signer } from 'aws4fetch';
+import type { OpenAIProvider } from '@ai-sdk/openai';
+import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible';
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
@@ -12,7 +11,17 @@ import { withDirectText } from './direct-stream.ts';
 import { ANTHROPIC_MESSAGES, CHAT_COMPLETIONS } from './direct-text.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
-import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
+import type {
+  AwsCredentials,
+  AzureOptions,
+  BedrockOptions,
+  ProviderOptions,
+  RemoteOptions,
+  RemoteProviderOptions,
+  ScriptedProviderOptions,
+  VertexOptions,
+} from './provider-options.ts';
+import { withChangedBody, withEmbeddingParams, withLanguageParams } from './request-params.ts';
 import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
 
 /** Time limits of a provider's calls, milliseconds. */
@@ -23,10 +32,18 @@ export interface ProviderSettings {
   readonly idleTimeoutMs: number;
 }
 
+/** A caller's `provider_options`. */
+type CallerOptions = Readonly<Record<string, unknown>>;
+
+type Served<M> = M | { readonly error: ErrorEnvelope };
+
 export interface ModelProviders {
-  /** Error `unknown_model`: this worker does not serve the provider, or it has no such model. */
-  language(ref: ModelRef): LanguageModelV4 | { readonly error: ErrorEnvelope };
-  embedding(ref: ModelRef): EmbeddingModelV4 | { readonly error: ErrorEnvelope };
+  /**
+   * Error `unknown_model`: this worker does not serve the provider, or it has no such model. Error `validation_error`: the
+   * configuration does not let callers set one of their options.
+   */
+  language(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<LanguageModelV4>>;
+  embedding(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<EmbeddingModelV4>>;
   /** Defaults for a provider that this worker does not serve. */
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
@@ -44,28 +61,63 @@ interface ModelMaker {
   embedding: ((model: string) => EmbeddingModelV4) | null;
 }
 
-/** Connects nothing, and creates no client, before the first call. */
+/** Loads and connects nothing before the first call. */
 export function createModelProviders(options: ReadonlyMap<string, ProviderOptions>): ModelProviders {
-  const makers = new Map<string, ModelMaker>();
+  const makers = new Map<string, Promise<ModelMaker>>();
 
-  function makerOf(ref: ModelRef): ModelMaker | null {
+  async function made<M>(ref: ModelRef, model: (maker: ModelMaker) => Served<M>): Promise<Served<M>> {
     const provider = options.get(ref.provider);
-    if (provider === undefined) return null;
-    const maker = makers.get(ref.provider) ?? makerFor(ref.provider, provider);
-    makers.set(ref.provider, maker);
-    return maker;
+    if (provider === undefined) return notServed(ref);
+    const making = makers.get(ref.provider) ?? makerFor(ref.provider, provider);
+    makers.set(ref.provider, making);
+    return model(await making);
   }
 
+  const settingsOf = (ref: ModelRef): RemoteOptions | null => {
+    const provider = options.get(ref.provider);
+    return provider === undefined || provider.type === 'scripted' ? null : provider;
+  };
+
   return {
-    language: (ref) => makerOf(ref)?.language(ref.model) ?? notServed(ref),
-    embedding(ref) {
-      const maker = makerOf(ref);
-      if (maker === null) return notServed(ref);
-      return maker.embedding?.(ref.model) ?? withoutEmbeddings(ref);
+    async language(ref, caller = {}) {
+      const remote = settingsOf(ref);
+      return (
+        refusedOption(ref, remote, caller) ??
+        made(ref, (maker) => {
+          const model = maker.language(ref.model);
+          return remote === null ? model : withLanguageParams(model, remote.model(ref.model), caller);
+        })
+      );
+    },
+    async embedding(ref, caller = {}) {
+      const remote = settingsOf(ref);
+      return (
+        refusedOption(ref, remote, caller) ??
+        made(ref, (maker) => {
+          const model = maker.embedding?.(ref.model) ?? withoutEmbeddings(ref);
+          if ('error' in model || remote === null) return model;
+          return withEmbeddingParams(model, remote.model(ref.model).params, caller);
+        })
+      );
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
+  };
+}
+
+/** null: the caller may set all of its options. */
+function refusedOption(
+  { provider, name }: ModelRef,
+  remote: RemoteOptions | null,
+  caller: CallerOptions,
+): { error: ErrorEnvelope } | null {
+  const allowed = remote?.callerNames ?? null;
+  const refused = allowed && Object.keys(caller).find((option) => !allowed.includes(option));
+  if (refused === null || refused === undefined) return null;
+  const message = `provider_options.${refused}: the configuration of the provider "${provider}" does not let callers set it`;
+  return {
+    error: errorEnvelope('validation_error', message, { field: `provider_options.${refused}`, model: name }),
   };
 }
 
@@ -79,8 +131,19 @@ function withoutEmbeddings({ provider, name }: ModelRef): { error: ErrorEnvelope
   return { error: errorEnvelope('unknown_model', message, { model: name }) };
 }
 
-function makerFor(name: string, options: ProviderOptions): ModelMaker {
-  return options.type === 'scripted' ? scripted(options) : remote(name, options);
+async function makerFor(name: string, options: ProviderOptions): Promise<ModelMaker> {
+  switch (options.type) {
+    case 'scripted':
+      return scripted(options);
+    case 'bedrock':
+      return bedrock(options);
+    case 'vertex':
+      return vertex(options);
+    case 'azure':
+      return azure(options);
+    default:
+      return remote(name, options);
+  }
 }
 
 function scripted({ script, pace }: ScriptedProviderOptions): ModelMaker {
@@ -105,44 +168,174 @@ interface ClientSettings {
   readonly fetch: typeof fetch;
 }
 
-function remote(name: string, options: RemoteProviderOptions): ModelMaker {
+/** Two sets of settings, which differ in their size limits. */
+interface BothSettings {
+  readonly key: string;
+  readonly language: ClientSettings;
+  readonly embedding: ClientSettings;
+}
+
+/** `sign`: changes the headers of a request whose body is final. */
+function clientSettings(
+  options: RemoteOptions,
+  baseURL: string,
+  { sign = async (_input, init) => init, binaryFrames = false }: { sign?: Sign; binaryFrames?: boolean } = {},
+): BothSettings {
   const key = options.key() ?? '';
   const headers = { ...options.headers };
   const settings = (limits: AnswerLimits): ClientSettings => ({
-    baseURL: options.baseUrl ?? OWN_URL[options.type],
+    baseURL,
     headers,
-    fetch: guardedFetch({ secrets: [key, ...Object.values(headers)], limits }),
+    fetch: withChangedBody(async (input, init) => {
+      const signed = await sign(input, init);
+      const secrets = [key, ...Object.values(headers), ...bearerToken(signed)];
+      return guardedFetch({ secrets, limits, binaryFrames })(input, signed);
+    }),
   });
-  const language = settings(LANGUAGE_LIMITS);
-  const embedding = settings(EMBEDDING_LIMITS);
+  return { key, language: settings(LANGUAGE_LIMITS), embedding: settings(EMBEDDING_LIMITS) };
+}
+
+type Sign = (
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit | undefined,
+) => Promise<RequestInit | undefined>;
+
+/** Some are made for the request, and are in no configuration. */
+function bearerToken(init: RequestInit | undefined): string[] {
+  const authorization = new Headers(init?.headers).get('authorization');
+  return authorization === null ? [] : [authorization.replace(/^Bearer /i, '')];
+}
+
+async function remote(name: string, options: RemoteProviderOptions): Promise<ModelMaker> {
+  const { key, language, embedding } = clientSettings(options, options.baseUrl ?? OWN_URL[options.type]);
   switch (options.type) {
     case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
       const anthropic = createAnthropic({ ...language, apiKey: key });
       return {
         language: (model) => withDirectText(anthropic.languageModel(model), ANTHROPIC_MESSAGES),
         embedding: null,
       };
     }
-    case 'google':
+    case 'google': {
+      const { createGoogle } = await import('@ai-sdk/google');
       return {
         language: createGoogle({ ...language, apiKey: key }).languageModel,
         embedding: createGoogle({ ...embedding, apiKey: key }).embeddingModel,
       };
+    }
     case 'openai': {
+      const { createOpenAI } = await import('@ai-sdk/openai');
       const openai = createOpenAI({ ...language, apiKey: key });
       return {
-        language: options.api === 'chat' ? openai.chat : openai.responses,
+        language: textApi(openai, options.api),
         embedding: createOpenAI({ ...embedding, apiKey: key }).embeddingModel,
       };
     }
     case 'openai-compatible': {
-      const answering = compatible(name, key, language);
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const compatible = (settings: ClientSettings): OpenAICompatibleProvider =>
+        createOpenAICompatible({ ...settings, name, ...COMPATIBLE, ...(key === '' ? {} : { apiKey: key }) });
+      const answering = compatible(language);
       return {
         language: kept((model) => withDirectText(answering.languageModel(model), CHAT_COMPLETIONS)),
-        embedding: compatible(name, key, embedding).embeddingModel,
+        embedding: compatible(embedding).embeddingModel,
       };
     }
   }
+}
+
+/** Usage is requested, because these streams send it only on demand. */
+const COMPATIBLE = { includeUsage: true, supportsStructuredOutputs: true };
+
+function textApi(
+  provider: Pick<OpenAIProvider, 'chat' | 'responses'>,
+  api: 'responses' | 'chat',
+): ModelMaker['language'] {
+  return api === 'chat' ? provider.chat : provider.responses;
+}
+
+/** The client signs before a request's parameters are changed, so it gets a key, and the signature replaces that. */
+async function bedrock(options: BedrockOptions): Promise<ModelMaker> {
+  const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
+  const { region } = options;
+  const baseURL = options.baseUrl ?? `https://bedrock-runtime.${region}.amazonaws.com`;
+  const credentials = options.credentials();
+  const sign = credentials === null ? {} : { sign: awsSignature(credentials, region) };
+  const { key, ...settings } = clientSettings(options, baseURL, { binaryFrames: true, ...sign });
+  const client = { region, apiKey: key === '' ? 'signed' : key };
+  return {
+    language: createAmazonBedrock({ ...settings.language, ...client }).languageModel,
+    embedding: createAmazonBedrock({ ...settings.embedding, ...client }).embeddingModel,
+  };
+}
+
+function awsSignature(credentials: AwsCredentials, region: string): Sign {
+  return async (input, init) => {
+    if (typeof init?.body !== 'string') return init;
+    const headers = new Headers(init.headers);
+    headers.delete('authorization');
+    const url = input instanceof Request ? input.url : String(input);
+    const signer = new AwsV4Signer({
+      url,
+      method: 'POST',
+      headers,
+      body: init.body,
+      region,
+      service: 'bedrock',
+      ...credentials,
+    });
+    return { ...init, headers: (await signer.sign()).headers };
+  };
+}
+
+/** Gemini, and Claude under its own API. Without a key, Google's library finds the credentials of the environment. */
+async function vertex(options: VertexOptions): Promise<ModelMaker> {
+  const { createGoogleVertex } = await import('@ai-sdk/google-vertex');
+  const { project, location, baseUrl } = options;
+  const root = baseUrl ?? vertexRoot(project, location);
+  const { key, language, embedding } = clientSettings(options, `${root}/publishers/google`);
+  const account = key === '' ? { location, ...(project === null ? {} : { project }) } : { apiKey: key };
+  const gemini = createGoogleVertex({ ...language, ...account });
+  const { createGoogleVertexAnthropic } = await import('@ai-sdk/google-vertex/anthropic');
+  const claude = createGoogleVertexAnthropic({
+    ...language,
+    baseURL: `${root}/publishers/anthropic/models`,
+    location,
+    ...(project === null ? {} : { project }),
+  });
+  return {
+    language: (model) => (model.startsWith('claude') ? claude : gemini).languageModel(model),
+    embedding: createGoogleVertex({ ...embedding, ...account }).embeddingModel,
+  };
+}
+
+/** A key belongs to its project, which is then not in the address. */
+function vertexRoot(project: string | null, location: string): string {
+  if (project === null) return 'https://aiplatform.googleapis.com/v1';
+  const regional =
+    location === 'eu' || location === 'us' ? `aiplatform.${location}.rep` : `${location}-aiplatform`;
+  const host = location === 'global' ? 'aiplatform' : regional;
+  return `https://${host}.googleapis.com/v1/projects/${project}/locations/${location}`;
+}
+
+async function azure(options: AzureOptions): Promise<ModelMaker> {
+  const { createAzure } = await import('@ai-sdk/azure');
+  const { apiVersion, api } = options;
+  const root = options.baseUrl ?? `https://${options.resource ?? ''}.openai.azure.com/openai`;
+  const { key, language, embedding } = clientSettings(options, apiVersion === null ? withV1(root) : root);
+  const client = {
+    apiKey: key,
+    ...(apiVersion === null ? {} : { apiVersion, useDeploymentBasedUrls: true }),
+  };
+  return {
+    language: textApi(createAzure({ ...language, ...client }), api),
+    embedding: createAzure({ ...embedding, ...client }).embeddingModel,
+  };
+}
+
+function withV1(root: string): string {
+  return root.endsWith('/v1') ? root : `${root}/v1`;
 }
 
 /** Models that are kept for the next call: a caller may name any number of them. */
@@ -157,19 +350,4 @@ function kept<M>(make: (model: string) => M): (model: string) => M {
     models.set(name, model);
     return model;
   };
-}
-
-/** Sends no Authorization without a key. Requests usage, which these streams send only on demand. */
-function compatible(
-  name: string,
-  key: string,
-  settings: ClientSettings,
-): ReturnType<typeof createOpenAICompatible> {
-  return createOpenAICompatible({
-    ...settings,
-    name,
-    ...(key === '' ? {} : { apiKey: key }),
-    includeUsage: true,
-    supportsStructuredOutputs: true,
-  });
 }

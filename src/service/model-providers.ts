@@ -9,6 +9,7 @@ import { fieldErrors } from '../contract/field-error.ts';
 import type { ModelPrice } from '../llm/pricing.ts';
 import type { ProviderOptions } from '../llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from '../llm/providers.ts';
+import { knownParams, type ModelSettings } from '../llm/request-params.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from '../llm/script.ts';
 
 /** Throws `ConfigError` when a key is missing, or a script cannot be used. */
@@ -31,13 +32,38 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
       provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
     return { ...shared, type: provider.type, script, pace: provider.pace ?? null };
   }
-  return {
+  const remote = {
     ...shared,
-    type: provider.type,
     baseUrl: provider.base_url ?? null,
     headers: provider.headers,
-    key: () => provider.key.read(),
-    api: provider.type === 'openai' ? provider.api : 'responses',
+    key: () => (provider.awsKey() === null ? provider.key.read() : null),
+    model: (model: string) => modelSettings(provider, model),
+    callerNames: provider.provider_options ?? null,
+  };
+  switch (provider.type) {
+    case 'bedrock':
+      return { ...remote, type: provider.type, region: provider.region, credentials: provider.awsKey };
+    case 'vertex': {
+      const { type, project = null, location } = provider;
+      return { ...remote, type, project, location };
+    }
+    case 'azure': {
+      const { type, resource = null, api, api_version: apiVersion = null } = provider;
+      return { ...remote, type, resource, api, apiVersion };
+    }
+    case 'openai':
+      return { ...remote, type: provider.type, api: provider.api };
+    default:
+      return { ...remote, type: provider.type, api: 'responses' };
+  }
+}
+
+/** What is set for the model wins over its provider's, and that over what is known of the model. */
+function modelSettings(provider: Exclude<ProviderConfig, { type: 'scripted' }>, name: string): ModelSettings {
+  const model = provider.models.get(name);
+  return {
+    params: { ...knownParams(provider.type, name), ...provider.params, ...model?.params },
+    structuredOutput: model?.structured_output ?? provider.structured_output ?? 'json_schema',
   };
 }
 

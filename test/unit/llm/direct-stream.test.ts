@@ -98,8 +98,9 @@ async function modelOf(type: Kind, pieces: readonly string[]): Promise<LanguageM
   onTestFinished(() => void server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const options = { type, baseUrl, key: () => 'k', headers: {}, prices: new Map(), settings: {} };
-  const model = createModelProviders(new Map([['p', options as never]])).language({
+  const settings = { params: {}, structuredOutput: 'json_schema' };
+  const options = { type, baseUrl, key: () => 'k', headers: {}, model: () => settings, callerNames: null };
+  const model = await createModelProviders(new Map([['p', options as never]])).language({
     name: 'p:m',
     provider: 'p',
     model: 'm',
