@@ -123,21 +123,27 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^pino($|\/)/, ['telemetry/', 'service/']],
 ];
 
+/** Each client of model providers takes memory, and a process uses few of them. */
+const LAZY_LIBRARIES = /^@ai-sdk\/(?!provider$)/;
+
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/', 'testing/'];
 
 interface Import {
   readonly specifier: string;
   readonly lazy: boolean;
+  readonly typeOnly: boolean;
 }
 
 function importsOf(source: string): Import[] {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const found: Import[] = [];
-  for (const [, specifier = ''] of code.matchAll(/(?:\bfrom|\bimport)\s*['"]([^'"]+)['"]/g)) {
-    found.push({ specifier, lazy: false });
+  for (const [statement, specifier = ''] of code.matchAll(
+    /(?:\bimport type\b[^;'"]*\bfrom|\bfrom|\bimport)\s*['"]([^'"]+)['"]/g,
+  )) {
+    found.push({ specifier, lazy: false, typeOnly: statement.startsWith('import type') });
   }
   for (const [, specifier = ''] of code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)) {
-    found.push({ specifier, lazy: true });
+    found.push({ specifier, lazy: true, typeOnly: false });
   }
   return found;
 }
@@ -169,7 +175,7 @@ function mayImport(folder: string, target: string, lazy: boolean): boolean {
 function violations(file: string, source: string): string[] {
   const inSrc = relative('src', file);
   const folder = folderOf(file);
-  return importsOf(source).flatMap(({ specifier, lazy }) => {
+  return importsOf(source).flatMap(({ specifier, lazy, typeOnly }) => {
     if (specifier.startsWith('.')) {
       const target = targetOf(file, specifier);
       return folder === null || mayImport(folder, target, lazy) ? [] : [`${folder} may not import ${target}`];
@@ -177,6 +183,8 @@ function violations(file: string, source: string): string[] {
     const rule = SOLE_IMPORTERS.find(([library]) => library.test(specifier));
     const allowed = rule === undefined || rule[1].some((place) => inSrc.startsWith(place));
     if (!allowed) return [`${inSrc} may not import ${specifier}`];
+    if (LAZY_LIBRARIES.test(specifier) && !lazy && !typeOnly)
+      return [`${inSrc} may import ${specifier} only when it is needed`];
     return folder === 'contract' && specifier !== 'zod' ? [`contract may not import ${specifier}`] : [];
   });
 }

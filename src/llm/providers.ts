@@ -38,6 +38,8 @@ type CallerOptions = Readonly<Record<string, unknown>>;
 type Served<M> = M | { readonly error: ErrorEnvelope };
 
 export interface ModelProviders {
+  /** Loads the clients of all configured providers, which holds the event loop up; otherwise the first call does that. */
+  load(): Promise<void>;
   /**
    * Error `unknown_model`: this worker does not serve the provider, or it has no such model. Error `validation_error`: the
    * configuration does not let callers set one of their options.
@@ -61,16 +63,21 @@ interface ModelMaker {
   embedding: ((model: string) => EmbeddingModelV4) | null;
 }
 
-/** Loads and connects nothing before the first call. */
+/** Connects nothing before the first call. */
 export function createModelProviders(options: ReadonlyMap<string, ProviderOptions>): ModelProviders {
   const makers = new Map<string, Promise<ModelMaker>>();
 
+  function makerOf(name: string): Promise<ModelMaker> | null {
+    const provider = options.get(name);
+    if (provider === undefined) return null;
+    const maker = makers.get(name) ?? makerFor(name, provider);
+    makers.set(name, maker);
+    return maker;
+  }
+
   async function made<M>(ref: ModelRef, model: (maker: ModelMaker) => Served<M>): Promise<Served<M>> {
-    const provider = options.get(ref.provider);
-    if (provider === undefined) return notServed(ref);
-    const making = makers.get(ref.provider) ?? makerFor(ref.provider, provider);
-    makers.set(ref.provider, making);
-    return model(await making);
+    const maker = await makerOf(ref.provider);
+    return maker === null ? notServed(ref) : model(maker);
   }
 
   const settingsOf = (ref: ModelRef): RemoteOptions | null => {
@@ -79,6 +86,9 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
   };
 
   return {
+    async load() {
+      for (const name of options.keys()) await makerOf(name);
+    },
     async language(ref, caller = {}) {
       const remote = settingsOf(ref);
       return (
@@ -175,11 +185,26 @@ interface BothSettings {
   readonly embedding: ClientSettings;
 }
 
-/** `sign`: changes the headers of a request whose body is final. */
+/** Of a provider whose requests differ from the others'. */
+interface RequestSettings {
+  /** Changes the headers of a request whose body is final. */
+  readonly sign?: Sign;
+  /** Further secrets. */
+  readonly hidden?: readonly string[];
+  readonly binaryFrames?: boolean;
+}
+
+type Sign = (
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit | undefined,
+) => Promise<RequestInit | undefined>;
+
+const unsigned: Sign = async (_input, init) => init;
+
 function clientSettings(
   options: RemoteOptions,
   baseURL: string,
-  { sign = async (_input, init) => init, binaryFrames = false }: { sign?: Sign; binaryFrames?: boolean } = {},
+  { sign = unsigned, hidden = [], binaryFrames = false }: RequestSettings = {},
 ): BothSettings {
   const key = options.key() ?? '';
   const headers = { ...options.headers };
@@ -188,17 +213,12 @@ function clientSettings(
     headers,
     fetch: withChangedBody(async (input, init) => {
       const signed = await sign(input, init);
-      const secrets = [key, ...Object.values(headers), ...bearerToken(signed)];
+      const secrets = [key, ...Object.values(headers), ...hidden, ...bearerToken(signed)];
       return guardedFetch({ secrets, limits, binaryFrames })(input, signed);
     }),
   });
   return { key, language: settings(LANGUAGE_LIMITS), embedding: settings(EMBEDDING_LIMITS) };
 }
-
-type Sign = (
-  input: Parameters<typeof fetch>[0],
-  init: RequestInit | undefined,
-) => Promise<RequestInit | undefined>;
 
 /** Some are made for the request, and are in no configuration. */
 function bearerToken(init: RequestInit | undefined): string[] {
@@ -261,8 +281,11 @@ async function bedrock(options: BedrockOptions): Promise<ModelMaker> {
   const { region } = options;
   const baseURL = options.baseUrl ?? `https://bedrock-runtime.${region}.amazonaws.com`;
   const credentials = options.credentials();
-  const sign = credentials === null ? {} : { sign: awsSignature(credentials, region) };
-  const { key, ...settings } = clientSettings(options, baseURL, { binaryFrames: true, ...sign });
+  const signing =
+    credentials === null
+      ? {}
+      : { sign: awsSignature(credentials, region), hidden: Object.values(credentials) };
+  const { key, ...settings } = clientSettings(options, baseURL, { binaryFrames: true, ...signing });
   const client = { region, apiKey: key === '' ? 'signed' : key };
   return {
     language: createAmazonBedrock({ ...settings.language, ...client }).languageModel,
@@ -302,7 +325,7 @@ async function vertex(options: VertexOptions): Promise<ModelMaker> {
     ...language,
     baseURL: `${root}/publishers/anthropic/models`,
     location,
-    ...(project === null ? {} : { project }),
+    ...(project === null ? {} : { project, googleAuthOptions: { projectId: project } }),
   });
   return {
     language: (model) => (model.startsWith('claude') ? claude : gemini).languageModel(model),
