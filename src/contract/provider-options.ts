@@ -46,7 +46,10 @@ function providerOptionsFault(options: Readonly<Record<string, unknown>>): Fault
     return { path: [], message: `is longer than ${MAX_CHARACTERS} characters of JSON` };
   const path = reservedIn(options);
   return (
-    path && { path, message: 'is not a caller’s to set; see provider_options in the documentation of models' }
+    path && {
+      path,
+      message: 'cannot be set here: it is a field of the contract, or an address or credential',
+    }
   );
 }
 

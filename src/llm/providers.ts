@@ -185,7 +185,7 @@ interface BothSettings {
   readonly embedding: ClientSettings;
 }
 
-/** Of a provider whose requests differ from the others'. */
+/** Settings of a provider whose requests differ from the others'. */
 interface RequestSettings {
   /** Changes the headers of a request whose body is final. */
   readonly sign?: Sign;

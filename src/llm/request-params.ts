@@ -44,8 +44,10 @@ export function knownParams(type: string, model: string): Params {
 }
 
 interface Changes {
-  /** The caller’s, merged first. */
-  readonly added: Json;
+  readonly caller: Json;
+  /** The directive's own parameters under the names of `params`. */
+  readonly renamed: Json;
+  /** The operator's, without the directive's own. */
   readonly params: Params;
 }
 
@@ -58,6 +60,7 @@ export function withChangedBody(send: Fetch): Fetch {
   return async (input, init) => {
     const changes = changing.getStore();
     if (changes === undefined || typeof init?.body !== 'string') return send(input, init);
+    if (Object.values(changes).every(isEmpty)) return send(input, init);
     return send(input, { ...init, body: changedBody(init.body, changes) });
   };
 }
@@ -69,13 +72,14 @@ export function withLanguageParams(
   caller: Json,
 ): LanguageModelV4 {
   if (isEmpty(params) && isEmpty(caller) && structuredOutput === 'json_schema') return model;
+  const others = withoutOwn(params);
   const sending = async <T>(
     options: LanguageModelV4CallOptions,
     send: (options: LanguageModelV4CallOptions) => PromiseLike<T>,
   ): Promise<T> => {
     const { own, renamed } = ownParams(options, params);
-    const changes = { added: { ...caller, ...renamed }, params };
-    return changing.run(changes, async () => send(inInstructions(own, structuredOutput)));
+    const changed = inInstructions(own, structuredOutput);
+    return changing.run({ caller, renamed, params: others }, async () => send(changed));
   };
   return {
     specificationVersion: model.specificationVersion,
@@ -95,12 +99,17 @@ export function withEmbeddingParams(model: EmbeddingModelV4, params: Params, cal
     modelId: model.modelId,
     maxEmbeddingsPerCall: model.maxEmbeddingsPerCall,
     supportsParallelCalls: model.supportsParallelCalls,
-    doEmbed: (options) => changing.run({ added: caller, params }, async () => model.doEmbed(options)),
+    doEmbed: (options) =>
+      changing.run({ caller, renamed: {}, params: withoutOwn(params) }, async () => model.doEmbed(options)),
   };
 }
 
 function isEmpty(value: Json): boolean {
   return Object.keys(value).length === 0;
+}
+
+function withoutOwn(params: Params): Params {
+  return Object.fromEntries(Object.entries(params).filter(([name]) => !OWN.some(([own]) => own === name)));
 }
 
 /** A client writes these two under the names of its API; a renamed one is written into the body instead. */
@@ -129,17 +138,18 @@ function newName(rule: unknown): string | null {
   return typeof to === 'string' ? to : null;
 }
 
-function changedBody(body: string, { added, params }: Changes): string {
+function changedBody(body: string, { caller, renamed, params }: Changes): string {
   const whole: unknown = JSON.parse(body, exactNumbers);
   if (!isObject(whole)) return body;
-  merge(whole, added);
+  add(whole, caller);
+  override(whole, renamed);
   for (const [name, rule] of Object.entries(params)) {
-    if (OWN.some(([own]) => own === name)) continue;
     const to = newName(rule);
-    if (to === null) merge(whole, { [name]: rule }, withoutOtherSpellings);
+    if (to === null) override(whole, { [name]: rule });
     else if (Object.hasOwn(whole, name)) {
-      setOwnMember(whole, to, whole[name]);
+      const value = whole[name];
       delete whole[name];
+      override(whole, { [to]: value });
     }
   }
   return JSON.stringify(whole);
@@ -152,26 +162,32 @@ function exactNumbers(_name: string, value: unknown, context?: { source?: string
   return Number.isInteger(value) && rawJSON ? rawJSON(context.source) : value;
 }
 
-/** Objects are merged member by member, null removes a member, and anything else replaces it. */
-function merge(
-  into: Record<string, unknown>,
-  members: Json,
-  before: (into: Record<string, unknown>, name: string) => void = () => {},
-): void {
+/** A caller's members: they add to an object of the request, however its name is spelled, but never replace it. */
+function add(into: Record<string, unknown>, members: Json): void {
   for (const [name, member] of Object.entries(members)) {
-    before(into, name);
+    const [known = name] = spellingsOf(into, name);
+    const before = ownMember(into, known);
+    if (!isObject(before)) setOwnMember(into, known, member);
+    else if (isObject(member)) add(before, member);
+  }
+}
+
+/** The operator's members: null removes one, objects are merged, and nothing stays beside them in another spelling. */
+function override(into: Record<string, unknown>, members: Json): void {
+  for (const [name, member] of Object.entries(members)) {
+    for (const other of spellingsOf(into, name)) if (other !== name) delete into[other];
+    const before = ownMember(into, name);
     if (member === null) delete into[name];
     else if (isObject(member)) {
-      const old = ownMember(into, name);
-      const inner = isObject(old) ? old : {};
-      merge(inner, member, before);
+      const inner = isObject(before) ? before : {};
+      override(inner, member);
       setOwnMember(into, name, inner);
     } else setOwnMember(into, name, member);
   }
 }
 
-/** Google reads `safety_settings` and `safetySettings` alike: a caller’s must not be beside the operator’s. */
-function withoutOtherSpellings(into: Record<string, unknown>, name: string): void {
+/** Google reads `safety_settings` and `safetySettings` alike. */
+function spellingsOf(object: Json, name: string): string[] {
   const plain = plainName(name);
-  for (const other of Object.keys(into)) if (other !== name && plainName(other) === plain) delete into[other];
+  return Object.keys(object).filter((other) => plainName(other) === plain);
 }

@@ -69,6 +69,17 @@ describe.each(WIRES)('a request of %s, by %s,', (api, type) => {
     expect(body['nested']).toEqual({ fixed: 1, free: true });
     expect(body).not.toHaveProperty('safety_settings');
   });
+
+  test('keeps the limit of the directive, whatever a caller puts in the place of what holds it', async () => {
+    await using server = await refusing();
+    for (const provider_options of [
+      { generationConfig: null },
+      { generation_config: { topK: 1 } },
+      { generationConfig: [] },
+    ])
+      await call({ type, provider_options, max_tokens: 9 }, { providers: at(server, api, {}) });
+    expect(server.seen.map((_request, index) => own(api, bodyOf(server, index))[1])).toEqual([9, 9, 9]);
+  });
 });
 
 describe('what a caller may set', () => {
