@@ -250,6 +250,11 @@ describe('the table itself', () => {
     ['src/worker/a.ts', "import { Queue } from 'bullmq';", 'worker/a.ts may not import bullmq'],
     ['src/cli/a.ts', "import { b } from '../service/service.ts';", 'cli may not import service'],
     ['src/api/a.ts', "const { b } = await import('../mcp/b.ts');", 'api may not import mcp'],
+    [
+      'src/llm/a.ts',
+      "import { createOpenAI } from '@ai-sdk/openai';",
+      'llm/a.ts may import @ai-sdk/openai only when it is needed',
+    ],
   ])('%s: %s is refused', (file, source, sentence) => {
     expect(violations(file, source)).toEqual([sentence]);
   });
@@ -257,6 +262,7 @@ describe('the table itself', () => {
   test.each([
     ['src/cli/commands/a.ts', "const { b } = await import('../../service/service.ts');"],
     ['src/queue/a.ts', "import { Queue } from 'bullmq';"],
+    ['src/llm/a.ts', "import type { OpenAIProvider } from '@ai-sdk/openai';"],
     ['src/mcp/a.ts', "import { start } from '../lifecycle.ts';"],
     ['src/service/service.ts', "import { b } from './worker/b.ts';"],
     ['src/contract/a.ts', "// from '../journal/b.ts'\nimport * as z from 'zod';"],

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6b7208897e7675f64cddcb3b3cea264048857543a537447a5e37402f18c8a914';
+export const CONTRACT_SHA256 = 'c8ca240278a6a6f97acd39d8889809b8d6a99a50590ef39d3628c0aec1d433f7';

@@ -139,7 +139,7 @@ function toolChoice(
 }
 
 /** These accept instructions only before the first message. */
-const SYSTEM_FIRST = /anthropic|google/i;
+const SYSTEM_FIRST = /anthropic|google|bedrock/i;
 
 function readPrompt(
   directive: LanguageDirective,

@@ -125,7 +125,7 @@ function boundedFrames(
         left = length.reduce((sum, byte) => sum * 256 + byte, 0) - LENGTH_BYTES;
         length = [];
         if (left <= 0 || left > MAX_FRAME_BYTES)
-          throw tooLarge(`has a frame of more than ${MAX_FRAME_BYTES} bytes`);
+          throw tooLarge(`has a frame of no byte, or of more than ${MAX_FRAME_BYTES}`);
       }
       const passed = Math.min(left, chunk.length - at);
       left -= passed;

@@ -53,7 +53,9 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     }
     case 'openai':
       return { ...remote, type: provider.type, api: provider.api };
-    default:
+    case 'anthropic':
+    case 'google':
+    case 'openai-compatible':
       return { ...remote, type: provider.type, api: 'responses' };
   }
 }

@@ -98,7 +98,9 @@ const METADATA = frame('metadata', {
 
 /** Computed here anew from what arrived, by the public rules of Signature Version 4. */
 function signatureOf(server: ProviderServer, body: string): string {
-  const { headers, path } = server.seen[0] ?? { headers: {}, path: '' };
+  const [request] = server.seen;
+  if (!request) throw new Error('nothing was asked');
+  const { headers, path } = request;
   const authorization = headers.authorization ?? '';
   const [, scope = '', names = ''] =
     /Credential=AKIDEXAMPLE\/([^,]+), SignedHeaders=([^,]+)/.exec(authorization) ?? [];
@@ -107,7 +109,7 @@ function signatureOf(server: ProviderServer, body: string): string {
   const signed = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
   // A path is encoded once more than it is in the request.
   const canonicalPath = path.split('/').map(encodeURIComponent).join('/');
-  const request = [
+  const canonical = [
     'POST',
     canonicalPath,
     '',
@@ -115,7 +117,7 @@ function signatureOf(server: ProviderServer, body: string): string {
     names,
     headers['x-amz-content-sha256'] ?? sha(body),
   ].join('\n');
-  const toSign = ['AWS4-HMAC-SHA256', String(headers['x-amz-date']), scope, sha(request)].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', String(headers['x-amz-date']), scope, sha(canonical)].join('\n');
   const key = scope
     .split('/')
     .reduce<string | Buffer>((left, part) => mac(left, part), `AWS4${AWS.AWS_SECRET_ACCESS_KEY}`);
@@ -196,6 +198,21 @@ describe('bedrock', () => {
     expect(server.seen[0]?.path).toBe('/model/m/converse-stream');
   });
 
+  test('gets instructions only before the first message, which is all that Converse has a place for', async () => {
+    await using server = await startProvider(json(200, CONVERSE));
+    const context = [
+      { role: 'user', content: 'Hi.' },
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Well?' },
+    ] as const;
+    turnIn(
+      await asked(at(server), AWS, { type: 'llm_generate', context: [...context], system_prompt: 'S.' }),
+    );
+    const { system, messages } = bodyOf(server);
+    expect(system).toEqual([{ text: 'S.' }]);
+    expect(JSON.stringify(messages)).toContain('Be brief.');
+  });
+
   test('an exception in the stream is a failed attempt', async () => {
     await using server = await startProvider(
       framed(
@@ -211,7 +228,7 @@ describe('bedrock', () => {
     const head = Buffer.alloc(12, 0x7f);
     await using server = await startProvider(framed(frame('messageStart', { role: 'assistant' }), head));
     const answer = await asked(at(server), AWS, { type: 'llm_stream' });
-    expect(errorIn(answer).message).toContain('frame of more than');
+    expect(errorIn(answer).message).toContain('has a frame of no byte, or of more than 1048576');
   });
 
   test('embeds, one text a request', async () => {
