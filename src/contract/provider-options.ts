@@ -40,6 +40,10 @@ const RESERVED: ReadonlySet<string> = new Set([
   'mcpservers',
   'plugins',
   'websearchoptions',
+  'websearch',
+  'searchparameters',
+  'enablesearch',
+  'datasources',
   'stream',
   'streamoptions',
   'background',
@@ -73,7 +77,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /** Names of addresses and credentials, as proxies take them in a request's body. */
-const SENSITIVE = /(?:key|secret|password|credentials?|authorization|token|url|uri|host|endpoint|callback)$/;
+const SENSITIVE =
+  /^(?!promptcachekey$).*(?:key|secret|password|credentials?|authorization|token|url|uri|host|endpoint|callback)$/;
 
 export const providerOptionsSchema = z
   .record(z.string(), z.unknown())

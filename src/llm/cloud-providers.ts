@@ -45,30 +45,35 @@ function awsSignature(credentials: AwsCredentials, region: string): Sign {
 export async function vertex(options: VertexOptions): Promise<ModelMaker> {
   const { createGoogleVertex } = await import('@ai-sdk/google-vertex');
   const { project, location, baseUrl } = options;
-  const root = baseUrl ?? vertexRoot(project, location);
-  const { key, language, embedding } = clientSettings(options, `${root}/publishers/google`);
-  const account = key === '' ? { location, ...(project === null ? {} : { project }) } : { apiKey: key };
-  const gemini = createGoogleVertex({ ...language, ...account });
+  const host = project === null ? GOOGLE : vertexHost(location);
+  const place = project === null ? '' : `/projects/${project}/locations/${location}`;
+  // The clients' own addresses: a key belongs to its project, and previews of Gemini are in the beta alone.
+  const root = (version: string): string => baseUrl ?? `https://${host}/${version}${place}`;
+  const gemini = `${root(project === null ? 'v1' : 'v1beta1')}/publishers/google`;
+  const { key, language, embedding } = clientSettings(options, gemini);
+  // Without an empty key, the client would read one from the environment.
+  const account = { apiKey: key, location, ...(project === null ? {} : { project }) };
+  const google = createGoogleVertex({ ...language, ...account });
   const { createGoogleVertexAnthropic } = await import('@ai-sdk/google-vertex/anthropic');
   const claude = createGoogleVertexAnthropic({
     ...language,
-    baseURL: `${root}/publishers/anthropic/models`,
+    baseURL: `${root('v1')}/publishers/anthropic/models`,
     location,
     ...(project === null ? {} : { project, googleAuthOptions: { projectId: project } }),
   });
   return {
-    language: (model) => (model.startsWith('claude') ? claude : gemini).languageModel(model),
+    language: (model) => (model.startsWith('claude') ? claude : google).languageModel(model),
     embedding: createGoogleVertex({ ...embedding, ...account }).embeddingModel,
   };
 }
 
-/** A key belongs to its project, which is then not in the address. */
-function vertexRoot(project: string | null, location: string): string {
-  if (project === null) return 'https://aiplatform.googleapis.com/v1';
-  const regional =
-    location === 'eu' || location === 'us' ? `aiplatform.${location}.rep` : `${location}-aiplatform`;
-  const host = location === 'global' ? 'aiplatform' : regional;
-  return `https://${host}.googleapis.com/v1/projects/${project}/locations/${location}`;
+const GOOGLE = 'aiplatform.googleapis.com';
+
+function vertexHost(location: string): string {
+  if (location === 'global') return GOOGLE;
+  return location === 'eu' || location === 'us'
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location}-${GOOGLE}`;
 }
 
 export async function azure(options: AzureOptions): Promise<ModelMaker> {

@@ -364,6 +364,8 @@ describe('vertex', () => {
     });
     await using tokens = await startTokens();
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', await workloadIdentity(tokens.url));
+    // A key that the configuration does not name is not used.
+    vi.stubEnv('GOOGLE_VERTEX_API_KEY', 'key-of-another');
     const file = { type: 'vertex', project: 'p1', location: 'europe-west1', base_url: server.url };
     expect(turnIn(await asked(file, {}, { type: 'llm_generate' }, 'gemini-2.5-flash')).text).toBe('Hello.');
     expect(turnIn(await asked(file, {}, { type: 'llm_generate' }, 'claude-sonnet-4-5@20250929')).text).toBe(
@@ -376,7 +378,41 @@ describe('vertex', () => {
       '/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict',
       '/publishers/google/models/text-embedding-005:predict',
     ]);
-    for (const { headers } of server.seen) expect(headers.authorization).toBe('Bearer token-of-google');
+    for (const { headers } of server.seen) {
+      expect(headers.authorization).toBe('Bearer token-of-google');
+      expect(headers).not.toHaveProperty('x-goog-api-key');
+    }
+  });
+
+  test.each([
+    [
+      'global',
+      'gemini-2.5-flash',
+      'aiplatform.googleapis.com/v1beta1/projects/p1/locations/global/publishers/google/',
+    ],
+    [
+      'us',
+      'gemini-2.5-flash',
+      'aiplatform.us.rep.googleapis.com/v1beta1/projects/p1/locations/us/publishers/google/',
+    ],
+    [
+      'europe-west1',
+      'claude-opus-4-1',
+      'europe-west1-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west1/publishers/anthropic/',
+    ],
+  ])('in %s, %s has its public address', async (location, model, address) => {
+    await using tokens = await startTokens();
+    vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', await workloadIdentity(tokens.url));
+    const urls: string[] = [];
+    const fetching = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input) => {
+      urls.push(input instanceof Request ? input.url : String(input));
+      return Response.json({ error: { message: 'no' } }, { status: 400 });
+    });
+    onTestFinished(() => fetching.mockRestore());
+    await asked({ type: 'vertex', project: 'p1', location }, {}, { type: 'llm_generate' }, model);
+    expect(urls.filter((url) => url.includes('googleapis.com'))).toEqual([
+      expect.stringContaining(`https://${address}`),
+    ]);
   });
 
   test('a limit is a rate limit, and shows no token', async () => {

@@ -15,7 +15,7 @@ function faultOf(provider_options: unknown): string | null {
 describe('provider_options', () => {
   test.each([
     { seed: 7, top_p: 0.9, stop: ['END'] },
-    { chat_template_kwargs: { enable_thinking: false }, service_tier: 'flex' },
+    { chat_template_kwargs: { enable_thinking: false }, service_tier: 'flex', prompt_cache_key: 'k' },
     { generationConfig: { topP: 0.5, thinkingConfig: { thinkingBudget: 128 } } },
     { thinking: { type: 'enabled', budget_tokens: 1024 }, logit_bias: { '50256': -100 } },
   ])('take the parameters of an API: %j', (options) => {
@@ -39,6 +39,7 @@ describe('provider_options', () => {
     ['generationConfig.maxOutputTokens', { generationConfig: { maxOutputTokens: 1e9 } }],
     ['list[0].base_url', { list: [{ base_url: 'http://127.0.0.1' }] }],
     ['mcp_servers', { mcp_servers: [] }],
+    ['search_parameters', { search_parameters: { mode: 'on' } }],
   ])('refuse %s', (path, options) => {
     expect(faultOf(options)).toBe(`provider_options.${path}`);
   });
