@@ -113,7 +113,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^jose($|\/)/, ['access/']],
   [/^openid-client($|\/)/, ['access/']],
-  [/^aws4fetch$/, ['archive/']],
+  [/^aws4fetch$/, ['archive/', 'llm/']],
   [/^croner$/, ['schedules/']],
   [/^(standardwebhooks|ipaddr\.js)$/, ['webhooks/']],
   [/^commander($|\/)/, ['cli/']],
@@ -123,21 +123,27 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^pino($|\/)/, ['telemetry/', 'service/']],
 ];
 
+/** Each client of model providers takes memory, and a process uses few of them. */
+const LAZY_LIBRARIES = /^@ai-sdk\/(?!provider$)/;
+
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/', 'testing/'];
 
 interface Import {
   readonly specifier: string;
   readonly lazy: boolean;
+  readonly typeOnly: boolean;
 }
 
 function importsOf(source: string): Import[] {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const found: Import[] = [];
-  for (const [, specifier = ''] of code.matchAll(/(?:\bfrom|\bimport)\s*['"]([^'"]+)['"]/g)) {
-    found.push({ specifier, lazy: false });
+  for (const [statement, specifier = ''] of code.matchAll(
+    /(?:\bimport type\b[^;'"]*\bfrom|\bfrom|\bimport)\s*['"]([^'"]+)['"]/g,
+  )) {
+    found.push({ specifier, lazy: false, typeOnly: statement.startsWith('import type') });
   }
   for (const [, specifier = ''] of code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)) {
-    found.push({ specifier, lazy: true });
+    found.push({ specifier, lazy: true, typeOnly: false });
   }
   return found;
 }
@@ -169,7 +175,7 @@ function mayImport(folder: string, target: string, lazy: boolean): boolean {
 function violations(file: string, source: string): string[] {
   const inSrc = relative('src', file);
   const folder = folderOf(file);
-  return importsOf(source).flatMap(({ specifier, lazy }) => {
+  return importsOf(source).flatMap(({ specifier, lazy, typeOnly }) => {
     if (specifier.startsWith('.')) {
       const target = targetOf(file, specifier);
       return folder === null || mayImport(folder, target, lazy) ? [] : [`${folder} may not import ${target}`];
@@ -177,6 +183,8 @@ function violations(file: string, source: string): string[] {
     const rule = SOLE_IMPORTERS.find(([library]) => library.test(specifier));
     const allowed = rule === undefined || rule[1].some((place) => inSrc.startsWith(place));
     if (!allowed) return [`${inSrc} may not import ${specifier}`];
+    if (LAZY_LIBRARIES.test(specifier) && !lazy && !typeOnly)
+      return [`${inSrc} may import ${specifier} only when it is needed`];
     return folder === 'contract' && specifier !== 'zod' ? [`contract may not import ${specifier}`] : [];
   });
 }
@@ -242,6 +250,11 @@ describe('the table itself', () => {
     ['src/worker/a.ts', "import { Queue } from 'bullmq';", 'worker/a.ts may not import bullmq'],
     ['src/cli/a.ts', "import { b } from '../service/service.ts';", 'cli may not import service'],
     ['src/api/a.ts', "const { b } = await import('../mcp/b.ts');", 'api may not import mcp'],
+    [
+      'src/llm/a.ts',
+      "import { createOpenAI } from '@ai-sdk/openai';",
+      'llm/a.ts may import @ai-sdk/openai only when it is needed',
+    ],
   ])('%s: %s is refused', (file, source, sentence) => {
     expect(violations(file, source)).toEqual([sentence]);
   });
@@ -249,6 +262,7 @@ describe('the table itself', () => {
   test.each([
     ['src/cli/commands/a.ts', "const { b } = await import('../../service/service.ts');"],
     ['src/queue/a.ts', "import { Queue } from 'bullmq';"],
+    ['src/llm/a.ts', "import type { OpenAIProvider } from '@ai-sdk/openai';"],
     ['src/mcp/a.ts', "import { start } from '../lifecycle.ts';"],
     ['src/service/service.ts', "import { b } from './worker/b.ts';"],
     ['src/contract/a.ts', "// from '../journal/b.ts'\nimport * as z from 'zod';"],

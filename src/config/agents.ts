@@ -36,6 +36,10 @@ annotate(inlineAgentSchema.shape, {
   tool_context: { description: 'Given to every tool call as its `context`; the model never sees it.' },
   max_tokens: { description: 'The longest answer of one model call.', unit: 'tokens' },
   temperature: { description: 'Sampling temperature of every model call.' },
+  provider_options: {
+    description: 'Parameters for the provider, in every model call; `params` of the provider win.',
+    fallback: 'none',
+  },
   stream: { description: 'Answers come in pieces, as signals `ai.llm.delta`.' },
   limits: { description: 'What a run may use up.' },
   policies: { description: 'Who decides what.' },

@@ -20,7 +20,18 @@ export interface ProviderKey {
   read(): string | null;
 }
 
-export type ProviderConfig = z.infer<typeof providerSchema> & { readonly key: ProviderKey };
+/** Credentials of AWS that sign each request. */
+export interface AwsKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+export type ProviderConfig = z.infer<typeof providerSchema> & {
+  readonly key: ProviderKey;
+  /** For `bedrock` without a key; null: the variables are not set, or there is a key. */
+  readonly awsKey: () => AwsKey | null;
+};
 
 export const aliasName = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ -');
 const modelName = z
@@ -75,7 +86,7 @@ function parseProviders(
       errors.push(...schemaErrors(parsed.error, providerSchema, withType(name, raw), `providers.${name}`));
       continue;
     }
-    const provider = { ...parsed.data, key: keyOf(parsed.data, environment) };
+    const provider = { ...parsed.data, ...keysOf(parsed.data, environment) };
     const left = provider.disabled || (unnamed.includes(name) && provider.key.read() === null);
     if (!left) providers.set(name, provider);
   }
@@ -87,12 +98,38 @@ function withType(name: string, raw: unknown): unknown {
   return isObject(raw) && BUILT_IN_PROVIDERS.has(name) ? { type: name, ...raw } : raw;
 }
 
-function keyOf(provider: z.infer<typeof providerSchema>, environment: Environment): ProviderKey {
+function keysOf(
+  provider: z.infer<typeof providerSchema>,
+  environment: Environment,
+): Pick<ProviderConfig, 'key' | 'awsKey'> {
+  const { type } = provider;
   const named = 'api_key_env' in provider ? provider.api_key_env : undefined;
-  const variables = named === undefined ? (BUILT_IN_PROVIDERS.get(provider.type) ?? []) : [named];
-  const read = (): string | null =>
-    variables.map((name) => ownMember(environment, name)?.trim()).find((value) => value) ?? null;
-  return { variables, read };
+  const variables = named === undefined ? (KEY_VARIABLES.get(type) ?? []) : [named];
+  const valueOf = (name: string): string | null => ownMember(environment, name)?.trim() || null;
+  const read = (): string | null => variables.map(valueOf).find((value) => value !== null) ?? null;
+  if (type !== 'bedrock' || named !== undefined) return { key: { variables, read }, awsKey: () => null };
+  const awsKey = (): AwsKey | null => (read() === null ? awsKeyIn(valueOf) : null);
+  const key = {
+    variables: [...variables, AWS_VARIABLES.join(' with ')],
+    read: () => read() ?? awsKey()?.accessKeyId ?? null,
+  };
+  return { key, awsKey };
+}
+
+const KEY_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map([
+  ...BUILT_IN_PROVIDERS,
+  ['azure', ['AZURE_API_KEY']],
+  ['bedrock', ['AWS_BEARER_TOKEN_BEDROCK']],
+]);
+
+const AWS_VARIABLES = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const;
+
+/** null: one of the two is not set. */
+function awsKeyIn(valueOf: (name: string) => string | null): AwsKey | null {
+  const [accessKeyId, secretAccessKey] = AWS_VARIABLES.map(valueOf);
+  if (!accessKeyId || !secretAccessKey) return null;
+  const sessionToken = valueOf('AWS_SESSION_TOKEN');
+  return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) };
 }
 
 function parseAliases({ providers, models }: Sections, errors: FieldError[]): Map<string, readonly string[]> {

@@ -45,8 +45,25 @@ const rateLimits = {
   }),
 };
 
+/** What a model understands: for a provider, and more precisely for one of its models. */
+const understood = {
+  params: recordByName(z.string().min(1).max(128), z.unknown()).prefault({}).register(notes, {
+    description:
+      'Parameters of the requests, by their name in the provider’s API; `temperature` and `max_tokens` in every API. Those of a model win.',
+    special:
+      'null = is left out; `{"as": "name"}` = is sent under this name; an object is merged, any other value replaces the directive’s',
+    fallback: 'none, except for models that are known to refuse a parameter',
+  }),
+  structured_output: z.enum(['json_schema', 'json_object', 'prompt']).optional().register(notes, {
+    description:
+      'How `output_schema` is requested: as a schema, as the mode for JSON, or in the instructions alone.',
+    fallback: '`json_schema`; for a model as for its provider',
+  }),
+};
+
 const modelSchema = z.strictObject({
   ...rateLimits,
+  ...understood,
   price: priceSchema.optional().register(notes, {
     description: 'With it `ai.usage` and runs have the cost.',
     fallback: 'the cost is unknown',
@@ -77,6 +94,12 @@ const shared = {
 
 const remote = {
   ...shared,
+  ...understood,
+  provider_options: z.array(z.string().min(1).max(128)).max(256).optional().register(notes, {
+    description: 'The names that `provider_options` of a directive may set.',
+    special: 'an empty list = none',
+    fallback: 'all that the contract allows',
+  }),
   headers: recordByName(z.string(), z.string())
     .prefault({})
     .register(notes, { description: 'Headers of every call.' }),
@@ -89,7 +112,7 @@ const remote = {
     .optional()
     .register(notes, {
       description: 'The environment variable that holds the key; never the key itself.',
-      fallback: 'the variable of the type; for `openai-compatible` no key is sent',
+      fallback: 'the variable of the type; for `openai-compatible` and `vertex` none',
     }),
 };
 
@@ -103,6 +126,16 @@ const TYPE = {
   description: 'The API that the provider offers.',
   fallback: 'the name of the provider, if it is one of the first three',
 };
+
+/** A part of a host's name or of a path. */
+const label = z
+  .string()
+  .regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?$/, 'must be 1 to 64 of A-Z a-z 0-9 -');
+
+const API = z
+  .enum(['responses', 'chat'])
+  .default('responses')
+  .register(notes, { description: '`openai` and `azure` only: which of the two APIs is used.' });
 
 const anthropicSchema = z.strictObject({
   type: z.literal('anthropic').register(notes, TYPE),
@@ -118,10 +151,7 @@ const openaiSchema = z.strictObject({
   type: z.literal('openai').register(notes, TYPE),
   ...remote,
   ...baseUrl,
-  api: z
-    .enum(['responses', 'chat'])
-    .default('responses')
-    .register(notes, { description: '`openai` only: which of its two APIs is used.' }),
+  api: API,
   prompt_cache_key: z.boolean().default(true).register(notes, {
     description:
       '`openai` only: calls of one request that offer tools or have a history carry the same `prompt_cache_key`, a hash of tenant and request.',
@@ -154,6 +184,48 @@ const compatibleSchema = z.strictObject({
         '`openai-compatible` only: member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none. [Which server takes which](models.md#history-on-each-wire)',
     }),
 });
+const bedrockSchema = z.strictObject({
+  type: z.literal('bedrock').register(notes, TYPE),
+  ...remote,
+  ...baseUrl,
+  region: label.register(notes, { description: '`bedrock` only: the AWS region, as `eu-central-1`.' }),
+});
+const vertexSchema = z
+  .strictObject({
+    type: z.literal('vertex').register(notes, TYPE),
+    ...remote,
+    ...baseUrl,
+    project: label.optional().register(notes, {
+      description: '`vertex` only: the project in Google Cloud.',
+      fallback: 'required, unless `api_key_env` names a key, which belongs to its project',
+    }),
+    location: label
+      .default('global')
+      .register(notes, { description: '`vertex` only: the region of the models.' }),
+  })
+  .refine(({ project, api_key_env: key }) => (project === undefined) !== (key === undefined), {
+    path: ['project'],
+    message: 'or api_key_env is required, and not both',
+  });
+const azureSchema = z
+  .strictObject({
+    type: z.literal('azure').register(notes, TYPE),
+    ...remote,
+    ...baseUrl,
+    resource: label.optional().register(notes, {
+      description: '`azure` only: the name of the resource, the first part of its address.',
+      fallback: 'required without `base_url`',
+    }),
+    api: API,
+    api_version: label.optional().register(notes, {
+      description: '`azure` only: the version for the older addresses with the name of a deployment.',
+      fallback: 'the `v1` API',
+    }),
+  })
+  .refine(({ resource, base_url: url }) => resource !== undefined || url !== undefined, {
+    path: ['resource'],
+    message: 'or base_url is required',
+  });
 const scriptedSchema = z.strictObject({
   type: z.literal('scripted').register(notes, TYPE),
   ...shared,
@@ -173,6 +245,9 @@ export const providerSchema = z.discriminatedUnion('type', [
   openaiSchema,
   googleSchema,
   compatibleSchema,
+  bedrockSchema,
+  vertexSchema,
+  azureSchema,
   scriptedSchema,
 ]);
 
@@ -185,5 +260,8 @@ export const writtenProviderSchema = z.union([
   openaiSchema.partial({ type: true }),
   googleSchema.partial({ type: true }),
   compatibleSchema,
+  bedrockSchema,
+  vertexSchema,
+  azureSchema,
   scriptedSchema,
 ]);

@@ -2,6 +2,7 @@
 // Must never hold what a run learns: this is the same for every run of the agent.
 import * as z from 'zod';
 import { jsonObjectSchema, positiveDurationMsSchema, durationMsSchema } from './identifiers.ts';
+import { providerOptionsSchema } from './provider-options.ts';
 
 export const agentNameSchema = z
   .string()
@@ -94,6 +95,7 @@ export const agentDefinitionSchema = z.strictObject({
   tool_context: jsonObjectSchema.default({}),
   max_tokens: z.int().min(1).default(4_096),
   temperature: z.number().min(0).default(0.2),
+  provider_options: providerOptionsSchema.optional(),
   /** Whether the answer is also sent as delta signals. */
   stream: z.boolean().default(true),
   limits: runLimitsSchema.prefault({}),

@@ -16,7 +16,7 @@ export interface ModelTable {
 }
 
 export interface KnownProvider {
-  /** The provider's type: `anthropic`, `openai`, `google`, `openai-compatible` or `scripted`. */
+  /** The provider's type, as the configuration names it: `anthropic`, `openai-compatible`, `scripted`. */
   readonly type: string;
   /** false: no worker serves it at present. Absent: one does, or it is unknown. */
   readonly served?: boolean;

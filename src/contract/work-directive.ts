@@ -22,6 +22,7 @@ import {
   onceFields,
   type OnceFields,
 } from './once.ts';
+import { providerOptionsSchema } from './provider-options.ts';
 import { retryFields } from './retry-policy.ts';
 import { endFields } from './webhook.ts';
 
@@ -84,6 +85,7 @@ const llmFields = {
   idle_timeout_ms: positiveDurationMsSchema.optional(),
   reasoning: reasoningSchema.optional(),
   output_schema: jsonObjectSchema.optional(),
+  provider_options: providerOptionsSchema.optional(),
   ...queuedFields,
   iteration: z.int().min(0).optional(),
 };
@@ -95,6 +97,7 @@ const embedFields = {
   dimensions: z.int().min(1).optional(),
   /** Absent = `float`. */
   encoding_format: encodingFormatSchema.optional(),
+  provider_options: providerOptionsSchema.optional(),
   timeout_ms: positiveDurationMsSchema.optional(),
   ...queuedFields,
 };

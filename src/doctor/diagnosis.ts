@@ -216,6 +216,8 @@ function providerFinding(name: string, provider: ProviderConfig): Finding {
   const lane = modelLane(name);
   if (type === 'scripted')
     return fine(subject, `scripted: repeats a file of turns, without a model; lane ${lane}`);
+  if (key.variables.length === 0 && type === 'vertex')
+    return fine(subject, `${type}, with the credentials of Google Cloud in the environment; lane ${lane}`);
   if (key.variables.length === 0) return fine(subject, `${type}, without a key; lane ${lane}`);
   const variables = key.variables.join(' or ');
   return key.read() === null

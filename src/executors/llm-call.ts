@@ -91,7 +91,10 @@ async function prepare(
   ref: ModelRef,
   metadata: Metadata,
 ): Promise<Prepared | { error: ErrorEnvelope }> {
-  const model: LanguageModelV4 | { error: ErrorEnvelope } = options.providers.language(ref);
+  const model: LanguageModelV4 | { error: ErrorEnvelope } = await options.providers.language(
+    ref,
+    directive.provider_options,
+  );
   if ('error' in model) return model;
   const { providers, describeTool, schemas } = options;
   const read = await prepareRequest(directive, {

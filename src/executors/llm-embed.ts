@@ -63,7 +63,7 @@ async function embed(
   const ref = modelOf(context);
   if ('error' in ref) return refused(ref.error);
   const metadata = modelMetadata(directive, ref, context, providers);
-  const model = providers.embedding(ref);
+  const model = await providers.embedding(ref, directive.provider_options);
   if ('error' in model) return refused(model.error, metadata);
   const timeoutMs = directive.timeout_ms ?? providers.settings(ref.provider).timeoutMs;
   const texts = typeof directive.texts === 'string' ? [directive.texts] : directive.texts;

@@ -25,9 +25,11 @@ export interface GuardedFetchOptions {
   readonly limits: AnswerLimits;
   /** The form of the answers; null: they are passed on as they are. */
   readonly wire: Wire | null;
+  /** Whether a stream is a sequence of frames with their length first, as Bedrock's. Default: false. */
+  readonly binaryFrames?: boolean;
 }
 
-export function guardedFetch({ secrets, limits, wire }: GuardedFetchOptions): Fetch {
+export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
     const send = async (): Promise<Response> =>
@@ -36,6 +38,7 @@ export function guardedFetch({ secrets, limits, wire }: GuardedFetchOptions): Fe
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
     if (response.body === null) return response;
+    if (binaryFrames && isFramed(response)) return withBody(response, boundedFrames(response.body));
     const isStream = asksForStream(input, init);
     const begun = isStream ? await beginning(response) : null;
     if (begun !== null && (wire === null || begun.isEvents))
@@ -174,6 +177,49 @@ function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null): Bod
   };
   const events = wire === null ? {} : createAnswerEvents(wire);
   return boundedEvents(body, { limits, onRefused, onChunk, ...events });
+}
+
+function isFramed({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('application/vnd.amazon.eventstream') ?? false;
+}
+
+/** The client joins the chunks of a frame anew with each chunk. */
+const MAX_FRAME_BYTES = 1024 * 1024;
+const LENGTH_BYTES = 4;
+
+/** The same bytes, until a frame announces more than the limit. */
+function boundedFrames(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  let left = 0;
+  let length: number[] = [];
+  const check = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+    if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
+    for (let at = 0; at < chunk.length;) {
+      if (left === 0) {
+        length.push(chunk[at] ?? 0);
+        at += 1;
+        if (length.length < LENGTH_BYTES) continue;
+        left = length.reduce((sum, byte) => sum * 256 + byte, 0) - LENGTH_BYTES;
+        length = [];
+        if (left <= 0 || left > MAX_FRAME_BYTES)
+          throw tooLarge(`has a frame of no byte, or of more than ${MAX_FRAME_BYTES}`);
+      }
+      const passed = Math.min(left, chunk.length - at);
+      left -= passed;
+      at += passed;
+    }
+  };
+  return body.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        check(chunk);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
 }
 
 function tooLarge(excess: string): RefusedAnswer {

@@ -1,19 +1,22 @@
-// The models this worker can call: one client for each configured provider, created when it is first needed.
+// The models this worker can call: one client for each configured provider, loaded and created when it is first needed.
 // Must never read the environment, nor show a key.
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createGoogle } from '@ai-sdk/google';
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible';
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
-import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
-import { guardedFetch } from './guarded-fetch.ts';
+import { type ClientSettings, clientSettings, type ModelMaker } from './client-settings.ts';
+import { azure, bedrock, vertex } from './cloud-providers.ts';
 import type { ModelPrice } from './pricing.ts';
 import { OPEN_RULES, type PromptRules } from './prompt.ts';
 import type { PromptCache } from './prompt-cache.ts';
-import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
+import type {
+  ProviderOptions,
+  RemoteOptions,
+  RemoteProviderOptions,
+  ScriptedProviderOptions,
+} from './provider-options.ts';
 import { reasoningExtractor } from './reasoning-history.ts';
+import { withEmbeddingParams, withLanguageParams } from './request-params.ts';
 import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
 import { chatWire } from './wires/chat.ts';
 import { GOOGLE } from './wires/google.ts';
@@ -29,10 +32,20 @@ export interface ProviderSettings {
   readonly idleTimeoutMs: number;
 }
 
+/** A caller's `provider_options`. */
+type CallerOptions = Readonly<Record<string, unknown>>;
+
+type Served<M> = M | { readonly error: ErrorEnvelope };
+
 export interface ModelProviders {
-  /** Error `unknown_model`: this worker does not serve the provider, or it has no such model. */
-  language(ref: ModelRef): LanguageModelV4 | { readonly error: ErrorEnvelope };
-  embedding(ref: ModelRef): EmbeddingModelV4 | { readonly error: ErrorEnvelope };
+  /** Loads the clients of all configured providers, which holds the event loop up; otherwise the first call does that. */
+  load(): Promise<void>;
+  /**
+   * Error `unknown_model`: this worker does not serve the provider, or it has no such model. Error `validation_error`: the
+   * configuration does not let callers set one of their options.
+   */
+  language(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<LanguageModelV4>>;
+  embedding(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<EmbeddingModelV4>>;
   /** Defaults for a provider that this worker does not serve. */
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
@@ -47,38 +60,59 @@ export interface ModelProviders {
 
 const DEFAULT_SETTINGS: ProviderSettings = { timeoutMs: 120_000, idleTimeoutMs: 60_000 };
 
-/** Creates the models of a provider. Throws for a model that the provider cannot have. */
-interface ModelMaker {
-  language(model: string): LanguageModelV4;
-  /** null: the provider has no embeddings. */
-  embedding: ((model: string) => EmbeddingModelV4) | null;
-}
-
-/** Connects nothing, and creates no client, before the first call. */
+/** Connects nothing before the first call. */
 export function createModelProviders(options: ReadonlyMap<string, ProviderOptions>): ModelProviders {
-  const makers = new Map<string, ModelMaker>();
+  const makers = new Map<string, Promise<ModelMaker>>();
 
-  function makerOf(ref: ModelRef): ModelMaker | null {
-    const provider = options.get(ref.provider);
+  function makerOf(name: string): Promise<ModelMaker> | null {
+    const provider = options.get(name);
     if (provider === undefined) return null;
-    const maker = makers.get(ref.provider) ?? makerFor(ref.provider, provider);
-    makers.set(ref.provider, maker);
+    const maker = makers.get(name) ?? makerFor(name, provider);
+    makers.set(name, maker);
     return maker;
   }
 
+  async function made<M>(ref: ModelRef, model: (maker: ModelMaker) => Served<M>): Promise<Served<M>> {
+    const maker = await makerOf(ref.provider);
+    return maker === null ? notServed(ref) : model(maker);
+  }
+
+  const settingsOf = (ref: ModelRef): RemoteOptions | null => {
+    const provider = options.get(ref.provider);
+    return provider === undefined || provider.type === 'scripted' ? null : provider;
+  };
+
   return {
-    language: (ref) => makerOf(ref)?.language(ref.model) ?? notServed(ref),
-    embedding(ref) {
-      const maker = makerOf(ref);
-      if (maker === null) return notServed(ref);
-      return maker.embedding?.(ref.model) ?? withoutEmbeddings(ref);
+    async load() {
+      for (const name of options.keys()) await makerOf(name);
+    },
+    async language(ref, caller = {}) {
+      const remote = settingsOf(ref);
+      return (
+        refusedOption(ref, remote, caller) ??
+        made(ref, (maker) => {
+          const model = maker.language(ref.model);
+          return remote === null ? model : withLanguageParams(model, remote.model(ref.model), caller);
+        })
+      );
+    },
+    async embedding(ref, caller = {}) {
+      const remote = settingsOf(ref);
+      return (
+        refusedOption(ref, remote, caller) ??
+        made(ref, (maker) => {
+          const model = maker.embedding?.(ref.model) ?? withoutEmbeddings(ref);
+          if ('error' in model || remote === null) return model;
+          return withEmbeddingParams(model, remote.model(ref.model).params, caller);
+        })
+      );
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
     promptRules: (ref) => promptRules(ref, options.get(ref.provider)),
     promptCache({ provider, model }) {
       const found = options.get(provider);
-      return found === undefined || found.type === 'scripted' ? 'off' : found.promptCache(model);
+      return found !== undefined && 'promptCache' in found ? found.promptCache(model) : 'off';
     },
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
   };
@@ -99,6 +133,21 @@ function promptRules({ provider, model }: ModelRef, options: ProviderOptions | u
 /** Mistral answers 400 to a user message after a tool's, wherever its models are served. */
 const OF_MISTRAL = /(?:mistral|ministral|mixtral|magistral|devstral|codestral|pixtral)/i;
 
+/** null: the caller may set all of its options. */
+function refusedOption(
+  { provider, name }: ModelRef,
+  remote: RemoteOptions | null,
+  caller: CallerOptions,
+): { error: ErrorEnvelope } | null {
+  const allowed = remote?.callerNames ?? null;
+  const refused = allowed && Object.keys(caller).find((option) => !allowed.includes(option));
+  if (refused === null || refused === undefined) return null;
+  const message = `provider_options.${refused}: the configuration of the provider "${provider}" does not let callers set it`;
+  return {
+    error: errorEnvelope('validation_error', message, { field: `provider_options.${refused}`, model: name }),
+  };
+}
+
 function notServed({ provider, name }: ModelRef): { error: ErrorEnvelope } {
   const message = `this worker does not serve the provider "${provider}" of "${name}"`;
   return { error: errorEnvelope('unknown_model', message, { model: name }) };
@@ -109,8 +158,22 @@ function withoutEmbeddings({ provider, name }: ModelRef): { error: ErrorEnvelope
   return { error: errorEnvelope('unknown_model', message, { model: name }) };
 }
 
-function makerFor(name: string, options: ProviderOptions): ModelMaker {
-  return options.type === 'scripted' ? scripted(options) : remote(name, options);
+async function makerFor(name: string, options: ProviderOptions): Promise<ModelMaker> {
+  switch (options.type) {
+    case 'scripted':
+      return scripted(options);
+    case 'bedrock':
+      return bedrock(options);
+    case 'vertex':
+      return vertex(options);
+    case 'azure':
+      return azure(options);
+    case 'anthropic':
+    case 'google':
+    case 'openai':
+    case 'openai-compatible':
+      return remote(name, options);
+  }
 }
 
 function scripted({ script, pace }: ScriptedProviderOptions): ModelMaker {
@@ -128,34 +191,24 @@ const OWN_URL = {
   'openai-compatible': '',
 } as const;
 
-/** What every provider's client is created from. `language` and `embedding` differ in their size limits. */
-interface ClientSettings {
-  readonly baseURL: string;
-  readonly headers: Record<string, string>;
-  readonly fetch: typeof fetch;
-}
-
-function remote(name: string, options: RemoteProviderOptions): ModelMaker {
-  const key = options.key() ?? '';
-  const headers = { ...options.headers };
-  const settings = (limits: AnswerLimits, wire: Wire | null): ClientSettings => ({
-    baseURL: options.baseUrl ?? OWN_URL[options.type],
-    headers,
-    fetch: guardedFetch({ secrets: [key, ...Object.values(headers)], limits, wire }),
-  });
-  const language = settings(LANGUAGE_LIMITS, wireOf(options));
-  const embedding = settings(EMBEDDING_LIMITS, null);
+async function remote(name: string, options: RemoteProviderOptions): Promise<ModelMaker> {
+  const baseUrl = options.baseUrl ?? OWN_URL[options.type];
+  const { key, language, embedding } = clientSettings(options, baseUrl, { wire: wireOf(options) });
   switch (options.type) {
     case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
       const anthropic = createAnthropic({ ...language, apiKey: key });
       return { language: anthropic.languageModel, embedding: null };
     }
-    case 'google':
+    case 'google': {
+      const { createGoogle } = await import('@ai-sdk/google');
       return {
         language: createGoogle({ ...language, apiKey: key }).languageModel,
         embedding: createGoogle({ ...embedding, apiKey: key }).embeddingModel,
       };
+    }
     case 'openai': {
+      const { createOpenAI } = await import('@ai-sdk/openai');
       const openai = createOpenAI({ ...language, apiKey: key });
       return {
         language: options.api === 'chat' ? openai.chat : openai.responses,
@@ -163,10 +216,19 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
       };
     }
     case 'openai-compatible': {
-      const answering = compatible(name, key, language);
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const compatible = (settings: ClientSettings): OpenAICompatibleProvider =>
+        createOpenAICompatible({
+          ...settings,
+          name,
+          metadataExtractor: reasoningExtractor(name),
+          ...COMPATIBLE,
+          ...(key === '' ? {} : { apiKey: key }),
+        });
+      const answering = compatible(language);
       return {
         language: kept(answering.languageModel),
-        embedding: compatible(name, key, embedding).embeddingModel,
+        embedding: compatible(embedding).embeddingModel,
       };
     }
   }
@@ -185,6 +247,9 @@ function wireOf({ type, api, thinkTags }: RemoteProviderOptions): Wire {
   }
 }
 
+/** Usage is requested, because these streams send it only on demand. */
+const COMPATIBLE = { includeUsage: true, supportsStructuredOutputs: true };
+
 /** Models that are kept for the next call: a caller may name any number of them. */
 const MOST_KEPT = 64;
 
@@ -197,20 +262,4 @@ function kept<M>(make: (model: string) => M): (model: string) => M {
     models.set(name, model);
     return model;
   };
-}
-
-/** Sends no Authorization without a key. Requests usage, which these streams send only on demand. */
-function compatible(
-  name: string,
-  key: string,
-  settings: ClientSettings,
-): ReturnType<typeof createOpenAICompatible> {
-  return createOpenAICompatible({
-    ...settings,
-    name,
-    metadataExtractor: reasoningExtractor(name),
-    ...(key === '' ? {} : { apiKey: key }),
-    includeUsage: true,
-    supportsStructuredOutputs: true,
-  });
 }

@@ -46,6 +46,30 @@ export function outputFormat(schema: OutputSchema): ResponseFormat {
   return { type: 'json', name: 'output', schema: body };
 }
 
+/** How a provider is asked for JSON: by a schema, by a mode without one, or in the instructions alone. */
+export type StructuredOutput = 'json_schema' | 'json_object' | 'prompt';
+
+/** Moves the schema into the instructions, for a provider that does not take it. */
+export function inInstructions(
+  options: LanguageModelV4CallOptions,
+  support: StructuredOutput,
+): LanguageModelV4CallOptions {
+  const { responseFormat, prompt, ...others } = options;
+  if (support === 'json_schema' || responseFormat?.type !== 'json' || responseFormat.schema === undefined)
+    return options;
+  const demand = `Answer with nothing but JSON that fits this JSON Schema:\n${JSON.stringify(responseFormat.schema)}`;
+  const [first, ...rest] = prompt;
+  const instructed: LanguageModelV4Prompt =
+    first?.role === 'system'
+      ? [{ ...first, content: `${first.content}\n\n${demand}` }, ...rest]
+      : [{ role: 'system', content: demand }, ...prompt];
+  return {
+    ...others,
+    prompt: instructed,
+    ...(support === 'json_object' ? { responseFormat: { type: 'json' } } : {}),
+  };
+}
+
 /** The prompt of the repair: the answer, and what is wrong with it. */
 export function repairPrompt(
   prompt: LanguageModelV4Prompt,

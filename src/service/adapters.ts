@@ -48,6 +48,7 @@ export function createAdapters({
     schemas,
     parts: [
       { name: 'schema checks', start: async () => {}, stop: () => schemas.stop() },
+      { name: 'model clients', start: () => providers.load(), stop: async () => {} },
       { name: 'mcp servers', start: async () => tools.start(), stop: () => tools.stop() },
     ],
   };

@@ -10,6 +10,7 @@ import { cachePrices, type ModelPrice } from '../llm/pricing.ts';
 import type { PromptCache } from '../llm/prompt-cache.ts';
 import type { ProviderOptions } from '../llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from '../llm/providers.ts';
+import { knownParams, type ModelSettings } from '../llm/request-params.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from '../llm/script.ts';
 
 /** Throws `ConfigError` when a key is missing, or a script cannot be used. */
@@ -35,19 +36,55 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
       provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
     return { ...shared, type: provider.type, script, pace: provider.pace ?? null };
   }
-  return {
+  const remote = {
     ...shared,
-    type: provider.type,
     baseUrl: provider.base_url ?? null,
     headers: provider.headers,
-    key: () => provider.key.read(),
-    thinkTags:
-      provider.type === 'openai-compatible' && provider.think_tags !== 'none' ? provider.think_tags : null,
-    api: provider.type === 'openai' ? provider.api : 'responses',
-    reasoningHistory: provider.type === 'openai-compatible' ? provider.reasoning_history : 'as_received',
-    assistantAfterTools:
-      provider.type === 'openai-compatible' ? (provider.assistant_after_tools ?? null) : null,
+    key: () => (provider.awsKey() === null ? provider.key.read() : null),
+    model: (model: string) => modelSettings(provider, model),
+    callerNames: provider.provider_options ?? null,
+  };
+  const own = {
+    thinkTags: null,
+    reasoningHistory: 'as_received',
+    assistantAfterTools: null,
     promptCache,
+    api: 'responses',
+  } as const;
+  switch (provider.type) {
+    case 'bedrock':
+      return { ...remote, type: provider.type, region: provider.region, credentials: provider.awsKey };
+    case 'vertex': {
+      const { type, project = null, location } = provider;
+      return { ...remote, type, project, location };
+    }
+    case 'azure': {
+      const { type, resource = null, api, api_version: apiVersion = null } = provider;
+      return { ...remote, type, resource, api, apiVersion };
+    }
+    case 'openai':
+      return { ...remote, ...own, type: provider.type, api: provider.api };
+    case 'anthropic':
+    case 'google':
+      return { ...remote, ...own, type: provider.type };
+    case 'openai-compatible':
+      return {
+        ...remote,
+        ...own,
+        type: provider.type,
+        thinkTags: provider.think_tags === 'none' ? null : provider.think_tags,
+        reasoningHistory: provider.reasoning_history,
+        assistantAfterTools: provider.assistant_after_tools ?? null,
+      };
+  }
+}
+
+/** What is set for the model wins over its provider's, and that over what is known of the model. */
+function modelSettings(provider: Exclude<ProviderConfig, { type: 'scripted' }>, name: string): ModelSettings {
+  const model = provider.models.get(name);
+  return {
+    params: { ...knownParams(provider.type, name), ...provider.params, ...model?.params },
+    structuredOutput: model?.structured_output ?? provider.structured_output ?? 'json_schema',
   };
 }
 

@@ -118,7 +118,7 @@ function counting(usage: LanguageModelV4Usage): ModelProviders {
     doGenerate: async () => ({ content: [{ type: 'text', text: 'Hi.' }], finishReason, usage, warnings: [] }),
     doStream: async () => ({ stream: ReadableStream.from(parts) }),
   };
-  return { ...providersAt('http://127.0.0.1:1', 'compatible'), language: () => model };
+  return { ...providersAt('http://127.0.0.1:1', 'compatible'), language: async () => model };
 }
 
 function counts(
@@ -204,10 +204,10 @@ describe('generate', () => {
   test('turns an exception of a client into one error', async () => {
     const providers = counting(counts(1, 1));
     const broken = {
-      ...providers.language({} as never),
+      ...(await providers.language({} as never)),
       doGenerate: () => Promise.reject(new Error('boom')),
     };
-    await using open = await openModels({ ...providers, language: () => broken as LanguageModelV4 });
+    await using open = await openModels({ ...providers, language: async () => broken as LanguageModelV4 });
     const log = await run(open, GENERATE);
     expect(typesOf(log)).toEqual(['ai.llm.response']);
     expect(failureOf(log)).toMatchObject({ message: 'boom' });

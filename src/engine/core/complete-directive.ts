@@ -29,6 +29,7 @@ export function modelDirective(
   maxTokens: number,
 ): Directive {
   const { agent, spec } = run;
+  const { provider_options } = agent;
   const { messages: _given, metadata, ...asked } = call;
   const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = agent.model_call;
   const { output_schema } = spec.overrides;
@@ -39,6 +40,7 @@ export function modelDirective(
     tools: run.setup.tools.map((tool) => tool.name),
     tool_choice: 'auto',
     temperature: agent.temperature,
+    ...(provider_options === undefined ? {} : { provider_options }),
     ...RETRY_DEFAULTS,
     ...(deadline_ms === undefined ? {} : { deadline_ms }),
     max_retries,

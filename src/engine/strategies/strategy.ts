@@ -36,6 +36,7 @@ export interface ModelCall extends Absent<
     | 'temperature'
     | 'reasoning'
     | 'output_schema'
+    | 'provider_options'
     | 'timeout_ms'
     | 'metadata'
   >

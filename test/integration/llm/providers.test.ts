@@ -36,6 +36,8 @@ function remote(
     reasoningHistory: 'as_received',
     assistantAfterTools: null,
     promptCache: () => 'off',
+    model: () => ({ params: {}, structuredOutput: 'json_schema' }),
+    callerNames: null,
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),
     ...fields,
@@ -55,7 +57,7 @@ function served<M extends object>(made: M): Exclude<M, { error: unknown }> {
 }
 
 async function told(providers: ModelProviders, name = 'p:m'): Promise<string> {
-  const { stream } = await served(providers.language(ref(name))).doStream({
+  const { stream } = await served(await providers.language(ref(name))).doStream({
     prompt: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
   });
   let text = '';
@@ -97,8 +99,8 @@ describe('text', () => {
 });
 
 describe('vectors', () => {
-  test('anthropic has none, and reports that', () => {
-    expect(remote('anthropic').embedding(ref('p:m'))).toMatchObject({
+  test('anthropic has none, and reports that', async () => {
+    expect(await remote('anthropic').embedding(ref('p:m'))).toMatchObject({
       error: { type: 'unknown_model', message: expect.stringContaining('no embedding models') as string },
     });
   });
@@ -114,10 +116,10 @@ describe('the facts about a provider', () => {
     expect(providers.isScripted('p')).toBe(false);
   });
 
-  test('a provider that this worker does not serve has no models', () => {
+  test('a provider that this worker does not serve has no models', async () => {
     for (const made of [
-      remote('openai').language(ref('other:m')),
-      remote('openai').embedding(ref('other:m')),
+      await remote('openai').language(ref('other:m')),
+      await remote('openai').embedding(ref('other:m')),
     ]) {
       expect(made).toMatchObject({ error: { type: 'unknown_model', retryable: false } });
     }

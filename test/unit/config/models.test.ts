@@ -230,14 +230,14 @@ describe('a key', () => {
 describe('the example of models', () => {
   const example = (environment: Environment) => loadConfig('examples/models/adjutant.json', environment);
 
-  test('is valid with the key that it names', () => {
+  test('is valid with the key that it names', async () => {
     const config = example({ ANTHROPIC_API_KEY: KEY });
     const providers = modelProviders(config);
     const named = [...config.models.values()].flat();
     expect(named.length).toBeGreaterThan(0);
     for (const name of named) {
       const [provider = '', model = ''] = name.split(/:(.*)/s);
-      expect(providers.language({ provider, model, name })).not.toHaveProperty('error');
+      expect(await providers.language({ provider, model, name })).not.toHaveProperty('error');
     }
     expect(providers.settings('local')).toEqual({ timeoutMs: 300_000, idleTimeoutMs: 60_000 });
     const haiku = { provider: 'anthropic', model: 'claude-haiku-4-5', name: 'anthropic:claude-haiku-4-5' };

@@ -48,6 +48,13 @@ describe('start (upstream: react machine)', () => {
     expect(run.directive('model-1')).toMatchObject({ type: 'llm_generate', model_alias: 'fast' });
   });
 
+  test('parameters of the agent for the provider go with each call, and are absent otherwise', () => {
+    const provider_options = { service_tier: 'flex' };
+    const run = new Simulation({ agent: { provider_options } });
+    expect(run.directive('model-1')).toMatchObject({ provider_options });
+    expect(new Simulation().directive('model-1')).not.toHaveProperty('provider_options');
+  });
+
   test('overrides of the run win over the agent, and an alias over its model', () => {
     const own = {
       model_alias: 'capable',
