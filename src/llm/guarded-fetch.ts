@@ -5,6 +5,7 @@ import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
 import { REDACTED } from '../contract/redaction.ts';
+import { wellFormedJson } from '../contract/well-formed.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { createDirectChunks, type DirectChunks } from './direct-chunks.ts';
 import { type DirectPieces, directPieces } from './direct-stream.ts';
@@ -30,7 +31,7 @@ export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
     const pieces = directPieces(init?.signal);
     const direct = pieces && createDirectChunks(pieces, limits);
     const send = async (): Promise<Response> =>
-      globalThis.fetch(input, heldBack({ ...init, ...direct?.init, redirect: 'manual' }));
+      globalThis.fetch(input, heldBack({ ...wellFormedInit(init), ...direct?.init, redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
@@ -40,6 +41,11 @@ export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
       ? withBody(response, boundedStream(response.body, limits, pieces, direct))
       : whole(response, limits);
   };
+}
+
+/** Providers refuse a request with half a surrogate pair, and a conversation that holds one would never go on. */
+function wellFormedInit(init: RequestInit | undefined): RequestInit | undefined {
+  return typeof init?.body === 'string' ? { ...init, body: wellFormedJson(init.body) } : init;
 }
 
 function isRedirect({ status }: Response): boolean {
