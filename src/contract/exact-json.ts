@@ -70,7 +70,10 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** `text` is valid JSON. The first `most` numbers in it that would change, with their places. */
-function inexactNumbers(text: string, { isStrict, most }: { isStrict: boolean; most: number }): FoundNumber[] {
+function inexactNumbers(
+  text: string,
+  { isStrict, most }: { isStrict: boolean; most: number },
+): FoundNumber[] {
   const found: FoundNumber[] = [];
   if (!SUSPECT.test(text)) return found;
   const keys: PropertyKey[] = [];

@@ -74,7 +74,9 @@ function invalidResult(value: unknown, fallback: ResultFallback): Result {
 function effectList(effects: unknown): unknown[] {
   if (effects === undefined || effects === null) return [];
   const list: unknown[] = Array.isArray(effects) ? effects : [effects];
-  return findJsonHazard(list) === null ? wellFormed(list) : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
+  return findJsonHazard(list) === null
+    ? wellFormed(list)
+    : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
 }
 
 /** The value itself, in well-formed Unicode, when it is JSON, else a bounded JSON copy. */

@@ -42,7 +42,8 @@ function readText(text: string, mostValues: number): ReadArguments {
   try {
     // Some providers' clients parse the arguments and write them again, after which large integers have lost their digits.
     const value = parseExactJson(text, { isStrict: true });
-    if (!isObject(value)) return unusable('not_object', `the arguments are ${kindOf(value)}, not an object`, text);
+    if (!isObject(value))
+      return unusable('not_object', `the arguments are ${kindOf(value)}, not an object`, text);
     const hazard = findJsonHazard(value, { maxDepth: DEEPEST });
     if (hazard !== null) return unusable('forbidden_key', `${hazard.path} ${hazard.message}`, text);
     return { arguments: wellFormed(value) };
@@ -54,7 +55,8 @@ function readText(text: string, mostValues: number): ReadArguments {
 }
 
 function cutMessage({ length }: string, finish: FinishReason | null): string {
-  const why = finish === 'length' ? 'it reached its maximum number of output tokens' : `it ended as ${finish}`;
+  const why =
+    finish === 'length' ? 'it reached its maximum number of output tokens' : `it ended as ${finish}`;
   return (
     `the answer was cut off after ${length} characters of these arguments because ${why}; ` +
     'call the tool again with complete, shorter arguments'

@@ -18,7 +18,7 @@ import type { Reports } from '../telemetry/reports.ts';
 import type { Canceller } from './cancel.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
-import { identify } from './identify.ts';
+import { identify, keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { withoutEnvelope } from './job.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
@@ -117,7 +117,8 @@ export function createSubmitter(options: SubmitterOptions) {
     await payloads.dropRefused(requestId, kept, verdict);
     if (verdict.kind === 'no_room')
       throw requestFull(requestId, verdict.bytes, requestBytesOf(limitsOf, requestId, options.requestBytes));
-    if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict, isKeyed(parsed, idempotencyKey));
+    if (verdict.kind === 'conflict')
+      throw conflict(requestId, prepared, verdict, isKeyed(requestId, idempotencyKey));
     const accepted = kept.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
     note.release();
@@ -179,11 +180,8 @@ function notAccepted(prepared: readonly Prepared[], verdict: AcceptVerdict): str
 }
 
 /** The ids were made of the idempotency key, which the caller knows instead. */
-function isKeyed(parsed: readonly ParsedDirective[], idempotencyKey: string | undefined): boolean {
-  return (
-    idempotencyKey !== undefined &&
-    parsed.every(({ id, request_id }) => id === undefined && request_id === undefined)
-  );
+function isKeyed(requestId: string, idempotencyKey: string | undefined): boolean {
+  return idempotencyKey !== undefined && ownId(requestId) === keyedIds(idempotencyKey).request;
 }
 
 function conflict(

@@ -73,7 +73,11 @@ function tryParse(json: string): Parsed {
   try {
     return { ok: true, value: parseExactJson(json) };
   } catch (error) {
-    if (error instanceof InexactJson) throw usage(`The directives are refused: ${error.message}.`, 'Write the number as a string, or as the tool expects it.');
+    if (error instanceof InexactJson)
+      throw usage(
+        `The directives are refused: ${error.message}.`,
+        'Write the number as a string, or as the tool expects it.',
+      );
     return { ok: false, message: (error as Error).message };
   }
 }

@@ -222,7 +222,12 @@ export function answerCall(
   if (fault === undefined && isObject(given)) return callTool(id, name, given, options);
   const message = fault?.message ?? 'The tool was not called: the arguments are not a JSON object.';
   const details = fault === undefined ? {} : { reason: fault.reason, written: fault.written };
-  return { type: 'emit_tool_error', id, tool_name: name, error: errorEnvelope('validation_error', message, details) };
+  return {
+    type: 'emit_tool_error',
+    id,
+    tool_name: name,
+    error: errorEnvelope('validation_error', message, details),
+  };
 }
 
 /**

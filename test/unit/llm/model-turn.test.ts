@@ -27,13 +27,17 @@ function turn(fields: Partial<ModelAnswer>, scripted = false) {
 
 /** JSON Schema 2020-12 and every provider's reference: the arguments of a call are one JSON object. */
 describe('arguments', () => {
-  const written = (...inputs: string[]) => inputs.map((input, at) => ({ id: `c${at}`, wireName: 'a_b', input }));
+  const written = (...inputs: string[]) =>
+    inputs.map((input, at) => ({ id: `c${at}`, wireName: 'a_b', input }));
 
   test.each([
     ['{"a":[1]}', { a: [1] }],
     ['', {}],
     [' {} ', {}],
-    ['{"a":1.0e2,"b":-0.10000000000000000555,"c":9007199254740991}', { a: 100, b: -0.1, c: 9_007_199_254_740_991 }],
+    [
+      '{"a":1.0e2,"b":-0.10000000000000000555,"c":9007199254740991}',
+      { a: 100, b: -0.1, c: 9_007_199_254_740_991 },
+    ],
     [String.raw`{"a":"x\ud83d","\udc00":["\ud83d\ude00"]}`, { a: 'x\u{fffd}', '\u{fffd}': ['\u{1f600}'] }],
   ])('%s are read', (input, given) => {
     expect(turn({ calls: written(input) }).tool_calls).toEqual([{ id: 'c0', name: 'a.b', arguments: given }]);
