@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6b7208897e7675f64cddcb3b3cea264048857543a537447a5e37402f18c8a914';
+export const CONTRACT_SHA256 = '28ec87617262e6f1a02a26ecbdd3b898a7415ce9273377214fc7b50c623e7016';
