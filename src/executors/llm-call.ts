@@ -143,9 +143,7 @@ async function answered(prepared: Prepared, answer: ModelAnswer): Promise<Execut
   await noteAnswer(options.limiter, ref, answer.headers);
   const scripted = options.providers.isScripted(ref.provider);
   const turn = turnOf(answer, ref, request.names, { scripted });
-  const notes = {
-    ...(answer.warnings.length > 0 ? { warnings: answer.warnings } : {}),
-  };
+  const notes = answer.warnings.length > 0 ? { warnings: answer.warnings } : {};
   const noted = { ...prepared, metadata: { ...prepared.metadata, ...notes } };
   const { checkOutput } = request;
   if (checkOutput === null || turn.type === 'tool_calls') return turnExecution(noted, turn);
