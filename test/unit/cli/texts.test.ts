@@ -504,6 +504,8 @@ test('an option of `npm start` stands behind `--`', () => {
 });
 
 test('an argument in which a number would lose digits is refused at its place', () => {
-  expect(() => objectArgument('{"a":[{"id":9007199254740993}]}')).toThrow(/a\[0\]\.id .* send it as a string/);
+  expect(() => objectArgument('{"a":[{"id":9007199254740993}]}')).toThrow(
+    /a\[0\]\.id .* send it as a string/,
+  );
   expect(objectArgument('{"id":9007199254740991}')).toEqual({ id: 9_007_199_254_740_991 });
 });
