@@ -3,6 +3,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isAscii } from 'node:buffer';
 import { jsonExcess } from '../bounds/json-shape.ts';
+import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 
 /** Far more than any content may have. The parser takes half a second for half a million levels. */
@@ -42,10 +44,12 @@ function decode(body: Buffer): string {
 }
 
 function parseText(text: string): unknown {
-  if (text.trim() === '') throw refused('The body is empty.');
+  // Clients name the media type of a body that they leave out.
+  if (text.trim() === '') return undefined;
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
+    if (error instanceof InexactJson) throw refusedAt('invalid_body', [error.fault]);
     throw refused(`The body is not valid JSON: ${(error as Error).message}`);
   }
 }

@@ -2,6 +2,7 @@
  *  It must never decide by itself: an unanswered question stays open. */
 import { who } from './commands/answer.ts';
 import { ADJUTANT } from './command-name.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';
 import type { Invocation } from './invocation.ts';
@@ -91,7 +92,7 @@ async function editedArguments(
 
 function objectIn(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseExactJson(text);
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -1,5 +1,6 @@
 /** A JSON object given as a command line argument.
  *  It must never accept anything else. */
+import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import { usage } from './failure.ts';
 
@@ -9,8 +10,9 @@ const QUOTED = `Quote it for the shell, as in: '{"a": 1}'`;
 export function objectArgument(text: string, what = 'The arguments', how = QUOTED): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactJson(text);
   } catch (error) {
+    if (error instanceof InexactJson) throw usage(`${what} are refused: ${error.message}.`, how);
     throw usage(`${what} are not JSON: ${(error as Error).message}`, how);
   }
   if (isObject(value)) return value;

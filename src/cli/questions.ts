@@ -2,6 +2,7 @@
  *  It must never fetch a URL, shorten what is answered, or answer by itself. */
 import { who } from './commands/answer.ts';
 import { ADJUTANT } from './command-name.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import { isSensitiveKey } from '../contract/redaction.ts';
@@ -183,7 +184,7 @@ async function typedJson(keyboard: Keyboard, signal: AbortSignal): Promise<Recor
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return null;
   }

@@ -36,6 +36,7 @@ import {
   toolExecSchema,
 } from './work-directive.ts';
 import { WEBHOOK_TYPE } from './webhook.ts';
+import { wellFormed } from './well-formed.ts';
 
 export const directiveSchema = z.discriminatedUnion('type', [
   toolExecSchema,
@@ -115,10 +116,11 @@ export interface ParseOptions {
 }
 
 /** Reads one directive or `{directives: [...]}` from any input. All directives of a batch share one request. */
-export function parseSubmission(raw: unknown, options: ParseOptions = {}): ParsedSubmission {
+export function parseSubmission(given: unknown, options: ParseOptions = {}): ParsedSubmission {
   const { maxDirectives = MAX_BATCH, customTypes = NO_CUSTOM_TYPES } = options;
-  const hazard = findJsonHazard(raw);
+  const hazard = findJsonHazard(given);
   if (hazard) return { ok: false, errors: [hazard] };
+  const raw = wellFormed(given);
   if (!isObject(raw)) return refused('', 'must be a directive or {"directives": [...]}');
   if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '', customTypes);
   const extraKeys = Object.keys(raw).filter((key) => key !== 'directives');

@@ -79,10 +79,29 @@ export const assistantPartSchema = z.discriminatedUnion('type', [
   toolCallPartSchema,
 ]);
 
+/** Characters of what the model wrote that an `arguments_error` keeps. */
+export const MOST_WRITTEN = 500;
+
+const argumentsErrorSchema = z.strictObject({
+  reason: z
+    .enum(['cut', 'not_json', 'not_object', 'too_deep', 'too_many_values', 'inexact_number', 'forbidden_key'])
+    .describe('Kind of fault. `cut`: the answer ended before it was complete, at `max_tokens` for example.'),
+  message: z.string().max(1_000).describe('The fault as a sentence for the model.'),
+  written: z
+    .string()
+    .max(MOST_WRITTEN)
+    .describe(`Beginning of the text that the model wrote as arguments, at most ${MOST_WRITTEN} characters.`),
+});
+
 export const toolCallSchema = z.strictObject({
   id: z.string().min(1).max(256),
   name: toolNameSchema,
   arguments: jsonObjectSchema,
+  arguments_error: argumentsErrorSchema
+    .optional()
+    .describe(
+      'Why the arguments cannot be used; the call must not be made, and `arguments` is {}. Absent: they are whole.',
+    ),
   provider_data: providerDataSchema.optional(),
 });
 
@@ -120,6 +139,7 @@ export type ToolMessage = z.infer<typeof toolMessageSchema>;
 export type ContentPart = z.infer<typeof contentPartSchema>;
 export type AssistantPart = z.infer<typeof assistantPartSchema>;
 export type ToolCall = z.infer<typeof toolCallSchema>;
+export type ArgumentsError = z.infer<typeof argumentsErrorSchema>;
 export type ProviderData = z.infer<typeof providerDataSchema>;
 
 function hasOneSource(part: { url?: string | undefined; data?: string | undefined }): boolean {

@@ -3,6 +3,8 @@
 import type * as z from 'zod';
 import { fieldErrors } from './field-error.ts';
 import { refusedAt } from './field-sentence.ts';
+import { findJsonHazard } from './json-guard.ts';
+import { wellFormed } from './well-formed.ts';
 
 /** Throws the refusal, which names each field that is wrong. */
 export function readInput<S extends z.ZodType>(
@@ -13,4 +15,11 @@ export function readInput<S extends z.ZodType>(
   const read = schema.safeParse(input);
   if (read.success) return read.data;
   throw refusedAt(code, fieldErrors(read.error));
+}
+
+/** The same for a body of JSON that is stored or sent on: without hazards, and in well-formed Unicode. */
+export function readBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const hazard = findJsonHazard(body);
+  if (hazard !== null) throw refusedAt('invalid_body', [hazard]);
+  return readInput(schema, wellFormed(body), 'invalid_body');
 }

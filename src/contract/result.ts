@@ -5,6 +5,7 @@ import { type ErrorEnvelope, errorEnvelope, errorEnvelopeSchema, normalizeError 
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
 import { jsonSafe } from './json-safe.ts';
+import { wellFormed } from './well-formed.ts';
 
 const effectsSchema = z.array(z.unknown());
 
@@ -73,10 +74,12 @@ function invalidResult(value: unknown, fallback: ResultFallback): Result {
 function effectList(effects: unknown): unknown[] {
   if (effects === undefined || effects === null) return [];
   const list: unknown[] = Array.isArray(effects) ? effects : [effects];
-  return findJsonHazard(list) === null ? list : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
+  return findJsonHazard(list) === null
+    ? wellFormed(list)
+    : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
 }
 
-/** The value itself when it is JSON, else a bounded JSON copy. */
+/** The value itself, in well-formed Unicode, when it is JSON, else a bounded JSON copy. */
 function travelling(value: unknown): unknown {
-  return findJsonHazard(value) === null ? value : jsonSafe(value, PAYLOAD_BOUNDS);
+  return findJsonHazard(value) === null ? wellFormed(value) : jsonSafe(value, PAYLOAD_BOUNDS);
 }

@@ -1,5 +1,6 @@
 // Splits a raw tool reply into its content and the control directives in it.
 // Must never judge a directive, and never leave `_directives` where a model could read it.
+import { parseKeepingDigits } from './exact-json.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
 import { jsonSafe } from './json-safe.ts';
@@ -114,7 +115,7 @@ function textItem(text: string): { type: 'text'; text: string }[] {
 function carrierIn(text: string): Members | null {
   if (!JSON_OBJECT_START.test(text) || !text.includes(`"${CARRIER}"`)) return null;
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed = parseKeepingDigits(text).value;
     return isObject(parsed) && Object.hasOwn(parsed, CARRIER) ? parsed : null;
   } catch {
     return null;

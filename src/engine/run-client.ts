@@ -2,15 +2,13 @@
 // Must never take a turn: an engine does.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/tenant.ts';
-import type * as z from 'zod';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { AgentListing } from '../contract/agent-listing.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
-import { readInput } from '../contract/read-input.ts';
+import { readBody } from '../contract/read-input.ts';
 import type { StartOptions } from '../contract/directive-client.ts';
 import { onceOf } from '../contract/once.ts';
 import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
 import { isObject } from '../contract/json-object.ts';
 import { crowdedList } from '../contract/list-bounds.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
@@ -84,7 +82,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
   }
 
   async function input(requestId: string, body: unknown): Promise<AcceptedInput> {
-    const { input_id = newIdentifier(), content, source } = read(runInputBodySchema, body);
+    const { input_id = newIdentifier(), content, source } = readBody(runInputBodySchema, body);
     const encoded = encodedIn(content);
     if (encoded === null && content.trim() === '')
       throw refusedAt('invalid_body', [{ path: 'content', message: 'must not be empty' }]);
@@ -113,7 +111,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     start,
     input,
     async decide(requestId, callId, body) {
-      return decide(requestId, callId, read(approvalDecisionBodySchema, body));
+      return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));
     },
     async view(requestId) {
       const run = await store.read(requestId, NO_SIGNALS);
@@ -222,13 +220,7 @@ function waitOf({ behind, spec }: StoredRun): RunView['waiting_for'][number] {
 function readStart(body: unknown): ParsedRun {
   const crowded = isObject(body) ? crowdedList(body) : null;
   if (crowded) throw refusedAt('invalid_body', [crowded]);
-  return read(startRunBodySchema, body);
-}
-
-function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  const hazard = findJsonHazard(body);
-  if (hazard) throw refusedAt('invalid_body', [hazard]);
-  return readInput(schema, body, 'invalid_body');
+  return readBody(startRunBodySchema, body);
 }
 
 function refusal(code: ProblemCode, detail: string): DirectiveRefused {

@@ -18,6 +18,7 @@ import { SEALED_DIGEST } from '../journal/run-facts.ts';
 import type { StartVerdict } from '../journal/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../queue/notice.ts';
+import { keyConflict } from '../queue/once-answer.ts';
 import { uniqueOf } from '../queue/once-request.ts';
 import { passingRunRefusal } from '../queue/passing-request.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
@@ -77,12 +78,12 @@ export function createRunStarter(parts: RunStarterParts) {
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     const once = onceOf(run);
     const coming = comingOf(parts, run, traceparent, { parent, spender });
-    if (once === null) return startNow(coming);
+    if (once === null) return startNow(coming, name);
     const lastsMs = limitsOfRun(agent, run.overrides).deadline_ms;
     return startUnderKey({ ...underKey(coming, once, name), once, lastsMs });
   }
 
-  async function startNow(coming: ComingRun): Promise<Start> {
+  async function startNow(coming: ComingRun, name: string | undefined): Promise<Start> {
     const { run, started } = coming;
     const when = started.later?.when ?? null;
     const entries = additionOf(coming);
@@ -91,7 +92,7 @@ export function createRunStarter(parts: RunStarterParts) {
     const verdict = await entrance.enter(entryOf(parts, coming, note)).finally(note.release);
     if (verdict.kind !== 'started') await leave?.(entries.ids);
     if (verdict.kind === 'no_room') return { ok: false, refusal: fullProblem(parts, coming, verdict.bytes) };
-    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(started.requestId) };
+    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(started.requestId, name) };
     return { ok: true, run: startedRun(run, verdict) };
   }
 
@@ -177,7 +178,9 @@ function tooLoose(errors: FieldError[]): Problem {
   return problem('invalid_body', { detail: detail.join(''), errors });
 }
 
-function conflict(requestId: string): Problem {
+/** `name`: the id that was made of the idempotency key, which the caller knows instead. */
+function conflict(requestId: string, name: string | undefined): Problem {
+  if (ownId(requestId) === name) return keyConflict();
   const message = 'this id was accepted with other content';
   return problem('id_conflict', {
     detail: `request "${ownId(requestId)}" holds another run; nothing was started`,

@@ -153,11 +153,8 @@ async function answered(prepared: Prepared, answer: ModelAnswer): Promise<Execut
   const { options, ref, request, directive } = prepared;
   await noteAnswer(options.limiter, ref, answer.headers);
   const scripted = options.providers.isScripted(ref.provider);
-  const { turn, unreadableArguments } = turnOf(answer, ref, request.names, { scripted });
-  const notes = {
-    ...(unreadableArguments.length > 0 ? { unreadable_arguments: unreadableArguments } : {}),
-    ...(answer.warnings.length > 0 ? { warnings: answer.warnings } : {}),
-  };
+  const turn = turnOf(answer, ref, request.names, { scripted });
+  const notes = answer.warnings.length > 0 ? { warnings: answer.warnings } : {};
   const noted = { ...prepared, metadata: { ...prepared.metadata, ...notes } };
   const { checkOutput } = request;
   if (checkOutput === null || turn.type === 'tool_calls') return turnExecution(noted, turn);
@@ -223,7 +220,7 @@ function sumOf(left: SpentTokens, right: SpentTokens | null): SpentTokens {
 
 /** The second answer, with the usage of both; where one of them has none, the sum is not known. */
 function repairedTurn({ ref, request, options }: Prepared, first: ModelTurn, answer: ModelAnswer): ModelTurn {
-  const { turn } = turnOf(answer, ref, request.names, {
+  const turn = turnOf(answer, ref, request.names, {
     scripted: options.providers.isScripted(ref.provider),
   });
   const usage = first.usage && turn.usage ? mergeUsage(first.usage, turn.usage) : null;

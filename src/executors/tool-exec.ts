@@ -8,6 +8,7 @@ import type { McpPool } from '../mcp/pool.ts';
 import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
+import { keptDigits } from '../mcp/kept-digits.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
 import {
   defineDirective,
@@ -283,7 +284,8 @@ function read(
     return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after(task, isResumed) };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
-  const execution = { result, content };
+  const kept = keptDigits(outcome.result._meta);
+  const execution = { result, content, ...(kept.length === 0 ? {} : { metadata: { kept_digits: kept } }) };
   if (rejected.length === 0) return execution;
-  return { ...execution, rejected, metadata: { rejected_directives: rejected } };
+  return { ...execution, rejected, metadata: { ...execution.metadata, rejected_directives: rejected } };
 }

@@ -30,6 +30,7 @@ export type {
 } from '../engine/core/control/control-context.ts';
 export { reactWith } from '../engine/strategies/react.ts';
 export {
+  answerCall,
   type AnyStrategy,
   applyControls,
   callModel,

@@ -7,6 +7,7 @@ import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
 import { isObject } from '../contract/json-object.ts';
 import { REDACTED } from '../contract/redaction.ts';
+import { wellFormedJson } from '../contract/well-formed.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { reportedError } from './provider-status.ts';
 import { RefusedAnswer } from './refused-answer.ts';
@@ -33,7 +34,7 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
     const send = async (): Promise<Response> =>
-      globalThis.fetch(input, heldBack({ ...init, redirect: 'manual' }));
+      globalThis.fetch(input, heldBack({ ...wellFormedInit(init), redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
     if (!response.ok) return refusal(response, hidden);
@@ -52,6 +53,11 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
       });
     return withBody(response, wire === null ? bytes : readable(bytes, { wire, isStream, fail }));
   };
+}
+
+/** Providers refuse a request with half a surrogate pair, and a conversation that holds one would never go on. */
+function wellFormedInit(init: RequestInit | undefined): RequestInit | undefined {
+  return typeof init?.body === 'string' ? { ...init, body: wellFormedJson(init.body) } : init;
 }
 
 function isRedirect({ status }: Response): boolean {

@@ -58,8 +58,15 @@ export type ModelReply =
   /** `spent`: what the failed call may have cost; null: nothing. */
   | { readonly ok: false; readonly failure: ModelFailure; readonly spent: SpentTokens | null };
 
-/** null: the answer is complete, and within what a run can execute. */
-export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
+/**
+ * null: the answer is complete, and within what a run can execute. `mayBeEmpty`: the call ended with results of tools, after
+ * which a model may have nothing to add to what it has written before.
+ */
+export function incompleteness(
+  answer: ModelAnswer,
+  ref: ModelRef,
+  { mayBeEmpty = false } = {},
+): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
   const isEmpty =
     calls.length === 0 &&
@@ -77,8 +84,13 @@ export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure
   }
   if (finish.unified === 'error')
     return fail(`the provider stopped with an error: ${finish.raw ?? 'it gives no reason'}`, 'error');
-  const mayBeEmpty = finish.unified === 'length' || finish.unified === 'content-filter';
-  return isEmpty && !mayBeEmpty ? fail('the provider’s answer is empty', 'empty_answer') : null;
+  if (finish.unified === 'tool-calls' && calls.length === 0)
+    return fail('the provider says that the model calls a tool, but sent no tool call', 'no_tool_calls');
+  const isEnded =
+    finish.unified === 'length' ||
+    finish.unified === 'content-filter' ||
+    (mayBeEmpty && finish.unified === 'stop');
+  return isEmpty && !isEnded ? fail('the provider’s answer is empty', 'empty_answer') : null;
 }
 
 function tooManyCalls(count: number, details: object): ModelFailure {

@@ -80,7 +80,8 @@ function judged(
   const stopped = stoppedBy(limits, call, progress);
   if (stopped) return failed(stopped, call, progress);
   if ('error' in outcome) return failed(outcome, call, progress);
-  const incomplete = incompleteness(outcome, call.ref);
+  const mayBeEmpty = call.options.prompt.at(-1)?.role === 'tool';
+  const incomplete = incompleteness(outcome, call.ref, { mayBeEmpty });
   return incomplete ? failed(incomplete, call, progress) : { ok: true, answer: outcome };
 }
 

@@ -1,74 +1,64 @@
 // A model's answer as a turn of the contract.
-// Must never invent an argument: unreadable arguments become empty, and are named.
+// Must never hide that the arguments of a call cannot be used.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import { type FinishReason, normalizeFinishReason } from '../contract/finish-reason.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
-import { isObject } from '../contract/json-object.ts';
 import type { AssistantPart, ProviderData, ToolCall } from '../contract/message.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
-import type { AnswerPart, ModelAnswer, WrittenCall } from './model-answer.ts';
+import type { AnswerPart, ModelAnswer } from './model-answer.ts';
 import { receivedField } from './reasoning-history.ts';
 import type { ToolNames } from './tool-names.ts';
+import { type ReadArguments, readArguments } from './written-arguments.ts';
 import { ownMember } from '../contract/own-member.ts';
-
-export interface ReadTurn {
-  turn: ModelTurn;
-  /** Ids of the calls whose arguments are not a JSON object: they are {} in the turn. */
-  unreadableArguments: string[];
-}
 
 export function turnOf(
   answer: ModelAnswer,
   ref: ModelRef,
   names: Pick<ToolNames, 'decode'>,
   { scripted }: { scripted: boolean },
-): ReadTurn {
-  const calls = answer.calls.map((call) => readCall(call, names));
-  const tool_calls = calls.map(({ call }) => call);
-  const content_parts = contentParts(answer, ref);
-  const turn: ModelTurn = {
+): ModelTurn {
+  const reason = finishReason(answer.finish, answer.calls.length > 0);
+  const tool_calls = callsOf(answer, names, reason);
+  const written = answer.parts.map(wellFormedPart);
+  const content_parts = contentParts({ ...answer, parts: written }, ref);
+  return {
     type: tool_calls.length > 0 ? 'tool_calls' : 'final_answer',
-    text: joined(answer.parts, 'text'),
-    thinking: joined(answer.parts, 'thinking'),
+    text: joined(written, 'text'),
+    thinking: joined(written, 'thinking'),
     tool_calls,
     ...(content_parts === null ? {} : { content_parts }),
     usage: answer.usage,
     model: answer.modelId ?? ref.model,
-    finish_reason: finishReason(answer.finish, tool_calls.length > 0),
+    finish_reason: reason,
     duration_ms: answer.durationMs,
     first_chunk_ms: answer.firstChunkMs,
     ...(scripted ? { scripted: true } : {}),
   };
-  const unreadableArguments = calls.filter(({ readable }) => !readable).map(({ call }) => call.id);
-  return { turn, unreadableArguments };
+}
+
+function wellFormedPart(part: AnswerPart): AnswerPart {
+  return 'text' in part ? { ...part, text: part.text.toWellFormed() } : part;
 }
 
 function joined(parts: readonly AnswerPart[], type: 'text' | 'thinking'): string {
   return parts.map((part) => (part.type === type ? part.text : '')).join('');
 }
 
-function readCall(
-  { id, wireName, input, providerData }: WrittenCall,
+function callsOf(
+  { calls }: ModelAnswer,
   names: Pick<ToolNames, 'decode'>,
-): { call: ToolCall; readable: boolean } {
-  const read = readArguments(input);
-  const data = providerData === undefined ? {} : { provider_data: providerData as ProviderData };
-  return {
-    call: { id, name: names.decode(wireName), arguments: read ?? {}, ...data },
-    readable: read !== null,
-  };
-}
-
-/** null: not a JSON object, or one that cannot be sent. A call without arguments has {}. */
-function readArguments(input: string): Record<string, unknown> | null {
-  if (input.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(input);
-    return isObject(value) && findJsonHazard(value) === null ? value : null;
-  } catch {
-    return null;
-  }
+  reason: FinishReason | null,
+): ToolCall[] {
+  const read = readArguments(
+    calls.map(({ input }) => input),
+    reason,
+  );
+  return calls.map(({ id, wireName, providerData }, index) => ({
+    id,
+    name: names.decode(wireName),
+    ...(read[index] as ReadArguments),
+    ...(providerData === undefined ? {} : { provider_data: providerData as ProviderData }),
+  }));
 }
 
 /** null: the answer is its text, and its calls after it. */

@@ -1,6 +1,8 @@
 // Answers that must be a value of a given schema: how they are requested, read and repaired.
 // Must never pass on a value that does not fit the schema.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
+import { wellFormed } from '../contract/well-formed.ts';
 
 export type OutputSchema = Readonly<Record<string, unknown>>;
 
@@ -19,9 +21,10 @@ export type ReadOutput = { ok: true; value: unknown } | ({ ok: false } & OutputF
 export async function readOutput(text: string, check: CheckOutput): Promise<ReadOutput> {
   let value: unknown;
   try {
-    value = JSON.parse(withoutFence(text));
-  } catch {
-    return { ok: false, faults: ['the answer is not JSON'], mayBeRepaired: true };
+    value = wellFormed(parseExactJson(withoutFence(text)));
+  } catch (error) {
+    const fault = error instanceof InexactJson ? error.message : 'the answer is not JSON';
+    return { ok: false, faults: [fault], mayBeRepaired: true };
   }
   const misfit = await check(value);
   return misfit === null ? { ok: true, value } : { ok: false, ...misfit };

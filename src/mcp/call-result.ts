@@ -6,6 +6,7 @@ import { DEEPEST_RESULT } from '../contract/result.ts';
 import type { SchemaVerdict } from '../json-schema/schema-checks.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { endedCall } from './call-failure.ts';
+import { withNumbers } from './kept-digits.ts';
 import type { RawToolResult, ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
 import type { ListedTool } from './tool-list.ts';
 
@@ -25,10 +26,11 @@ export async function checkedResult(
   if (isDeeperThan(result, DEEPEST_RESULT)) return tooDeep(call);
   if (tool === null || tool.output === null || result.isError === true) return { kind: 'result', result };
   const { signal, ending } = call.deadline;
+  const { structuredContent: structured, _meta: meta } = result;
   const verdict: SchemaVerdict =
-    result.structuredContent === undefined
+    structured === undefined
       ? { kind: 'faults', faults: [{ path: 'structuredContent', message: 'is required' }] }
-      : await tool.output.check(result.structuredContent, 'structuredContent', signal);
+      : await tool.output.check(withNumbers(structured, meta) ?? structured, 'structuredContent', signal);
   const ended = verdict.kind === 'unchecked' ? ending() : null;
   if (ended !== null) return { kind: 'failed', error: endedCall(ended, call.request), sent: true };
   return misfitOf(tool, verdict) ?? { kind: 'result', result };

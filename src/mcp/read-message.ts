@@ -2,6 +2,7 @@
  *  It must never drop an answer, which somebody waits for, nor change what a tool has said. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isObject } from '../contract/json-object.ts';
+import { parseMessage } from './kept-digits.ts';
 import { refusedAnswer } from './message-delivery.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -16,10 +17,10 @@ export interface ReadMessages {
 /** All messages of a text, which holds one or, in an older form, a batch. null: not JSON. */
 export function readMessages(text: string): ReadMessages | null {
   try {
-    const parsed: unknown = JSON.parse(text.trim());
+    const { value: parsed, isChanged } = parseMessage(text.trim());
     const values = Array.isArray(parsed) ? parsed : [parsed];
     const messages = values.map(readMessage).filter((message) => message !== null);
-    return { messages, isSound: messages[0] === parsed };
+    return { messages, isSound: messages[0] === parsed && !isChanged };
   } catch {
     return null;
   }

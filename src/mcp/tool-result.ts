@@ -6,6 +6,7 @@ import {
   extractDirectives,
 } from '../contract/control-directive.ts';
 import { normalizeError } from '../contract/error-envelope.ts';
+import { parseKeepingDigits } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import { type Result, errorResult, okResult } from '../contract/result.ts';
 import { toolContent } from '../contract/tool-content.ts';
@@ -146,7 +147,7 @@ function errorObject(value: unknown): Members | null {
 function parsed(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return null;
   try {
-    return JSON.parse(text) as unknown;
+    return parseKeepingDigits(text).value;
   } catch {
     return null;
   }

@@ -3,8 +3,7 @@
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import { ownId } from '../contract/tenant.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
-import { readInput } from '../contract/read-input.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
+import { readBody } from '../contract/read-input.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   inputAnswerBodySchema,
@@ -68,7 +67,7 @@ export function createAnswerer(parts: AnswererParts) {
   const { journal, index, lanes, gated, checkContent, spans = NO_SPANS, limitsOf = NO_TENANT_LIMITS } = parts;
 
   async function answer(requestId: string, inputId: string, body: unknown): Promise<RecordedAnswer> {
-    const given = readBody(body);
+    const given = readAnswer(body);
     const named = parseInputId(inputId);
     if (named === null) throw unknownInput(requestId, inputId);
     const place = { requestId, inputId, id: named.callId, number: named.number };
@@ -136,10 +135,8 @@ export function createAnswerer(parts: AnswererParts) {
   return answer;
 }
 
-function readBody(body: unknown): InputAnswerBody {
-  const hazard = findJsonHazard(body);
-  if (hazard) throw refusedAt('invalid_body', [hazard]);
-  const read = readInput(inputAnswerBodySchema, body, 'invalid_body');
+function readAnswer(body: unknown): InputAnswerBody {
+  const read = readBody(inputAnswerBodySchema, body);
   const { contentBytes } = QUESTION_LIMITS;
   if (Buffer.byteLength(JSON.stringify(read.content ?? null)) > contentBytes)
     throw refusedAt('invalid_body', [{ path: 'content', message: `is larger than ${contentBytes} bytes` }]);

@@ -42,6 +42,6 @@ export function openProblem({ of, deadlineAt }: Extract<OnceVerdict, { kind: 'op
 }
 
 export function keyConflict(): Problem {
-  const detail = 'this idempotency key was used with other content under the same key; nothing was accepted';
+  const detail = 'this idempotency key was used with other content; nothing was accepted';
   return problem('idempotency_conflict', { detail });
 }

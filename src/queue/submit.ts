@@ -18,7 +18,7 @@ import type { Reports } from '../telemetry/reports.ts';
 import type { Canceller } from './cancel.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
-import { identify } from './identify.ts';
+import { identify, keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { withoutEnvelope } from './job.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
@@ -40,6 +40,7 @@ import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
 import { openIds, requireWithin, reserveFor } from './submission-bounds.ts';
 import { createOnceSubmitter } from './submit-once.ts';
+import { keyConflict } from './once-answer.ts';
 import { onceIn } from './once-request.ts';
 
 export interface SubmitterOptions {
@@ -116,7 +117,8 @@ export function createSubmitter(options: SubmitterOptions) {
     await payloads.dropRefused(requestId, kept, verdict);
     if (verdict.kind === 'no_room')
       throw requestFull(requestId, verdict.bytes, requestBytesOf(limitsOf, requestId, options.requestBytes));
-    if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
+    if (verdict.kind === 'conflict')
+      throw conflict(requestId, prepared, verdict, isKeyed(requestId, idempotencyKey));
     const accepted = kept.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
     note.release();
@@ -177,15 +179,22 @@ function notAccepted(prepared: readonly Prepared[], verdict: AcceptVerdict): str
   );
 }
 
+/** The ids were made of the idempotency key, which the caller knows instead. */
+function isKeyed(requestId: string, idempotencyKey: string | undefined): boolean {
+  return idempotencyKey !== undefined && ownId(requestId) === keyedIds(idempotencyKey).request;
+}
+
 function conflict(
   requestId: string,
   prepared: readonly Prepared[],
   { id, storedDigest }: { id: string; storedDigest: string },
+  isOfKey: boolean,
 ): DirectiveRefused {
   const position = prepared.findLastIndex(
     ({ acceptance }) => acceptance.id === id && acceptance.digest !== storedDigest,
   );
   const path = prepared.length === 1 ? 'id' : `directives[${position}].id`;
+  if (isOfKey) return new DirectiveRefused(keyConflict());
   return new DirectiveRefused(
     problem('id_conflict', {
       detail: `request "${ownId(requestId)}" holds another directive with the id "${id}"; nothing was accepted`,

@@ -7,7 +7,8 @@ import { replaceScheduleBodySchema } from '../contract/schedule.ts';
 import { ownId, tenantOf } from '../contract/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { nextInstant } from './instants.ts';
-import { checkedContent, type Content, neverFires, readSafely } from './new-schedule.ts';
+import { readBody } from '../contract/read-input.ts';
+import { checkedContent, type Content, neverFires } from './new-schedule.ts';
 import {
   instantField,
   type Marked,
@@ -30,7 +31,7 @@ export function readEdit(
   body: unknown,
   { parsing, closedMs }: { parsing: ParseOptions; closedMs(tenant: string): number },
 ): Edit {
-  const { version, ...content } = readSafely(replaceScheduleBodySchema, body);
+  const { version, ...content } = readBody(replaceScheduleBodySchema, body);
   const parsed = { id: ownId(id), ...content };
   return { version, ...checkedContent(parsed, { parsing, closedMs: closedMs(tenantOf(id)) }) };
 }

@@ -1,10 +1,8 @@
 // A schedule as it is first written: what the caller gave, checked, with its first instant.
 // Must never pass on one that would never fire, or that could fire an instant again after its request is gone.
-import type * as z from 'zod';
 import type { ParseOptions } from '../contract/directive.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
-import { readInput } from '../contract/read-input.ts';
+import { readBody } from '../contract/read-input.ts';
 import { createScheduleBodySchema, type ParsedSchedule } from '../contract/schedule.ts';
 import { scopedId } from '../contract/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
@@ -36,7 +34,7 @@ export interface FirstRecord {
 
 /** Throws the refusal. */
 export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: Making): FirstRecord {
-  const parsed = readSafely(createScheduleBodySchema, body);
+  const parsed = readBody(createScheduleBodySchema, body);
   const fault = faultOfId(parsed.id);
   if (fault !== null) throw refusedAt('invalid_body', [{ path: 'id', message: fault }]);
   const { digest, template, specAt } = checkedContent(parsed, { parsing, closedMs: closedMs(tenant) });
@@ -44,13 +42,6 @@ export function newSchedule(body: unknown, { tenant, now, parsing, closedMs }: M
   const nextAt = nextInstant(timingOf({ spec }), now);
   if (nextAt === null) throw neverFires(spec);
   return { id: scopedId(tenant, parsed.id), digest, spec, template, nextAt };
-}
-
-/** Throws the refusal. */
-export function readSafely<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  const hazard = findJsonHazard(body);
-  if (hazard !== null) throw refusedAt('invalid_body', [hazard]);
-  return readInput(schema, body, 'invalid_body');
 }
 
 /** When a schedule fires and what it submits, as a caller gave it. */

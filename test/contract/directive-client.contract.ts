@@ -84,6 +84,27 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'id' }] });
       });
 
+      test('refuses an idempotency key that has other content, and finds the same content', async () => {
+        const options = { idempotencyKey: newId() };
+        const first = await client.submit(toolExec('echo', { a: 1 }), options);
+        const problem = await refusal(client.submit(toolExec('echo', { a: 2 }), options));
+        expect(problem).toMatchObject({ code: 'idempotency_conflict', status: 409 });
+        const again = await client.submit(toolExec('echo', { a: 1 }), options);
+        expect(again).toMatchObject({ request_id: first.request_id, directives: [{ status: 'existing' }] });
+      });
+
+      test('takes half a surrogate pair as U+FFFD', async () => {
+        const directive = toolExec(
+          'echo',
+          { text: 'a\ud83d', ['\ude00']: ['\ud83d\ude00'] },
+          { id: newId() },
+        );
+        const { request_id } = await client.submit(directive);
+        const signals = await all(client.signals(request_id));
+        const started = signals.find(({ type }) => type === 'ai.tool.result');
+        expect(JSON.stringify(started)).not.toMatch(/\\ud/);
+      });
+
       test('accepts all of a batch or none', async () => {
         const requestId = newId();
         const taken = toolExec('echo', { a: 1 }, { id: newId(), request_id: requestId });

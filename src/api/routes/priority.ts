@@ -2,6 +2,7 @@
  *  It must never change one that runs. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { prioritizedSchema, priorityBodySchema } from '../../contract/flow.ts';
+import { readInput } from '../../contract/read-input.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { directiveParams, noQuery } from '../request-input.ts';
@@ -23,6 +24,9 @@ export function priorityRoutes(app: App, client: DirectiveClient): void {
   app.post(
     '/v1/requests/:request_id/directives/:directive_id/priority',
     { schema },
-    async ({ params, body }) => client.prioritize(params.request_id, params.directive_id, body.priority),
+    async ({ params, body }) => {
+      const { priority } = readInput(priorityBodySchema, body ?? {}, 'invalid_body');
+      return client.prioritize(params.request_id, params.directive_id, priority);
+    },
   );
 }

@@ -3,6 +3,7 @@
 import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { InexactJson, parseExactJson } from '../../contract/exact-json.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -70,8 +71,13 @@ type Parsed =
 
 function tryParse(json: string): Parsed {
   try {
-    return { ok: true, value: JSON.parse(json) as unknown };
+    return { ok: true, value: parseExactJson(json) };
   } catch (error) {
+    if (error instanceof InexactJson)
+      throw usage(
+        `The directives are refused: ${error.message}.`,
+        'Write the number as a string, or as the tool expects it.',
+      );
     return { ok: false, message: (error as Error).message };
   }
 }

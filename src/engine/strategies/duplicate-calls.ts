@@ -24,6 +24,8 @@ export function countRepeats(before: Streak | null, calls: readonly ToolCall[], 
   let stopped: string | null = null;
   if (limit === 0) return { streak: null, warned, stopped };
   for (const call of calls) {
+    // Its arguments are unknown, and the tool is not called.
+    if (call.arguments_error !== undefined) continue;
     const key = `${call.name}:${canonicalJson(call.arguments)}`;
     streak = { key, count: streak?.key === key ? streak.count + 1 : 1 };
     if (streak.count === limit) warned = call.name;

@@ -1,7 +1,7 @@
 // One round of tool calls: all are requested at once, and their results are read together, in the order of the calls.
 // Must never leave a call of the model without an answer in the history.
-import { errorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message, ToolCall } from '../../contract/message.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
+import type { ArgumentsError, Message, ToolCall } from '../../contract/message.ts';
 import { toolContent } from '../../contract/tool-content.ts';
 import { stopsRound } from '../core/control/apply-controls.ts';
 import type { AppliedControls, Completion } from '../core/control/control-context.ts';
@@ -23,6 +23,12 @@ export function startRound(
   context: ReactContext,
 ): Step<ReactState> {
   const messages = [...context.messages, message];
+  const fault = calls.find(({ arguments_error: error }) => error !== undefined)?.arguments_error;
+  const unreadable = fault === undefined ? 0 : (state.unreadable ?? 0) + 1;
+  if (fault !== undefined && unreadable > MOST_UNREADABLE) {
+    const error = unreadableAgain(fault);
+    return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
+  }
   const { streak, warned, stopped } = countRepeats(state.streak, calls, context.options.duplicate_calls);
   if (stopped !== null) {
     const text = `The model called \`${stopped}\` again and again with identical arguments`;
@@ -32,10 +38,18 @@ export function startRound(
   const asked = calls.map((call, index) => roundCall(call, `tool-${state.iteration}-${index}`, context));
   const { calls: round, directives } = beginCalls(asked, stateFor(state, asked, context));
   return {
-    state: { ...state, status: 'awaiting_tool', calls: round, streak, warn: warned },
+    state: { ...state, status: 'awaiting_tool', calls: round, streak, unreadable, warn: warned },
     messages,
     directives,
   };
+}
+
+/** Answers in a row with unusable arguments of which the model reads an error; the next one ends the run. */
+const MOST_UNREADABLE = 3;
+
+function unreadableAgain({ reason, message }: ArgumentsError): ErrorEnvelope {
+  const text = `The model sent unusable tool arguments in ${MOST_UNREADABLE + 1} answers in a row. ${message}`;
+  return errorEnvelope('incomplete_response', text, { reason });
 }
 
 function roundCall(call: ToolCall, id: string, context: ReactContext): RoundCall {

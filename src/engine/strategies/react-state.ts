@@ -46,6 +46,8 @@ export interface ReactState {
   iteration: number;
   calls: readonly RoundCall[];
   streak: Streak | null;
+  /** Answers in a row with a call whose arguments cannot be used. Absent in states of older versions. */
+  unreadable?: number;
   /** The tool about which the model gets a warning after this round. */
   warn: string | null;
   /** A tool's `tier_change`; null = the agent's own model. */

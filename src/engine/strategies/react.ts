@@ -80,7 +80,8 @@ function onAnswer(
       return startRound(state, answer, context);
     case 'final': {
       const messages = answer.message ? [...context.messages, answer.message] : context.messages;
-      const { result, reason } = answer;
+      const { reason } = answer;
+      const result = answer.message === null ? textSoFar(context.messages) : answer.result;
       if (context.waitingInputs > 0) return { ...askModel(state, context), messages, answer: { result } };
       return {
         state: { ...state, status: 'completed' },
@@ -89,6 +90,19 @@ function onAnswer(
       };
     }
   }
+}
+
+/** What the model wrote last since the last input: after results of tools it may end without a word more. */
+function textSoFar(messages: readonly Message[]): string {
+  for (const message of messages.toReversed()) {
+    if (message.role === 'user') break;
+    if (message.role !== 'assistant') continue;
+    const { content = '' } = message;
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : (content ?? []);
+    const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    if (text.trim() !== '') return text;
+  }
+  return '';
 }
 
 /** Keeps the answers of an unfinished round that have arrived. */

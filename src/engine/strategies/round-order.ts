@@ -1,12 +1,10 @@
 // Decides when the calls of a round begin: at once, or after the answer of an earlier call that may stop the round.
 // Must never begin a call that a pending answer could still drop, nor leave one without an answer.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { ToolCall } from '../../contract/message.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { ReactContext, RoundCall } from './react-state.ts';
 import type { JsonObject } from '../transition.ts';
-import { callTool, type StrategyDirective } from './strategy.ts';
+import { answerCall, type StrategyDirective } from './strategy.ts';
 
 /** The updated calls, and the directives of those that have just begun. */
 export interface Begun {
@@ -37,7 +35,8 @@ export function beginCalls(calls: readonly RoundCall[], stateOf: StateOf): Begun
     if (isBlocked) return call;
     isBlocked = call.holds === true && call.content === null;
     if (call.held === undefined) return call;
-    directives.push(toolDirective(call.held, call.id, stateOf));
+    const state = stateOf(call.name);
+    directives.push(answerCall(call.id, call.held, state === null ? {} : { state }));
     return begun(call);
   });
   return { calls: next, directives };
@@ -54,14 +53,4 @@ export function dropCalls(calls: readonly RoundCall[]): Begun {
 
 function begun({ held: _held, ...call }: RoundCall): RoundCall {
   return call;
-}
-
-/** Arguments that are not an object cannot be sent to a tool; the model gets an error. */
-function toolDirective(call: ToolCall, id: string, stateOf: StateOf): StrategyDirective {
-  if (isObject(call.arguments)) {
-    const state = stateOf(call.name);
-    return callTool(id, call.name, call.arguments, state === null ? {} : { state });
-  }
-  const error = errorEnvelope('validation_error', 'The arguments of a tool call must be a JSON object');
-  return { type: 'emit_tool_error', id, tool_name: call.name, error };
 }

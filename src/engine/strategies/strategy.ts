@@ -3,8 +3,9 @@
 import type * as z from 'zod';
 import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { agentDirectiveSchema } from '../../contract/agent-directive.ts';
-import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message } from '../../contract/message.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
+import { isObject } from '../../contract/json-object.ts';
+import type { Message, ToolCall } from '../../contract/message.ts';
 import type { SignalDraft } from '../../contract/signal.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { LlmEmbed, LlmStream, ToolExec } from '../../contract/work-directive.ts';
@@ -207,6 +208,27 @@ export function callTool(
   options: Omit<ToolCallDirective, 'type' | 'id' | 'tool_name' | 'arguments'> = {},
 ): ToolCallDirective {
   return { ...options, type: 'tool_exec', id, tool_name: toolName, arguments: toolArguments };
+}
+
+/**
+ * The directive that answers a call of the model: the call of its tool, or, where its arguments cannot be used
+ * (`arguments_error`), an error that the model reads. Either ends as the `ai.tool.result` of `id`.
+ */
+export function answerCall(
+  id: string,
+  call: ToolCall,
+  options: Omit<ToolCallDirective, 'type' | 'id' | 'tool_name' | 'arguments'> = {},
+): ToolCallDirective | ToolErrorDirective {
+  const { name, arguments: given, arguments_error: fault } = call;
+  if (fault === undefined && isObject(given)) return callTool(id, name, given, options);
+  const message = fault?.message ?? 'The tool was not called: the arguments are not a JSON object.';
+  const details = fault === undefined ? {} : { reason: fault.reason, written: fault.written };
+  return {
+    type: 'emit_tool_error',
+    id,
+    tool_name: name,
+    error: errorEnvelope('validation_error', message, details),
+  };
 }
 
 /**

@@ -57,13 +57,43 @@ function nested(depth: number): string {
 describe('a body', () => {
   test.each([
     ['malformed', '{"type": "tool_exec",'],
-    ['empty', ''],
-    ['blank', ' \n '],
     ['two values', '{} {}'],
     ['a number that JSON does not know', '{"type": NaN}'],
   ])('that is %s JSON is refused', async (_, body) => {
     const problem = await post(body);
     expect(problem).toMatchObject({ status: 400, code: 'invalid_json', errors: [{ path: '' }] });
+  });
+
+  // Clients set the header for every request, also for one without a body (axios, Postman, `curl -XPOST -H`).
+  test.each(['', ' \n '])('that is empty JSON (%j) is an absent one on every route', async (body) => {
+    const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    // A second reindex is refused while the first is under way.
+    const isRepeatable = (path: string): boolean => path !== '/v1/reindex' && 'post' in (paths[path] ?? {});
+    const routes = Object.keys(paths).filter(isRepeatable);
+    expect(routes).toContain('/v1/requests/{request_id}/cancel');
+    for (const route of routes) {
+      const url = service.url + route.replaceAll(/\{\w+\}/g, 'x');
+      const absent = await fetch(url, { method: 'POST' });
+      const headers = { 'content-type': 'application/json' };
+      const empty = await fetch(url, { method: 'POST', headers, body });
+      expect([route, empty.status, await empty.text()]).toEqual([route, absent.status, await absent.text()]);
+      expect(empty.status, route).toBeLessThan(500);
+    }
+  });
+
+  // RFC 8259, section 6: integers are interoperable within ±(2^53 - 1).
+  test.each([
+    ['{"a":[1,{"b c":9007199254740993}]}', 'arguments.a[1]["b c"]'],
+    ['{"a":-9007199254740993}', 'arguments.a'],
+    ['{"a":1e400}', 'arguments.a'],
+    ['{"a":1e-400}', 'arguments.a'],
+    ['{"text":"\\"9007199254740993","a":12345678901234567890.5}', 'arguments.a'],
+  ])('with a number that would change is refused at its place: %s', async (json, path) => {
+    const problem = await post(withArguments(json));
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_body', errors: [{ path }] });
+    expect(problem.detail).toContain('send it as a string');
   });
 
   test('that is not UTF-8 is refused', async () => {

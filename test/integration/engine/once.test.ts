@@ -239,7 +239,7 @@ describe('the same submission', () => {
     const name = randomUUID();
     const first = await start({}, HOLDS, name);
     expect(await start({}, HOLDS, name)).toEqual(first);
-    expect(await refusal(start({}, ENDS, name))).toMatchObject({ code: 'id_conflict' });
+    expect(await refusal(start({}, ENDS, name))).toMatchObject({ code: 'idempotency_conflict' });
   });
 });
 

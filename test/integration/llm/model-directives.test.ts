@@ -175,7 +175,7 @@ describe('tools', () => {
     expect(bodyOf(server)).toMatchObject({ tool_choice: sent });
   });
 
-  test('arguments that are not JSON are empty, and the call is named', async () => {
+  test('a call whose arguments are not one JSON object says so', async () => {
     const tool_calls = [
       { id: 'a', type: 'function', function: { name: 'web_find', arguments: '{"broken' } },
       { id: 'b', type: 'function', function: { name: 'web_find', arguments: '{"q":1}' } },
@@ -187,13 +187,17 @@ describe('tools', () => {
       json(200, completion('', { message, finish_reason: 'tool_calls' })),
     );
     const result = await call({ ...GENERATE, tools: ['web.find'] }, at(server, { tools: described }));
-    expect(turnIn(result).tool_calls.map(({ name, arguments: given }) => [name, given])).toEqual([
-      ['web.find', {}],
-      ['web.find', { q: 1 }],
-      ['web.find', {}],
-      ['made_up', {}],
+    const read = turnIn(result).tool_calls.map((each) => [
+      each.name,
+      each.arguments,
+      each.arguments_error?.reason,
     ]);
-    expect(result.execution.metadata).toMatchObject({ unreadable_arguments: ['a', 'c'] });
+    expect(read).toEqual([
+      ['web.find', {}, 'not_json'],
+      ['web.find', { q: 1 }, undefined],
+      ['web.find', {}, 'not_object'],
+      ['made_up', {}, undefined],
+    ]);
   });
 });
 

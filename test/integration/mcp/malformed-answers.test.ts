@@ -1,6 +1,8 @@
 /** Answers that are not quite JSON-RPC: what is harmless is read, and everything else fails its call at once.
  *  It must never pass because a call timed out: a call has more time than a test. */
 import { describe, expect, test } from 'vitest';
+import { keptDigits } from '../../../src/mcp/kept-digits.ts';
+import { readToolResult } from '../../../src/mcp/tool-result.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { malformedPeer, startMalformedPeer } from '../../support/mcp-servers.ts';
 import { shared } from '../../support/shared.ts';
@@ -48,6 +50,22 @@ describe.each(['stdio', 'json', 'events', 'sse'])('over %s', (way) => {
     const { call } = pool();
     const read = HARMLESS.map(async (tool) => [tool, textOf(await call(tool))]);
     expect(await Promise.all(read)).toEqual(HARMLESS.map((tool) => [tool, 'said']));
+  });
+
+  // RFC 8259, section 6: servers in other languages send 64-bit ids; a `once` tool has run, and its result must not be lost.
+  test('keeps the digits of integers that JavaScript cannot hold, and names their places', async () => {
+    const outcome = await pool().call('large-integers');
+    if (outcome.kind !== 'result') throw new Error(JSON.stringify(outcome));
+    expect(readToolResult(outcome.result).result).toMatchObject({
+      ok: true,
+      payload: {
+        ids: [7, '9007199254740993'],
+        text: '9007199254740993',
+        ratio: 1250,
+        top: '18446744073709551615',
+      },
+    });
+    expect(keptDigits(outcome.result._meta)).toEqual(['ids[1]', 'top']);
   });
 
   test('reads an error whatever form it has', async () => {

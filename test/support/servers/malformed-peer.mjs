@@ -9,6 +9,16 @@ const PADDING = ' '.repeat(17 * 1024 * 1024);
 const text = (id, members) => JSON.stringify({ jsonrpc: '2.0', id, ...members });
 const error = (members) => ({ error: { code: -32_000, message: 'no', ...members } });
 
+const LARGE =
+  '{"ids":[7,9007199254740993],"text":"9007199254740993","ratio":1.25e3,"top":18446744073709551615}';
+const SCHEMAS = {
+  'large-integers': {
+    type: 'object',
+    properties: { ids: { type: 'array', items: { type: 'integer' } }, top: { type: 'integer' } },
+    required: ['top'],
+  },
+};
+
 /** By the name of the tool: what it answers. */
 const ANSWERS = {
   'error-null': (id) => text(id, { result: SAID, error: null }),
@@ -31,6 +41,8 @@ const ANSWERS = {
   'more-members': (id) => text(id, { result: SAID, time: 7 }),
   'method-null': (id) => text(id, { method: null, params: null, result: SAID }),
   'method-echoed': (id) => text(id, { method: 'tools/call', params: {}, result: SAID }),
+  'large-integers': (id) =>
+    `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${LARGE}}}`,
   'byte-order-mark': (id) => `\u{feff}${text(id, { result: SAID })}`,
   both: (id) => text(id, { result: SAID, ...error() }),
   neither: (id) => text(id, {}),
@@ -68,7 +80,11 @@ function handshake({ id, method }) {
   }
   if (method !== 'tools/list') return text(id, { error: { code: -32_601, message: 'Method not found' } });
   const names = ['plain', 'last-words', ...Object.keys(ANSWERS), ...ONLY_HTTP];
-  return text(id, { result: { tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) } });
+  const listed = (name) => {
+    const outputSchema = SCHEMAS[name];
+    return { name, inputSchema: { type: 'object' }, ...(outputSchema && { outputSchema }) };
+  };
+  return text(id, { result: { tools: names.map(listed) } });
 }
 
 /** All that is sent at once. */

@@ -4,6 +4,7 @@ import { filterHints } from '../../../src/cli/filter-hints.ts';
 import { addLaterOptions } from '../../../src/cli/later-options.ts';
 import { nextCommands } from '../../../src/cli/next-commands.ts';
 import { describe, expect, test } from 'vitest';
+import { objectArgument } from '../../../src/cli/object-argument.ts';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
@@ -500,4 +501,11 @@ test.each([
 test('an option of `npm start` stands behind `--`', () => {
   expect(beforeOptions({ npm_lifecycle_event: 'start' })).toBe('npm start -- ');
   expect(beforeOptions({ npm_lifecycle_event: 'npx' })).toBe('');
+});
+
+test('an argument in which a number would lose digits is refused at its place', () => {
+  expect(() => objectArgument('{"a":[{"id":9007199254740993}]}')).toThrow(
+    /a\[0\]\.id .* send it as a string/,
+  );
+  expect(objectArgument('{"id":9007199254740991}')).toEqual({ id: 9_007_199_254_740_991 });
 });

@@ -395,3 +395,66 @@ test('every directive is one that the contract accepts, and every signal one tha
     expect(parsed.error, signal.type).toBeUndefined();
   }
 });
+
+describe('arguments that cannot be used', () => {
+  const fault = {
+    reason: 'cut',
+    message: 'The tool was not called: it was cut.',
+    written: '{"folder":"/var',
+  };
+  const cut = (id: string) => ({ ...call('fs.remove', {}, id), arguments_error: fault });
+
+  test('are answered with an error that the model reads, and no tool is called', () => {
+    const run = new Simulation().model('model-1', calls(cut('x'), call('math.add', { a: 2 }, 'y')));
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      tool_name: 'fs.remove',
+      error: { type: 'validation_error', message: fault.message, details: { written: fault.written } },
+    });
+    run.emitted('tool-1-0').tool('tool-1-1', 2);
+    const context = run.directive('model-2')['context'] as { messages: JsonObject[] };
+    expect(context.messages.slice(1)).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id: 'x', arguments: {}, arguments_error: fault }, { id: 'y' }] },
+      { role: 'tool', tool_call_id: 'x', is_error: true, content: expect.stringContaining('it was cut') },
+      { role: 'tool', tool_call_id: 'y' },
+    ]);
+  });
+
+  test('in four answers in a row end the run, whatever its tolerance of identical calls', () => {
+    const run = new Simulation({ agent: { options: { duplicate_calls: 0 } } });
+    for (let round = 1; round <= 3; round += 1)
+      run.model(`model-${round}`, calls(cut(`c${round}`))).emitted(`tool-${round}-0`);
+    expect(run.status).toBe('running');
+    run.model('model-4', calls(cut('c4')));
+    expect(run.view).toMatchObject({
+      status: 'failed',
+      termination_reason: 'incomplete_response',
+      error: { details: { reason: 'cut' }, message: expect.stringContaining(fault.message) },
+    });
+    expect(run.ids().some((id) => id.startsWith('tool-4'))).toBe(false);
+  });
+
+  test('count anew after an answer without them, and never as identical calls', () => {
+    const run = new Simulation({ agent: { options: { duplicate_calls: 1 } } });
+    const unusable = (round: number) =>
+      run.model(`model-${round}`, calls(cut(`c${round}`))).emitted(`tool-${round}-0`);
+    for (const round of [1, 2, 3]) unusable(round);
+    run.model('model-4', calls(call('math.add', { a: 4 }))).tool('tool-4-0', 4);
+    for (const round of [5, 6, 7]) unusable(round);
+    expect(run.status).toBe('running');
+    expect(run.messages.filter(({ role }) => role === 'user')).toHaveLength(2);
+  });
+});
+
+// Anthropic's guide on stop reasons: an empty `end_turn` after tool results ends the turn.
+test('an empty answer after results of tools completes the run with the text so far', () => {
+  const asks = { ...calls(call('math.add', { a: 2 })), text: 'The sum is five.' };
+  const run = new Simulation().model('model-1', asks).tool('tool-1-0', 5);
+  run.model('model-2', { text: '', finish_reason: 'stop' });
+  expect(run.view).toMatchObject({
+    status: 'completed',
+    result: 'The sum is five.',
+    termination_reason: 'final_answer',
+  });
+});
