@@ -77,9 +77,11 @@ const NO_SCRIPT: ModelScript = {
 };
 
 export function readScript(text: string): ModelScript | null {
-  if (!text.startsWith('{"label":')) return null;
+  // User messages in a row reach this wire as paragraphs of one.
+  const line = text.split('\n\n').findLast((paragraph) => paragraph.startsWith('{"label":'));
+  if (line === undefined) return null;
   try {
-    return { ...NO_SCRIPT, ...(JSON.parse(text) as Partial<ModelScript>) };
+    return { ...NO_SCRIPT, ...(JSON.parse(line) as Partial<ModelScript>) };
   } catch {
     return null;
   }
