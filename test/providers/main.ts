@@ -6,7 +6,7 @@ import { cellsOf, openTheatre, type Outcome, type Theatre } from './play.ts';
 import type { Cell, Row } from './row.ts';
 import { WIRES } from './wires.ts';
 
-const AT_ONCE = 12;
+const AT_ONCE = 24;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 interface Played {

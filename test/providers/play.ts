@@ -36,7 +36,7 @@ const NEXT_MODEL = 'next';
 const WAIT_MS = 60_000;
 
 /** The name of the model of a row: it tells the provider which row is played. */
-const modelOf = ({ kind }: Row): string => kind.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+const modelOf = ({ kind, model }: Row): string => model ?? kind.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
 export function cellsOf({ wires = WIRES, modes = ['streamed', 'whole'] }: Row): Cell[] {
   return wires.flatMap((wire) => modes.map((mode) => ({ wire, mode })));
@@ -127,7 +127,10 @@ async function startWholeService(
     ),
   );
   const agents = Object.fromEntries(
-    Object.entries(AGENTS).map(([name, agent]) => [name, { tools: ['t.*'], model: 'compatible:next', ...agent }]),
+    Object.entries(AGENTS).map(([name, agent]) => [
+      name,
+      { tools: ['t.*'], model: 'compatible:next', ...agent },
+    ]),
   );
   const keys = { OPENAI_API_KEY: KEY, ANTHROPIC_API_KEY: KEY, GEMINI_API_KEY: KEY };
   const config = { mcpServers: tools.mcpServers, providers, models, agents };
@@ -159,11 +162,12 @@ async function startScriptedProvider(rows: readonly Row[]): Promise<ScriptedProv
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await textOf(request);
-    const body = JSON.parse(text) as Record<string, any>;
+    const body = JSON.parse(text) as Record<string, unknown>;
     const [, wire, , path = ''] = /^\/([^/]+)\/(v1beta|v1)(\/.*)$/.exec(request.url ?? '') ?? [];
     const inUrl = /\/models\/([^:]+):(\w+)/.exec(path);
     const model = inUrl?.[1] ?? String(body['model']);
-    const mode: Mode = body['stream'] === true || inUrl?.[2] === 'streamGenerateContent' ? 'streamed' : 'whole';
+    const mode: Mode =
+      body['stream'] === true || inUrl?.[2] === 'streamGenerateContent' ? 'streamed' : 'whole';
     const cell: Cell = { wire: wire as Api, mode };
     const row = byModel.get(model);
     if (model === NEXT_MODEL) return reply(cell, { parts: [{ text: NEXT_ANSWER }] }, response);

@@ -10,7 +10,7 @@ import type { Mode, Said } from './wires.ts';
 export interface Seen {
   /** Byte for byte. */
   readonly text: string;
-  readonly body: Record<string, any>;
+  readonly body: Record<string, unknown>;
 }
 
 /** A `Said` is written in the form of the wire. */
@@ -31,6 +31,10 @@ interface Kind {
   readonly wires?: readonly Api[];
   /** Default: both. */
   readonly modes?: readonly Mode[];
+  /** It ends by a deadline. Default: false. */
+  readonly waits?: boolean;
+  /** The name of the model, where it matters; unique in the table. Default: made of `kind`. */
+  readonly model?: string;
   /** The answer to the request with this number. */
   readonly says: (cell: Cell, index: number, seen: Seen) => Reply;
 }

@@ -76,7 +76,9 @@ export function refused(wire: Api, refusal: Refusal): Write {
 
 /** The refusal as the first event of a stream with status 200. */
 export function refusedInStream(wire: Api, refusal: Refusal): Write {
-  return events([sse([FORMS[wire].errorEvent(refusal)], { named: wire === 'anthropic' || wire === 'openai' })]);
+  return events([
+    sse([FORMS[wire].errorEvent(refusal)], { named: wire === 'anthropic' || wire === 'openai' }),
+  ]);
 }
 
 const finishOf = ({ parts, finish }: Said): Finish | null =>
@@ -114,7 +116,8 @@ function chatEvents(said: Said) {
   const finish = finishOf(said);
   let index = -1;
   const chunks = said.parts.flatMap((part): object[] => {
-    if ('text' in part) return [chatChunk(finish === 'refusal' ? { refusal: part.text } : { content: part.text })];
+    if ('text' in part)
+      return [chatChunk(finish === 'refusal' ? { refusal: part.text } : { content: part.text })];
     if ('thinking' in part) return [chatChunk({ reasoning_content: part.thinking })];
     index += 1;
     const [first, rest] = halves(part.arguments);
@@ -145,7 +148,9 @@ function chatBody(said: Said): unknown {
   return { ...CHAT_HEAD, object: 'chat.completion', choices: [choice], usage: CHAT_USAGE };
 }
 
-const openaiError = ({ message, code = 'x' }: Refusal) => ({ error: { message, type: code, param: null, code } });
+const openaiError = ({ message, code = 'x' }: Refusal) => ({
+  error: { message, type: code, param: null, code },
+});
 const chat: Wire = { events: chatEvents, body: chatBody, error: openaiError, errorEvent: openaiError };
 
 const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', error: null };
@@ -176,13 +181,23 @@ function responseBody(said: Said): Record<string, unknown> {
   const output = said.parts.map((part, at) => responseItem(part, at, finish));
   const cut = finish === 'length';
   const incomplete_details = cut ? { reason: 'max_output_tokens' } : null;
-  return { ...RESPONSE, status: cut ? 'incomplete' : 'completed', incomplete_details, output, usage: RESPONSE_USAGE };
+  return {
+    ...RESPONSE,
+    status: cut ? 'incomplete' : 'completed',
+    incomplete_details,
+    output,
+    usage: RESPONSE_USAGE,
+  };
 }
 
 function responseItemEvents(part: Part, at: number, finish: Finish | null): object[] {
   const item = responseItem(part, at, finish);
   const place = { item_id: item['id'], output_index: at };
-  const added = (open: object) => ({ type: 'response.output_item.added', output_index: at, item: { ...item, ...open } });
+  const added = (open: object) => ({
+    type: 'response.output_item.added',
+    output_index: at,
+    item: { ...item, ...open },
+  });
   const done = { type: 'response.output_item.done', output_index: at, item };
   if ('call' in part) {
     const deltas = halves(part.arguments).map((delta) => ({
@@ -202,13 +217,20 @@ function responseItemEvents(part: Part, at: number, finish: Finish | null): obje
     ];
   }
   const kind = finish === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta';
-  return [added({ content: [] }), { type: kind, ...place, content_index: 0, delta: part.text, logprobs: [] }, done];
+  return [
+    added({ content: [] }),
+    { type: kind, ...place, content_index: 0, delta: part.text, logprobs: [] },
+    done,
+  ];
 }
 
 function responseEvents(said: Said) {
   const finish = finishOf(said);
   const body = responseBody(said);
-  const created = { type: 'response.created', response: { ...RESPONSE, status: 'in_progress', output: [], usage: null } };
+  const created = {
+    type: 'response.created',
+    response: { ...RESPONSE, status: 'in_progress', output: [], usage: null },
+  };
   const items = said.parts.flatMap((part, at) => responseItemEvents(part, at, finish));
   const end = { type: finish === 'length' ? 'response.incomplete' : 'response.completed', response: body };
   const events = [created, ...items, end].map((event, sequence_number) => ({ ...event, sequence_number }));
@@ -219,7 +241,13 @@ const responses: Wire = {
   events: responseEvents,
   body: responseBody,
   error: openaiError,
-  errorEvent: ({ message, code = 'x' }) => ({ type: 'error', sequence_number: 0, code, message, param: null }),
+  errorEvent: ({ message, code = 'x' }) => ({
+    type: 'error',
+    sequence_number: 0,
+    code,
+    message,
+    param: null,
+  }),
 };
 
 const STOP_REASON = {
@@ -249,7 +277,9 @@ function blockEvents(part: Part, index: number): object[] {
     const thought = delta({ type: 'thinking_delta', thinking: part.thinking });
     return [start({ type: 'thinking', thinking: '', signature: '' }), thought, signature, stop];
   }
-  const pieces = halves(part.arguments).map((partial_json) => delta({ type: 'input_json_delta', partial_json }));
+  const pieces = halves(part.arguments).map((partial_json) =>
+    delta({ type: 'input_json_delta', partial_json }),
+  );
   return [start({ type: 'tool_use', id: part.call, name: part.name, input: {} }), ...pieces, stop];
 }
 
@@ -282,7 +312,13 @@ const anthropic: Wire = {
   errorEvent: anthropicError,
 };
 
-const GOOGLE_FINISH = { stop: 'STOP', calls: 'STOP', length: 'MAX_TOKENS', refusal: 'SAFETY', error: 'OTHER' };
+const GOOGLE_FINISH = {
+  stop: 'STOP',
+  calls: 'STOP',
+  length: 'MAX_TOKENS',
+  refusal: 'SAFETY',
+  error: 'OTHER',
+};
 const GOOGLE_USAGE = { promptTokenCount: 5, candidatesTokenCount: 3, totalTokenCount: 8 };
 
 function googlePart(part: Part): object {
@@ -305,7 +341,9 @@ const google: Wire = {
   events: (said) => {
     const finish = finishOf(said);
     const last = said.parts.length - 1;
-    const parts = said.parts.map((part, at) => googleBody([googlePart(part)], at === last ? finish : null, at === last));
+    const parts = said.parts.map((part, at) =>
+      googleBody([googlePart(part)], at === last ? finish : null, at === last),
+    );
     return { events: parts.length === 0 ? [googleBody([], finish, true)] : parts };
   },
   body: (said) => googleBody(said.parts.map(googlePart), finishOf(said), true),
@@ -313,4 +351,10 @@ const google: Wire = {
   errorEvent: googleError,
 };
 
-const FORMS: Record<Api, Wire> = { 'openai-chat': chat, openai: responses, anthropic, google, compatible: chat };
+const FORMS: Record<Api, Wire> = {
+  'openai-chat': chat,
+  openai: responses,
+  anthropic,
+  google,
+  compatible: chat,
+};

@@ -35,7 +35,8 @@ const results: readonly RunRow[] = [
     rule: 'MCP: structuredContent is for the model; a page token is opaque and is sent back as it came',
     says: once('t_handles', '{}'),
     expects: (_run, seen) => {
-      for (const value of Object.values(HANDLES)) assert.ok(second(seen).includes(value), `${value} is missing`);
+      for (const value of Object.values(HANDLES))
+        assert.ok(second(seen).includes(value), `${value} is missing`);
     },
   },
   {
@@ -64,10 +65,18 @@ const results: readonly RunRow[] = [
     through: 'run',
     kind: 'half a surrogate pair is replaced',
     rule: 'RFC 8259, section 8.2; Anthropic: "no low surrogate in string"',
-    says: once('t_purge', '{"emoji":"\\ud83d"}'),
+    query: 'a query \ud83d',
+    says: (_cell, index) => {
+      const parts = [
+        { text: 'text \ud83d' },
+        { call: 'call_1', name: 't_purge', arguments: '{"emoji":"\\ud83d"}' },
+      ];
+      return index === 0 ? { parts } : { parts: [{ text: 'done' }] };
+    },
     expects: (run, seen) => {
       assert.equal(run.status, 'completed');
-      assert.doesNotMatch(second(seen), /\\ud[89a-f]/i);
+      for (const { text } of seen) assert.doesNotMatch(text, /\\ud[89a-f]/i);
+      assert.match(second(seen), /\ufffd/);
     },
   },
 ];

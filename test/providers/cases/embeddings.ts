@@ -27,7 +27,10 @@ const inOrder: CallRow['expects'] = ({ execution }) => {
   const { result } = execution;
   assert.ok(result.ok, JSON.stringify(result));
   const { embeddings } = result.payload as { embeddings: unknown };
-  assert.deepEqual(embeddings, TEXTS.map((_text, index) => [index, 0.5]));
+  assert.deepEqual(
+    embeddings,
+    TEXTS.map((_text, index) => [index, 0.5]),
+  );
 };
 
 function oneAtATime({ wire }: Cell, _index: number, { body }: Seen): Reply {
@@ -45,7 +48,7 @@ export const EMBEDDINGS: readonly CallRow[] = [
     ...row('413 for too many texts is split', [], (result, seen) => {
       assert.ok(result.execution.result.ok, JSON.stringify(result.execution.result));
       const texts = seen.map(({ body }) => [body['input']].flat()).filter(({ length }) => length === 1);
-      assert.deepEqual(texts.flat().toSorted(), TEXTS);
+      assert.deepEqual(new Set(texts.flat()), new Set(TEXTS));
     }),
     rule: 'text-embeddings-inference: 413 "batch size 64 > maximum allowed batch size 32"',
     says: oneAtATime,

@@ -8,10 +8,7 @@ import { bodyOfAnswer, CHAT, chatChunk, events, eventsOf, json, refused, refused
 
 const TEXT = 'hello';
 const SAID = { parts: [{ text: TEXT }] };
-const says =
-  (answer: Reply) =>
-  (): Reply =>
-    answer;
+const says = (answer: Reply) => (): Reply => answer;
 
 const saysHello = (result: CallResult): void => assert.equal(turnIn(result).text, TEXT);
 
@@ -39,10 +36,20 @@ const odds: readonly CallRow[] = [
   odd('an event data: null', 'data: null\n\n', 'earendil-works/pi#2466'),
   odd('an empty event', 'data: \n\n', 'ROCm/ATOM#1711; HTML: an empty data buffer is no event'),
   odd('a comment', ': OPENROUTER PROCESSING\n\n', 'HTML, server-sent events: comments', undefined),
-  odd('progress events', data({ ...HEAD, choices: [], prompt_progress: { total: 9 } }), 'llama.cpp: return_progress'),
-  odd('an event of an unknown type', named('later_event'), 'Anthropic: new event types may be added', ['anthropic']),
-  odd('an event of an unknown type (Responses)', named('response.later_event'), 'OpenAI: new event types', ['openai']),
-  odd('a chunk without candidates', data({ usageMetadata: {}, modelVersion: 'm' }), 'Gemini: usage only', ['google']),
+  odd(
+    'progress events',
+    data({ ...HEAD, choices: [], prompt_progress: { total: 9 } }),
+    'llama.cpp: return_progress',
+  ),
+  odd('an event of an unknown type', named('later_event'), 'Anthropic: new event types may be added', [
+    'anthropic',
+  ]),
+  odd('an event of an unknown type (Responses)', named('response.later_event'), 'OpenAI: new event types', [
+    'openai',
+  ]),
+  odd('a chunk without candidates', data({ usageMetadata: {}, modelVersion: 'm' }), 'Gemini: usage only', [
+    'google',
+  ]),
   {
     through: 'call',
     kind: 'a content block of an unknown type',
@@ -82,10 +89,12 @@ const ENDED_BY_MARK: CallRow = {
   wires: ['openai-chat', 'openai', 'anthropic', 'compatible'],
   modes: ['streamed'],
   asks: { idle_timeout_ms: 2_000 } as NonNullable<CallRow['asks']>,
-  says: ({ wire }) => (response) => {
-    response.writeHead(200, STREAM_HEAD);
-    response.write(eventsOf(wire, SAID).join(''));
-  },
+  says:
+    ({ wire }) =>
+    (response) => {
+      response.writeHead(200, STREAM_HEAD);
+      response.write(eventsOf(wire, SAID).join(''));
+    },
   expects: saysHello,
 };
 
@@ -138,7 +147,11 @@ function explained(kind: string, rule: string, says: CallRow['says'], wires?: Ca
 const errors: readonly CallRow[] = [
   explained('an error as {detail}', 'FastAPI (vLLM, TGI): {"detail": …}', says(json(422, { detail: WORDS }))),
   explained('an error as text', 'xAI, Ollama: {"error": "…"}', says(json(400, { error: WORDS }))),
-  explained('an error as plain text', 'nginx and proxies', says(json(502, WORDS, { 'content-type': 'text/plain' }))),
+  explained(
+    'an error as plain text',
+    'nginx and proxies',
+    says(json(502, WORDS, { 'content-type': 'text/plain' })),
+  ),
   explained('an error with status 200', 'OpenRouter: 200 with an error body', ({ wire, mode }) =>
     mode === 'streamed'
       ? refusedInStream(wire, { status: 500, message: WORDS })

@@ -1,36 +1,46 @@
 /** The request that a provider gets: the order of its history, its parameters, its cache marks.
  *  A row must never look at more of a request than the rule behind it names. */
 import assert from 'node:assert/strict';
+import type { Api } from '../../support/model-calls.ts';
 import type { CallRow, Cell, Reply, Row, RunRow, Seen } from '../row.ts';
 import { refused } from '../wires.ts';
 
 const DONE: Reply = { parts: [{ text: 'done' }] };
 const call = (id: string) => ({ call: id, name: 't_purge', arguments: '{}' });
 
-const lastBody = (seen: readonly Seen[]): Record<string, any> => seen.at(-1)?.body ?? {};
+type Json = Readonly<Record<string, unknown>>;
 
-/** The ids of the results in the last request, by message. */
-const RESULTS: Record<string, (body: Record<string, any>) => unknown[][]> = {
-  'openai-chat': ({ messages }) => messages.filter(isTool).map((one: any) => [one.tool_call_id]),
-  compatible: ({ messages }) => messages.filter(isTool).map((one: any) => [one.tool_call_id]),
+const lastBody = (seen: readonly Seen[]): Json => seen.at(-1)?.body ?? {};
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+
+const toolMessages = ({ messages }: Json): unknown[][] =>
+  listOf(messages)
+    .filter(({ role }) => role === 'tool')
+    .map((message) => [message['tool_call_id']]);
+
+/** Of each message, what `read` finds in its parts; messages without any are left out. */
+function partsOf(messages: unknown, member: string, read: (part: Json) => unknown): unknown[][] {
+  const all = listOf(messages).map((message) => listOf(message[member]).map(read));
+  return all.map((parts) => parts.filter((part) => part !== undefined)).filter(({ length }) => length > 0);
+}
+
+/** The ids of the results in a request, by message; Google's have names. */
+const RESULTS: Record<Api, (body: Json) => unknown[][]> = {
+  'openai-chat': toolMessages,
+  compatible: toolMessages,
   openai: ({ input }) =>
-    input.filter((one: any) => one.type === 'function_call_output').map((one: any) => [one.call_id]),
+    listOf(input)
+      .filter(({ type }) => type === 'function_call_output')
+      .map((item) => [item['call_id']]),
   anthropic: ({ messages }) =>
-    messages
-      .map(({ content }: any) => partsOf(content).filter(({ type }) => type === 'tool_result'))
-      .filter((parts: any[]) => parts.length > 0)
-      .map((parts: any[]) => parts.map((part) => part.tool_use_id)),
+    partsOf(messages, 'content', (part) =>
+      part['type'] === 'tool_result' ? part['tool_use_id'] : undefined,
+    ),
   google: ({ contents }) =>
-    contents
-      .map(({ parts }: any) => parts.filter((part: any) => part.functionResponse))
-      .filter((parts: any[]) => parts.length > 0)
-      .map((parts: any[]) => parts.map((part) => part.functionResponse.name)),
+    partsOf(contents, 'parts', (part) => (part['functionResponse'] as Json | undefined)?.['name']),
 };
 
-const isTool = ({ role }: { role: string }): boolean => role === 'tool';
-const partsOf = (content: unknown): any[] => (Array.isArray(content) ? content : []);
-
-const GROUPED: Record<string, unknown[][]> = {
+const GROUPED: Record<Api, unknown[][]> = {
   'openai-chat': [['call_1'], ['call_2']],
   compatible: [['call_1'], ['call_2']],
   openai: [['call_1'], ['call_2']],
@@ -43,7 +53,7 @@ const PARALLEL: RunRow = {
   kind: 'results of parallel calls',
   rule: 'Gemini: as many functionResponse parts as functionCall parts, in one content; Anthropic: in one message',
   says: (_cell, index) => (index === 0 ? { parts: [call('call_1'), call('call_2')] } : DONE),
-  expects: (_run, seen, { wire }) => assert.deepEqual(RESULTS[wire]?.(lastBody(seen)), GROUPED[wire]),
+  expects: (_run, seen, { wire }) => assert.deepEqual(RESULTS[wire](lastBody(seen)), GROUPED[wire]),
 };
 
 const INTERLEAVED: RunRow = {
@@ -56,9 +66,8 @@ const INTERLEAVED: RunRow = {
       ? { parts: [{ thinking: 'one' }, call('call_1'), { thinking: 'two' }, call('call_2')] }
       : DONE,
   expects: (_run, seen) => {
-    const { messages } = lastBody(seen);
-    const answer = messages.find(({ role }: any) => role === 'assistant');
-    const types = partsOf(answer?.content).map(({ type }) => type);
+    const answer = listOf(lastBody(seen)['messages']).find(({ role }) => role === 'assistant');
+    const types = listOf(answer?.['content']).map(({ type }) => type);
     assert.deepEqual(types, ['thinking', 'tool_use', 'thinking', 'tool_use']);
   },
 };
@@ -75,9 +84,15 @@ const REASONING: RunRow = {
     if (index > 0) return DONE;
     return (response) => {
       const fn = { name: 't_purge', arguments: '{}' };
-      const message = { role: 'assistant', reasoning: 'hm', tool_calls: [{ id: 'c', type: 'function', function: fn }] };
+      const message = {
+        role: 'assistant',
+        reasoning: 'hm',
+        tool_calls: [{ id: 'c', type: 'function', function: fn }],
+      };
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }));
+      response.end(
+        JSON.stringify({ model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+      );
     };
   },
   expects: (run) => assert.equal(run.status, 'completed', JSON.stringify(run.error)),
@@ -99,16 +114,16 @@ const SYSTEM: CallRow = {
   } as NonNullable<CallRow['asks']>,
   says: () => DONE,
   expects: (_result, seen) => {
-    const roles: string[] = lastBody(seen)['messages'].map(({ role }: { role: string }) => role);
+    const roles = listOf(lastBody(seen)['messages']).map(({ role }) => role);
     assert.deepEqual(
       roles.map((role) => role === 'system'),
       roles.map((_role, at) => at === 0),
     );
-    for (const text of ['Be brief.', 'Be kind.', 'Be quick.']) assert.ok(seen.at(-1)?.text.includes(text), text);
+    for (const text of ['Be brief.', 'Be kind.', 'Be quick.'])
+      assert.ok(seen.at(-1)?.text.includes(text), text);
   },
 };
 
-/** Whether the parameter is sent to a model that takes every parameter. */
 const DEFAULTS: CallRow = {
   through: 'call',
   kind: 'temperature and max_tokens have defaults',
@@ -116,9 +131,23 @@ const DEFAULTS: CallRow = {
   says: () => DONE,
   expects: (_result, seen, { wire }) => {
     const body = lastBody(seen);
-    const own = wire === 'google' ? body['generationConfig'] : body;
-    assert.equal(own.temperature, 0.2);
-    assert.equal(own.max_tokens ?? own.max_output_tokens ?? own.maxOutputTokens, 1_024);
+    const own = wire === 'google' ? (body['generationConfig'] as Json) : body;
+    assert.equal(own['temperature'], 0.2);
+    assert.equal(own['max_tokens'] ?? own['max_output_tokens'] ?? own['maxOutputTokens'], 1_024);
+  },
+};
+
+const REASONING_MODEL: CallRow = {
+  through: 'call',
+  kind: 'a model that refuses temperature and max_tokens',
+  rule: 'OpenAI: reasoning models take max_completion_tokens, and no temperature',
+  model: 'gpt-5-mini',
+  wires: ['openai-chat', 'openai'],
+  says: () => DONE,
+  expects: (_result, seen) => {
+    const body = lastBody(seen);
+    assert.equal(body['max_completion_tokens'] ?? body['max_output_tokens'], 1_024);
+    assert.deepEqual([body['max_tokens'], body['temperature']], [undefined, undefined]);
   },
 };
 
@@ -150,4 +179,12 @@ const CACHE: readonly RunRow[] = [
   },
 ];
 
-export const HISTORY: readonly Row[] = [PARALLEL, INTERLEAVED, REASONING, SYSTEM, DEFAULTS, ...CACHE];
+export const HISTORY: readonly Row[] = [
+  PARALLEL,
+  INTERLEAVED,
+  REASONING,
+  SYSTEM,
+  DEFAULTS,
+  REASONING_MODEL,
+  ...CACHE,
+];
