@@ -145,7 +145,7 @@ const CONTEXT_LENGTH: readonly RegExp[] = [
 /** An account that has used up what it has paid for, or has paid for nothing. No wait mends it. */
 const NO_CREDIT: readonly RegExp[] = [
   // OpenAI, Azure, Perplexity, Kimi, Google.
-  /insufficient_quota|exceeded_current_quota|exceeded your current quota|quota exceeded[^]*\blimit: 0\b/i,
+  /insufficient_quota|exceeded_current_quota|exceeded your current quota|quota exceeded[^]{0,300}\blimit: 0\b/i,
   // DeepSeek, OpenRouter, Venice, Anthropic, SiliconFlow, z.ai.
   /insufficient[ _](\w+ ){0,4}(balance|credits?|funds)|balance[ _](is )?(too low|insufficient|depleted)/i,
   // xAI, OpenRouter, Together, Google.
@@ -159,7 +159,11 @@ const NO_CREDIT: readonly RegExp[] = [
 /** A quota that fills up again by itself. Google asks with the same sentence for payment and for patience. */
 const REFILLS = /"retryDelay"|per ?(minute|day)|requests per/i;
 /** More tokens in one request than the account's limit for a minute: OpenAI with 429, Groq with 413; Anthropic. */
-const ABOVE_THE_RATE = /request too large for [^]*tokens per (min|day)|usage is required for long context/i;
+const ABOVE_THE_RATE =
+  /request too large for [^]{0,300}tokens per (min|day)|usage is required for long context/i;
+
+/** A refusal explains itself at its beginning; a longer text would cost the event loop time. */
+const READ_CHARACTERS = 8_000;
 
 interface Judgement {
   type: string;
@@ -169,7 +173,7 @@ interface Judgement {
 /** The error's type, and a reason that a caller can act on. */
 function judgement(refusal: Refusal, ref: ModelRef): Judgement {
   const { status } = refusal;
-  const text = `${refusal.message}\n${refusal.body}`;
+  const text = `${refusal.message}\n${refusal.body}`.slice(0, READ_CHARACTERS);
   if (status === 402 || isWithoutCredit(text)) return { type: 'auth', reason: 'no_credit' };
   if (ABOVE_THE_RATE.test(text)) return { type: 'validation_error', reason: 'request_too_large' };
   if (status === 429) return { type: 'rate_limited', reason: null };

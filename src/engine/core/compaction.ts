@@ -26,7 +26,8 @@ const PRUNED_START = '[Previous: ';
 const KEPT_OF_REFUSED = 0.4;
 /** Characters that every cut tool result keeps. */
 const SHORTEST_CUT = 400;
-const CUT_MARK = /\n\[CUT: (?<left>\d+) characters [^\]]+\]$/;
+const CUT_START = '\n[CUT: ';
+const CUT_MARK = /^\n\[CUT: (?<left>\d{1,12}) characters [^\]]+\]$/;
 
 /** A message with the answers to its tool calls: kept or removed as one. */
 interface Group {
@@ -73,7 +74,7 @@ function cutToolResults(
   const cut = messages.map((message, index) => {
     if (message.role !== 'tool' || (sizes[index] ?? 0) <= kept) return message;
     const content = cutContent(message, kept);
-    if (content.length >= charactersOf(message)) return message;
+    if (content === null || content.length >= charactersOf(message)) return message;
     shortened += 1;
     return { ...message, content };
   });
@@ -93,13 +94,16 @@ function commonLength(sizes: readonly number[], surplus: number): number {
   return SHORTEST_CUT;
 }
 
-/** Keeps the beginning. The mark also counts the characters that an earlier cut removed. */
-function cutContent({ content }: ToolMessage, kept: number): string {
-  const text = typeof content === 'string' ? content : JSON.stringify(content);
-  const whole = text.replace(CUT_MARK, '');
+/** Keeps the beginning of a text; parts become a note. The mark also counts the characters that an earlier cut removed. */
+function cutContent(message: ToolMessage, kept: number): string | null {
+  const { content } = message;
+  if (typeof content !== 'string') return pruneNote(message);
+  const markAt = content.lastIndexOf(CUT_START);
+  const mark = markAt < 0 ? null : CUT_MARK.exec(content.slice(markAt));
+  const whole = mark === null ? content : content.slice(0, markAt);
   const head = whole.slice(0, kept).replace(/[\uD800-\uDBFF]$/, '');
-  const left = whole.length - head.length + Number(CUT_MARK.exec(text)?.groups?.['left'] ?? 0);
-  return `${head}\n[CUT: ${left} characters were left out, as the model’s context is full; call the tool for a smaller part]`;
+  const left = whole.length - head.length + Number(mark?.groups?.['left'] ?? 0);
+  return `${head}${CUT_START}${left} characters were left out, as the model’s context is full; call the tool for a smaller part]`;
 }
 
 function recentToolResults(messages: readonly Message[], keepRecent: number): number {

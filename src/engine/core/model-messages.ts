@@ -27,17 +27,17 @@ function takeInputs(run: Run): Message[] {
 }
 
 function compact(run: Run): void {
-  const compacted = compactHistory(run.state.messages, limitsOf(run));
+  const compacted = compactHistory(run.state.messages, compactionLimits(run));
   if (compacted) run.state.messages = logged(run, compacted);
 }
 
 /** The history, shortened after a provider has refused it as too long; null when it cannot be shorter. */
 export function shortenHistory(run: Run): readonly Message[] | null {
-  const compacted = compactRefused(run.state.messages, limitsOf(run));
+  const compacted = compactRefused(run.state.messages, compactionLimits(run));
   return compacted && logged(run, compacted);
 }
 
-function limitsOf(run: Run): CompactionLimits {
+function compactionLimits(run: Run): CompactionLimits {
   const { context_tokens, threshold, keep_recent } = run.agent.compaction;
   const fixed = textTokens(run.agent.system_prompt) + anchorTokens(run.state.anchors);
   return {

@@ -166,6 +166,14 @@ describe('compactRefused', () => {
     }
   });
 
+  test('replaces parts by a note', () => {
+    const content = [{ type: 'text' as const, text: text(5_000) }];
+    const [asked] = toolRound('a', 1);
+    const answer: Message = { role: 'tool', tool_call_id: 'a', name: 'fs.list', content };
+    const after = compactRefused([user('q'), asked as Message, answer], limits)?.messages[2];
+    expect(textOf(after?.content)).toMatch(/^\[Previous: fs\.list result/);
+  });
+
   test('is null when there is nothing to leave out', () => {
     expect(compactRefused([user(text(5_000)), ...toolRound('a', 10)], limits)).toBeNull();
   });
