@@ -24,6 +24,7 @@ const TASKS = {
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },
   'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },
   'test:console': { program: ['test/console/main.ts'], redisServer: 'always' },
+  'test:providers': { program: ['test/providers/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },

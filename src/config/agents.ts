@@ -108,7 +108,10 @@ annotate(errorPolicySchema.options[1].shape, {
 annotate(compactionSchema.shape, {
   context_tokens: { description: 'Size of the model’s context.', unit: 'tokens' },
   threshold: { description: 'Part of the context that the history may fill before it is shortened.' },
-  keep_recent: { description: 'Newest messages that stay as they are.', unit: 'messages' },
+  keep_recent: {
+    description: 'Newest messages that stay as they are, unless a model refuses the history as too long.',
+    unit: 'messages',
+  },
 });
 
 /** For calls to models and to tools. */

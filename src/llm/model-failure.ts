@@ -127,35 +127,88 @@ function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure 
   const message = refusal.message || `the provider answered HTTP ${status}`;
   const known = failure(type, message, reason === null ? details : { ...details, reason }, {
     mayHaveCost: false,
+    // Another model has other limits.
+    ...(reason === 'request_too_large' ? { unavailable: true } : {}),
   });
   return type === 'rate_limited'
     ? { ...known, limits: namesModel(refusal, ref) ? 'model' : 'provider' }
     : known;
 }
 
-const CONTEXT_LENGTH =
-  /context[_ ](length|window|limit)|maximum context|prompt is too long|input token count|too many (input )?tokens/i;
-const NO_CREDIT = /insufficient_quota|exceeded your current quota|credit balance|billing/i;
+/** A prompt that is longer than the model's context, in the words of the providers and servers. */
+const CONTEXT_LENGTH: readonly RegExp[] = [
+  // OpenAI, vLLM, llama.cpp, LM Studio, Ollama, Mistral, MiniMax, LiteLLM, and Anthropic with `max_tokens`.
+  /context[_ ]?(length|window|limit|size)|maximum context/i,
+  // Anthropic, Ollama, Fireworks; Bedrock; z.ai.
+  /(prompt|input) (is )?too (long|large)|prompt exceeds max length/i,
+  // Google, GitHub Copilot, Cohere. Bedrock's "Too many tokens, please wait" is a rate limit.
+  /(input|prompt) token count|too many (input )?tokens(?!, please wait)/i,
+  // xAI, vLLM, SGLang, Poolside, DashScope.
+  /maximum (allowed )?(prompt|input|model) length|max_model_len|max_seq_len|range of input length/i,
+  // Together and servers of Hugging Face; Kimi; Groq.
+  /`inputs`( tokens)? (\+ `max_new_tokens` )?must (be|have)|model token limit|reduce the length of the messages/i,
+];
+
+/** An account that has used up what it has paid for, or has paid for nothing. No wait mends it. */
+const NO_CREDIT: readonly RegExp[] = [
+  // OpenAI, Azure, Perplexity, Kimi, Google.
+  /insufficient_quota|exceeded_current_quota|exceeded your current quota|quota exceeded[^]{0,300}\blimit: 0\b/i,
+  // DeepSeek, OpenRouter, Venice, Anthropic, SiliconFlow, z.ai.
+  /insufficient[ _](\w+ ){0,4}(balance|credits?|funds)|balance[ _](is )?(too low|insufficient|depleted)/i,
+  // xAI, OpenRouter, Together, Google.
+  /(used all|run out of|ran out of|any) (\w+ ){0,2}(credits|funds)|requires more credits/i,
+  /credits? (limit |are |have been )?(depleted|exhausted|exceeded)|key limit exceeded/i,
+  // xAI, Anthropic, Google, Groq, Hugging Face.
+  /(reached|exceeded) (its|your|the) (\w+ ){0,3}(spend(ing)? (limit|cap)|usage limits|included credits)/i,
+  // OpenAI, Anthropic, Google Cloud, DashScope.
+  /billing_(hard_limit|not_active|error|disabled)|billing (account )?(is disabled|to be enabled)|arrearage/i,
+];
+/** A quota that fills up again by itself. Google asks with the same sentence for payment and for patience. */
+const REFILLS = /"retryDelay"|per ?(minute|day)|requests per/i;
+/** More tokens in one request than the account's limit for a minute: OpenAI with 429, Groq with 413; Anthropic. */
+const ABOVE_THE_RATE =
+  /request too large for [^]{0,300}tokens per (min|day)|usage is required for long context/i;
+
+/** A refusal explains itself at its beginning; a longer text would cost the event loop time. */
+const READ_CHARACTERS = 8_000;
+
+interface Judgement {
+  type: string;
+  reason: string | null;
+}
 
 /** The error's type, and a reason that a caller can act on. */
-function judgement(refusal: Refusal, ref: ModelRef): { type: string; reason: string | null } {
-  const { status, message, body } = refusal;
-  const text = `${message}\n${body}`;
-  if (status === 429)
-    return NO_CREDIT.test(text) && !/"retryDelay"|per minute|per day/i.test(text)
-      ? { type: 'auth', reason: 'no_credit' }
-      : { type: 'rate_limited', reason: null };
-  if (status === 401 || status === 403) return { type: 'auth', reason: null };
-  if (status === 402) return { type: 'auth', reason: 'no_credit' };
+function judgement(refusal: Refusal, ref: ModelRef): Judgement {
+  const { status } = refusal;
+  const text = `${refusal.message}\n${refusal.body}`.slice(0, READ_CHARACTERS);
+  if (status === 402 || isWithoutCredit(text)) return { type: 'auth', reason: 'no_credit' };
+  if (ABOVE_THE_RATE.test(text)) return { type: 'validation_error', reason: 'request_too_large' };
+  if (status === 429) return { type: 'rate_limited', reason: null };
+  if (status === 403) return forbidden(text);
+  if (status === 401) return { type: 'auth', reason: null };
   if (status === 408) return { type: 'timeout', reason: 'provider_timeout' };
-  if (status >= 500 || status === 425)
-    return { type: 'provider_error', reason: status === 529 ? 'overloaded' : null };
-  if (CONTEXT_LENGTH.test(text) || status === 413)
+  // Groq's 498: no capacity is free in the flex tier.
+  if (status === 498 || status === 529) return { type: 'provider_error', reason: 'overloaded' };
+  // Ollama, older llama.cpp and proxies report it as their own failure.
+  if (CONTEXT_LENGTH.some((words) => words.test(text)))
     return { type: 'validation_error', reason: 'context_length' };
+  if (status >= 500 || status === 425) return { type: 'provider_error', reason: null };
+  if (status === 413) return { type: 'validation_error', reason: 'request_too_large' };
   if (status !== 404) return { type: 'validation_error', reason: null };
   return namesModel(refusal, ref) || /model/i.test(text)
     ? { type: 'unknown_model', reason: null }
     : { type: 'not_found', reason: null };
+}
+
+function isWithoutCredit(text: string): boolean {
+  if (!NO_CREDIT.some((words) => words.test(text))) return false;
+  return !REFILLS.test(text) || /\blimit: 0\b/.test(text);
+}
+
+/** Google also refuses with 403 when a limit is reached: `rateLimitExceeded`, `quotaExceeded`. */
+function forbidden(text: string): Judgement {
+  if (/rate_?limit_?exceeded/i.test(text)) return { type: 'rate_limited', reason: null };
+  return { type: 'auth', reason: /quota/i.test(text) ? 'no_credit' : null };
 }
 
 /** Whether the text holds the model's name as a whole word. */

@@ -17,8 +17,8 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/permission/, 403],
   [/billing/, 402],
   [/not_found/, 404],
-  [/invalid|bad_request|context_length|too_large|failed_precondition|out_of_range/, 400],
-  [/overloaded/, 529],
+  [/invalid|bad_request|context_length|exceed_context|too_large|failed_precondition|out_of_range/, 400],
+  [/overloaded|capacity_exceeded/, 529],
   [/unavailable/, 503],
   [/timeout|deadline_exceeded/, 408],
 ];

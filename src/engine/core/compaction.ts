@@ -1,7 +1,7 @@
 // Shortens a history that fills the model's context.
 // Must never separate a tool call from its answer, nor remove anything without a note in its place.
-import type { Message } from '../../contract/message.ts';
-import { messageTokens } from './token-estimate.ts';
+import type { Message, ToolMessage } from '../../contract/message.ts';
+import { CHARACTERS_PER_TOKEN, messageTokens } from './token-estimate.ts';
 
 export interface CompactionLimits {
   /** A history above this is too long. */
@@ -14,7 +14,7 @@ export interface Compacted {
   messages: readonly Message[];
   /** Removed messages. */
   removed: number;
-  /** Tool results that were replaced by a note. */
+  /** Tool results that were replaced by a note, or cut. */
   shortened: number;
 }
 
@@ -22,6 +22,12 @@ export interface Compacted {
 const FREED_PART = 0.3;
 const NOTE_START = '[CONTEXT COMPACTED]';
 const PRUNED_START = '[Previous: ';
+/** Part of a refused history that is kept: the provider may count twice the estimate, and the next result must fit. */
+const KEPT_OF_REFUSED = 0.4;
+/** Characters that every cut tool result keeps. */
+const SHORTEST_CUT = 400;
+const CUT_START = '\n[CUT: ';
+const CUT_MARK = /^\n\[CUT: (?<left>\d{1,12}) characters [^\]]+\]$/;
 
 /** A message with the answers to its tool calls: kept or removed as one. */
 interface Group {
@@ -33,11 +39,71 @@ interface Group {
 export function compactHistory(messages: readonly Message[], limits: CompactionLimits): Compacted | null {
   const { limitTokens, keepRecent } = limits;
   if (totalTokens(messages) <= limitTokens) return null;
-  const target = Math.floor(limitTokens * (1 - FREED_PART));
+  return changed(shorter(messages, Math.floor(limitTokens * (1 - FREED_PART)), keepRecent));
+}
+
+/**
+ * The history after a provider has refused it as too long: at most 40 % of it and of the limit. Where the newest
+ * messages alone are longer, their largest tool results are cut. Null when nothing can be made shorter.
+ */
+export function compactRefused(messages: readonly Message[], limits: CompactionLimits): Compacted | null {
+  const target = Math.floor(Math.min(totalTokens(messages), limits.limitTokens) * KEPT_OF_REFUSED);
+  const left = shorter(messages, target, limits.keepRecent);
+  const cut = cutToolResults(left.messages, target);
+  return changed({ ...left, messages: cut.messages, shortened: left.shortened + cut.shortened });
+}
+
+function shorter(messages: readonly Message[], target: number, keepRecent: number): Compacted {
   const pruned = pruneToolResults(messages, recentToolResults(messages, keepRecent));
   if (totalTokens(pruned.messages) <= target) return { ...pruned, removed: 0 };
-  const left = removeOldest(pruned.messages, target, keepRecent);
-  return left.removed + pruned.shortened > 0 ? { ...left, shortened: pruned.shortened } : null;
+  return { ...removeOldest(pruned.messages, target, keepRecent), shortened: pruned.shortened };
+}
+
+function changed(compacted: Compacted): Compacted | null {
+  return compacted.removed + compacted.shortened > 0 ? compacted : null;
+}
+
+/** Cuts the largest tool results to one common length, at which the history has `target` tokens. */
+function cutToolResults(
+  messages: readonly Message[],
+  target: number,
+): { messages: readonly Message[]; shortened: number } {
+  const sizes = messages.map((message) => (message.role === 'tool' ? charactersOf(message) : 0));
+  const kept = commonLength(sizes, (totalTokens(messages) - target) * CHARACTERS_PER_TOKEN);
+  let shortened = 0;
+  const cut = messages.map((message, index) => {
+    if (message.role !== 'tool' || (sizes[index] ?? 0) <= kept) return message;
+    const content = cutContent(message, kept);
+    if (content === null || content.length >= charactersOf(message)) return message;
+    shortened += 1;
+    return { ...message, content };
+  });
+  return { messages: shortened === 0 ? messages : cut, shortened };
+}
+
+/** The largest length, of those that are not below `SHORTEST_CUT`, that takes `surplus` characters from the longer ones. */
+function commonLength(sizes: readonly number[], surplus: number): number {
+  if (surplus <= 0) return Infinity;
+  const descending = sizes.toSorted((left, right) => right - left);
+  let sum = 0;
+  for (const [index, size] of descending.entries()) {
+    sum += size;
+    const length = Math.floor((sum - surplus) / (index + 1));
+    if (length >= (descending[index + 1] ?? 0)) return Math.max(SHORTEST_CUT, length);
+  }
+  return SHORTEST_CUT;
+}
+
+/** Keeps the beginning of a text; parts become a note. The mark also counts the characters that an earlier cut removed. */
+function cutContent(message: ToolMessage, kept: number): string | null {
+  const { content } = message;
+  if (typeof content !== 'string') return pruneNote(message);
+  const markAt = content.lastIndexOf(CUT_START);
+  const mark = markAt < 0 ? null : CUT_MARK.exec(content.slice(markAt));
+  const whole = mark === null ? content : content.slice(0, markAt);
+  const head = whole.slice(0, kept).replace(/[\uD800-\uDBFF]$/, '');
+  const left = whole.length - head.length + Number(mark?.groups?.['left'] ?? 0);
+  return `${head}${CUT_START}${left} characters were left out, as the model’s context is full; call the tool for a smaller part]`;
 }
 
 function recentToolResults(messages: readonly Message[], keepRecent: number): number {
@@ -63,11 +129,16 @@ export function pruneToolResults(
 }
 
 /** Null when the note would not be shorter than the result. */
-function pruneNote({ name, content }: Extract<Message, { role: 'tool' }>): string | null {
+function pruneNote(message: ToolMessage): string | null {
+  const { name, content } = message;
   if (typeof content === 'string' && content.startsWith(PRUNED_START)) return null;
-  const characters = typeof content === 'string' ? content.length : JSON.stringify(content).length;
+  const characters = charactersOf(message);
   const note = `${PRUNED_START}${name ?? 'tool'} result — ${characters} chars, pruned to save context]`;
   return note.length < characters ? note : null;
+}
+
+function charactersOf({ content }: ToolMessage): number {
+  return typeof content === 'string' ? content.length : JSON.stringify(content).length;
 }
 
 /** Removes messages of assistant and tools first, oldest first; then those of the user, except the newest. */

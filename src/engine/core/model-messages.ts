@@ -2,7 +2,7 @@
 // Must never lose an input: it becomes part of the history here.
 import type { Message } from '../../contract/message.ts';
 import type { ModelCall } from '../strategies/strategy.ts';
-import { compactHistory } from './compaction.ts';
+import { type Compacted, compactHistory, type CompactionLimits, compactRefused } from './compaction.ts';
 import { count, isEmpty, type Run } from './run-state.ts';
 import { textTokens } from './token-estimate.ts';
 
@@ -27,17 +27,29 @@ function takeInputs(run: Run): Message[] {
 }
 
 function compact(run: Run): void {
+  const compacted = compactHistory(run.state.messages, compactionLimits(run));
+  if (compacted) run.state.messages = logged(run, compacted);
+}
+
+/** The history, shortened after a provider has refused it as too long; null when it cannot be shorter. */
+export function shortenHistory(run: Run): readonly Message[] | null {
+  const compacted = compactRefused(run.state.messages, compactionLimits(run));
+  return compacted && logged(run, compacted);
+}
+
+function compactionLimits(run: Run): CompactionLimits {
   const { context_tokens, threshold, keep_recent } = run.agent.compaction;
   const fixed = textTokens(run.agent.system_prompt) + anchorTokens(run.state.anchors);
-  const compacted = compactHistory(run.state.messages, {
+  return {
     limitTokens: Math.max(1, Math.floor(context_tokens * threshold) - fixed),
     keepRecent: keep_recent,
-  });
-  if (!compacted) return;
-  run.state.messages = compacted.messages;
+  };
+}
+
+function logged(run: Run, { messages, removed, shortened }: Compacted): readonly Message[] {
   count(run, 'compactions');
-  const { removed, shortened } = compacted;
   run.log.push({ level: 'info', message: 'the history was compacted', details: { removed, shortened } });
+  return messages;
 }
 
 /** Anchors are not part of the history, so compaction never removes them. */

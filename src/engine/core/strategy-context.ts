@@ -3,6 +3,7 @@
 import type { StrategyContext } from '../strategies/strategy.ts';
 import { applyControls } from './control/apply-controls.ts';
 import type { AppliedControls, CallControls, ControlOptions } from './control/control-context.ts';
+import { shortenHistory } from './model-messages.ts';
 import type { Run } from './run-state.ts';
 
 export function strategyContext(run: Run): StrategyContext {
@@ -20,6 +21,7 @@ export function strategyContext(run: Run): StrategyContext {
     waitingInputs: state.inputs.length,
     isModelAlias: (name) => isModelAlias(run, name),
     applyControls: (calls, options) => applyTo(run, calls, options),
+    shortenHistory: () => shortenHistory(run),
   };
 }
 

@@ -2,7 +2,7 @@
 // Must never replace the provider's count: budgets record what the provider reports.
 import type { Message } from '../../contract/message.ts';
 
-const CHARACTERS_PER_TOKEN = 4;
+export const CHARACTERS_PER_TOKEN = 4;
 /** Cost of a message beside its text: role, separators. */
 const TOKENS_PER_MESSAGE = 4;
 

@@ -44,6 +44,8 @@ export interface ReactState {
   status: 'idle' | 'awaiting_llm' | 'awaiting_tool' | 'awaiting_child' | 'completed' | 'error';
   /** Model calls so far. */
   iteration: number;
+  /** The model call under way repeats one that was refused as too long. Absent in states of older versions. */
+  shortened?: boolean;
   calls: readonly RoundCall[];
   streak: Streak | null;
   /** Answers in a row with a call whose arguments cannot be used. Absent in states of older versions. */

@@ -7,7 +7,7 @@ import { readAnswer } from './model-answer.ts';
 import { continueDelegation } from './react-delegation.ts';
 import { IDLE, type ReactContext, reactOptionsSchema, type ReactState } from './react-state.ts';
 import { recordResult, startRound } from './react-round.ts';
-import { askModel } from './react-call.ts';
+import { afterFailure, askModel } from './react-call.ts';
 import { type AnyStrategy, defineStrategy, type Step, type StrategySignal } from './strategy.ts';
 import { ownMember } from '../../contract/own-member.ts';
 
@@ -75,7 +75,7 @@ function onAnswer(
   const answer = readAnswer(signal.data.result, `call-${state.iteration}`);
   switch (answer.kind) {
     case 'failed':
-      return { state: { ...state, status: 'error' }, outcome: { status: 'failed', error: answer.error } };
+      return afterFailure(state, answer.error, context);
     case 'tool_calls':
       return startRound(state, answer, context);
     case 'final': {

@@ -128,6 +128,11 @@ export interface StrategyContext<O = JsonObject> {
   isModelAlias(name: string): boolean;
   /** Applies the control directives of a round of tool calls, in the order of the calls; returns the outcome for the step. */
   applyControls(calls: readonly CallControls[], options?: ControlOptions): AppliedControls;
+  /**
+   * The history for a step's `messages` after a model has refused it as too long: at most 40 % of it, if need be with
+   * cut tool results. Null: nothing can be made shorter.
+   */
+  shortenHistory(): readonly Message[] | null;
 }
 
 export type Outcome =

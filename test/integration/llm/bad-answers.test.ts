@@ -222,7 +222,7 @@ describe('a refusal', () => {
     ['an unknown model', 'anthropic', 404, anthropic('not_found_error', 'model: m'), {}, 'unknown_model', {}],
     ['an unknown address', 'compatible', 404, 'Cannot POST /v1/chat', {}, 'not_found', { status: 404 }],
     ['no credit', 'openai', 429, openai('insufficient_quota', spent), {}, 'auth', { reason: 'no_credit' }],
-    ['no credit', 'anthropic', 400, noCredit, {}, 'validation_error', {}],
+    ['no credit', 'anthropic', 400, noCredit, {}, 'auth', { reason: 'no_credit' }],
     ['too many requests', 'openai', 429, limit('Rate limit'), twoWaits, 'rate_limited', waits(1_500)],
     ['too many tokens', 'openai', 429, limit(perMinute), noTokensLeft, 'rate_limited', waits(90_000)],
     ['too many requests', 'google', 429, exhausted, {}, 'rate_limited', waits(37_000)],

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/contract/message.ts';
-import { compactHistory, pruneToolResults } from '../../../src/engine/core/compaction.ts';
+import { compactHistory, compactRefused, pruneToolResults } from '../../../src/engine/core/compaction.ts';
 import { answerCalls, toolMessage } from '../../../src/engine/core/history.ts';
 import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
@@ -131,6 +131,54 @@ describe('compactHistory', () => {
   });
 });
 
+describe('compactRefused', () => {
+  const limits = { limitTokens: 10_000, keepRecent: 6 };
+
+  test('cuts the largest results of the newest messages to one length, with a mark, until 40 % is left', () => {
+    const messages = [user('q'), ...toolRound('a', 3_000), ...toolRound('b', 20), ...toolRound('c', 2_000)];
+    const compacted = compactRefused(messages, { ...limits, keepRecent: 7 });
+    expect(compacted).toMatchObject({ removed: 0, shortened: 2 });
+    const after = compacted?.messages ?? [];
+    expect(estimateTokens(after)).toBeLessThan(estimateTokens(messages) * 0.4 + 100);
+    expect(textOf(after[2]?.content)).toMatch(/^x+\n\[CUT: \d+ characters were left out/);
+    expect(after[4]).toBe(messages[4]);
+    const lengths = [after[2], after[6]].map((message) => textOf(message?.content).indexOf('\n'));
+    expect(lengths[0]).toBe(lengths[1]);
+  });
+
+  test('a mark counts what earlier cuts removed', () => {
+    const messages = [user('q'), ...toolRound('a', 2_000)];
+    const once = compactRefused(messages, limits)?.messages ?? [];
+    const twice = compactRefused(once, limits)?.messages ?? [];
+    const content = textOf(twice[2]?.content);
+    const kept = content.indexOf('\n');
+    expect(content).toContain(`[CUT: ${8_000 - kept} characters`);
+    expect(content.match(/CUT/g)).toHaveLength(1);
+  });
+
+  test('does not split a character of two halves', () => {
+    const content = '😀'.repeat(4_001);
+    const [first, asked] = [user('q'), toolRound('a', 1)[0] as Message];
+    for (const start of ['', 'x']) {
+      const answer: Message = { role: 'tool', tool_call_id: 'a', name: 'fs.list', content: start + content };
+      const cut = compactRefused([first, asked, answer], limits)?.messages[2];
+      expect(textOf(cut?.content).isWellFormed()).toBe(true);
+    }
+  });
+
+  test('replaces parts by a note', () => {
+    const content = [{ type: 'text' as const, text: text(5_000) }];
+    const [asked] = toolRound('a', 1);
+    const answer: Message = { role: 'tool', tool_call_id: 'a', name: 'fs.list', content };
+    const after = compactRefused([user('q'), asked as Message, answer], limits)?.messages[2];
+    expect(textOf(after?.content)).toMatch(/^\[Previous: fs\.list result/);
+  });
+
+  test('is null when there is nothing to leave out', () => {
+    expect(compactRefused([user(text(5_000)), ...toolRound('a', 10)], limits)).toBeNull();
+  });
+});
+
 describe('estimateTokens', () => {
   test('counts text, parts and the arguments of tool calls', () => {
     const asked = (n: number): Message => ({
@@ -173,4 +221,52 @@ test('a run compacts before a model call, keeps its anchors, and logs it', () =>
   const { messages } = run.directive('model-3')['context'] as { messages: { content: string }[] };
   expect(messages.at(-1)?.content).toContain('remember');
   expect(run.logged).toMatchObject([{ level: 'info', details: { removed: 0, shortened: 1 } }]);
+});
+
+describe('a run whose prompt is refused as too long', () => {
+  const refusal = (reason: string) => ({
+    type: 'validation_error',
+    message: 'too long',
+    details: { reason },
+  });
+  const afterTool = (): Simulation =>
+    new Simulation().model('model-1', calls(call('fs.list', { n: 1 }, 'x'))).tool('tool-1-0', text(9_000));
+
+  test.each(['context_length', 'request_too_large'])(
+    '%s: asks once more, with less than half of it',
+    (reason) => {
+      const run = afterTool().modelFails('model-2', refusal(reason));
+      expect(run.status).toBe('running');
+      const { messages } = run.directive('model-3')['context'] as { messages: Message[] };
+      expect(textOf(messages[2]?.content)).toContain('[CUT: ');
+      expect(estimateTokens(messages)).toBeLessThan(4_700);
+      expect(run.state.counters.compactions).toBe(1);
+      run.model('model-3', { type: 'final_answer', text: 'done', tool_calls: [] });
+      expect(run.status).toBe('completed');
+    },
+  );
+
+  test('fails with that reason when the shorter one is refused too', () => {
+    const run = afterTool().modelFails('model-2', refusal('context_length'));
+    run.modelFails('model-3', refusal('context_length'));
+    expect(run.status).toBe('failed');
+    expect(run.ids()).not.toContain('model-4');
+    expect(run.view).toMatchObject({
+      termination_reason: 'context_length',
+      error: { type: 'validation_error', details: { reason: 'context_length' } },
+    });
+  });
+
+  test('fails at once when nothing can be left out, and on any other refusal', () => {
+    expect(new Simulation().modelFails('model-1', refusal('context_length')).ids()).toEqual(['model-1']);
+    const other = afterTool().modelFails('model-2', refusal('other'));
+    expect(other.view).toMatchObject({ status: 'failed', termination_reason: 'validation_error' });
+  });
+
+  test('after an answer it may be refused, and shortened, again', () => {
+    const run = afterTool().modelFails('model-2', refusal('context_length'));
+    run.model('model-3', calls(call('fs.list', { n: 2 }, 'y'))).tool('tool-3-0', text(9_000));
+    run.modelFails('model-4', refusal('context_length'));
+    expect(run.ids()).toContain('model-5');
+  });
 });
