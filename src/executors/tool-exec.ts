@@ -3,6 +3,7 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { startedTool } from '../contract/started-tool.ts';
+import { toolContent } from '../contract/tool-content.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
@@ -52,6 +53,8 @@ export interface ToolExecOptions {
   pool: McpPool;
   /** Default: none. */
   own?: OwnTools;
+  /** Bound of the content that a model reads of a result, characters. Default: that of the contract. */
+  contentCharacters?: number;
   /** null: this worker does not serve the lane. */
   placeOf(directive: ToolExec, lane: string): ToolPlace | null;
   /** As far as it is known now: a worker knows a tool's annotations from its first connection to the server on. */
@@ -60,7 +63,7 @@ export interface ToolExecOptions {
 
 /** `sampling`: how models are asked for the tools. Default: no model answers. */
 export function toolExec(
-  { pool, own, placeOf, repeatPolicyOf }: ToolExecOptions,
+  { pool, own, contentCharacters, placeOf, repeatPolicyOf }: ToolExecOptions,
   sampling: SamplingOptions | null = null,
 ): DirectiveDefinition {
   return defineDirective<ToolExec>({
@@ -76,10 +79,11 @@ export function toolExec(
       const place = placeOf(directive, context.lane);
       if (!place) return notServedHere(directive);
       const execute = own?.(place) ?? null;
-      if (execute === null) return callTool({ pool, sampling }, directive, place, context);
+      if (execute === null) return callTool({ pool, sampling, contentCharacters }, directive, place, context);
       const { server, tool } = place;
       const execution = await execute(directive, context);
-      return { ...execution, metadata: { ...execution.metadata, server, tool } };
+      const { content = toolContent(execution.result, contentCharacters) } = execution;
+      return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
     },
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
@@ -101,10 +105,11 @@ export const DEADLINE_GRACE_MS = 1_000;
 interface Callers {
   readonly pool: McpPool;
   readonly sampling: SamplingOptions | null;
+  readonly contentCharacters: number | undefined;
 }
 
 async function callTool(
-  { pool, sampling }: Callers,
+  { pool, sampling, contentCharacters }: Callers,
   directive: ToolExec,
   place: ToolPlace,
   context: ExecutionContext,
@@ -120,7 +125,7 @@ async function callTool(
     onSent: (on) => void (session = on),
     ...(sampled === null ? {} : { onSampling: sampled.onSampling }),
   });
-  const execution = read(outcome, place, context);
+  const execution = read(outcome, place, context, contentCharacters);
   const isResumed = isTaskResumed(context.tasks);
   const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome.outcome, isResumed) };
   const asked = sampled?.report() ?? null;
@@ -273,6 +278,7 @@ function read(
   { outcome, afresh }: AnsweredOutcome,
   place: ToolPlace,
   { answered, tasks }: ExecutionContext,
+  characters: number | undefined,
 ): Execution {
   if (outcome.kind === 'asks') return asking(outcome, place, { afresh, rounds: answered?.round ?? 0 });
   const isResumed = isTaskResumed(tasks);
@@ -282,7 +288,10 @@ function read(
     const unreached = !sent && error.type === 'network';
     return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after(task, isResumed) };
   }
-  const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
+  const { result, content, rejected } = readToolResult(outcome.result, {
+    trust: place.trust,
+    ...(characters === undefined ? {} : { characters }),
+  });
   const execution = { result, content };
   if (rejected.length === 0) return execution;
   return { ...execution, rejected, metadata: { rejected_directives: rejected } };

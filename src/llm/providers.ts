@@ -31,6 +31,8 @@ export interface ModelProviders {
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
+  /** Configured most texts of one embedding call; null: not configured. */
+  embeddingBatch(ref: ModelRef): number | null;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
 }
@@ -65,6 +67,7 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
+    embeddingBatch: ({ provider, model }) => options.get(provider)?.embeddingBatches.get(model) ?? null,
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
   };
 }

@@ -49,7 +49,11 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
   return {
     definitions: [
       toolExec(
-        { ...tools, own: (place) => ownReads(place) ?? ownCalls(place) },
+        {
+          ...tools,
+          own: (place) => ownReads(place) ?? ownCalls(place),
+          contentCharacters: settings.config.limits.model_content_characters,
+        },
         samplingFor(store, models.llm, settings),
       ),
       ...models.definitions,

@@ -25,6 +25,11 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
   const shared = {
     settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
     prices: new Map([...models].flatMap(([model, { price }]) => priceEntry(model, price))),
+    embeddingBatches: new Map(
+      [...models].flatMap(([model, { embedding_batch: texts }]) =>
+        texts === undefined ? [] : [[model, texts] as const],
+      ),
+    ),
   };
   if (provider.type === 'scripted') {
     const script =

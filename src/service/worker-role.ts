@@ -120,6 +120,7 @@ function attemptSettings(settings: WorkerSettings) {
 function attemptLimits({ config: { limits, worker } }: WorkerSettings): AttemptLimits {
   return {
     result: { bytes: limits.result_bytes, overflow: limits.result_overflow },
+    contentCharacters: limits.model_content_characters,
     leaseMs: worker.lease_ms,
     longestPauseMs: limits.pause_ms,
   };

@@ -34,6 +34,7 @@ function remote(
     api: 'responses',
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),
+    embeddingBatches: new Map(),
     ...fields,
   };
   return createModelProviders(new Map([['p', options]]));
