@@ -42,7 +42,7 @@ const limitsSchema = z.strictObject({
   }),
   model_content_characters: z.int().min(1_024).max(4_000_000).default(100_000).register(notes, {
     description:
-      'The longest result or error of a tool that a model reads, as JSON; a longer one is cut, and the model reads what is left out. Never above `result_bytes`.',
+      'The longest result or error of a tool that a model reads, as JSON; a longer one is cut, and says so. Never above `result_bytes`.',
     unit: 'characters',
   }),
   schema_check_ms: durationMs.default(2_000).register(notes, {
