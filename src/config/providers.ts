@@ -64,6 +64,11 @@ const understood = {
 const modelSchema = z.strictObject({
   ...rateLimits,
   ...understood,
+  embedding_batch: z.int().min(1).max(256).optional().register(notes, {
+    description: 'Most texts in one embedding call.',
+    unit: 'texts',
+    fallback: '256, or the known limit of the model',
+  }),
   price: priceSchema.optional().register(notes, {
     description: 'With it `ai.usage` and runs have the cost.',
     fallback: 'the cost is unknown',

@@ -40,6 +40,11 @@ const limitsSchema = z.strictObject({
     description: 'What happens to a larger payload of a tool.',
     special: '`truncate` = stored apart, with a preview in the signal; `refuse` = `invalid_result`',
   }),
+  model_content_characters: z.int().min(1_024).max(4_000_000).default(100_000).register(notes, {
+    description:
+      'The longest result or error of a tool that a model reads, as JSON; a longer one is cut, and says so. Never above `result_bytes`.',
+    unit: 'characters',
+  }),
   schema_check_ms: durationMs.default(2_000).register(notes, {
     description: 'How long one check of a value against a JSON Schema of a tool or directive may take.',
     unit: 'ms',

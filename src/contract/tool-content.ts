@@ -1,17 +1,155 @@
-// What the model reads of a tool's result: one JSON string.
-// Must never hold a secret, a control directive or more than the bounds allow.
-import { type JsonValue, jsonSafe } from './json-safe.ts';
-import { redact } from './redaction.ts';
+// The text of a tool's result that a model reads: one JSON string.
+// Must never change a value without a mark in the text, nor exceed its bound.
+import { isObject } from './json-object.ts';
+import { TRUNCATED, TRUNCATED_KEY } from './json-safe.ts';
+import { setOwnMember } from './own-member.ts';
 import { normalizeResult } from './result.ts';
 
-/** `{"ok": true, "result": ...}` or `{"ok": false, "error": {...}}` of anything `normalizeResult` reads. */
-export function toolContent(result: unknown): string {
+/** Default bound of a tool's result in a model's context: about 25,000 tokens. Unit: characters. */
+export const MODEL_CHARACTERS = 100_000;
+
+/**
+ * Content for the model: `{"ok": true, "result": ...}` or `{"ok": false, "error": {...}}`, from any spelling of a result
+ * that `normalizeResult` reads. A larger one is cut to `characters`, with a mark at each cut and a member `truncated`.
+ */
+export function toolContent(result: unknown, characters = MODEL_CHARACTERS): string {
   const normal = normalizeResult(result);
-  if (normal.ok) return JSON.stringify({ ok: true, result: visible(normal.payload) });
+  if (normal.ok) return bounded({ ok: true, result: normal.payload }, 'result', characters);
   const { type, message, details, retryable } = normal.error;
-  return JSON.stringify({ ok: false, error: { type, message, details: visible(details), retryable } });
+  return bounded({ ok: false, error: { type, message, details, retryable } }, 'error', characters);
 }
 
-function visible(value: unknown): JsonValue {
-  return redact(jsonSafe(value));
+type Content = Readonly<Record<string, unknown>>;
+
+const HOW_TO_CONTINUE = `The parts at the marks "...[truncated" and "${TRUNCATED_KEY}" were left out. To read them, ask for less at a time: a page, a range, a filter or fewer fields.`;
+/** Characters for the member `truncated`. */
+const NOTE_CHARACTERS = HOW_TO_CONTINUE.length + 100;
+const LEAST_CHARACTERS = 512;
+
+function bounded(content: Content, key: 'result' | 'error', characters: number): string {
+  const whole = wellFormed(content);
+  if (whole.length <= characters) {
+    // An envelope bounds its own texts.
+    const isCut = key === 'error' && whole.includes(TRUNCATED);
+    return isCut ? wellFormed({ ...content, truncated: { note: HOW_TO_CONTINUE } }) : whole;
+  }
+  const room = Math.max(LEAST_CHARACTERS, characters - NOTE_CHARACTERS);
+  const value = content[key];
+  const kept = fitted(value, room, sizesOf(value));
+  const left_out = whole.length - JSON.stringify({ ...content, [key]: kept }).length;
+  const truncated = { characters: whole.length, left_out, note: HOW_TO_CONTINUE };
+  return wellFormed({ ...content, [key]: kept, truncated });
+}
+
+/** JSON in which a half of a surrogate pair is replaced: providers refuse it. */
+function wellFormed(content: Content): string {
+  const json = JSON.stringify(content);
+  if (!/\\ud[89a-f]/.test(json)) return json;
+  return JSON.stringify(content, (_key, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
+}
+
+/** The length of the JSON of each object and list. */
+type Sizes = ReadonlyMap<object, number>;
+
+function sizesOf(value: unknown): Sizes {
+  const sizes = new Map<object, number>();
+  const measure = (part: unknown): number => {
+    if (typeof part !== 'object' || part === null) return jsonLength(part);
+    const members = Array.isArray(part)
+      ? part.map(measure)
+      : Object.entries(part).map(([key, member]) => keyLength(key) + measure(member));
+    const size = members.reduce((sum, length) => sum + length + 1, 1);
+    sizes.set(part, Math.max(2, size));
+    return Math.max(2, size);
+  };
+  measure(value);
+  return sizes;
+}
+
+function jsonLength(value: unknown): number {
+  // A member that is undefined is not written.
+  return (JSON.stringify(value) ?? '').length;
+}
+
+function keyLength(key: string): number {
+  return jsonLength(key) + 1;
+}
+
+/** Characters that a mark takes, and the least that is left of a value that is cut. */
+const MARK_CHARACTERS = 64;
+/** A list of so many items is cut within them, a longer one after the last item that fits. */
+const FEW_ITEMS = 8;
+
+/** The value within `room` characters of JSON. */
+function fitted(value: unknown, room: number, sizes: Sizes): unknown {
+  if (sizeOf(value, sizes) <= room) return value;
+  if (typeof value === 'string') return cutText(value, room);
+  if (room < 2 * MARK_CHARACTERS) return TRUNCATED;
+  if (Array.isArray(value)) return cutList(value, room, sizes);
+  return isObject(value) ? cutObject(value, room, sizes) : TRUNCATED;
+}
+
+function sizeOf(value: unknown, sizes: Sizes): number {
+  return typeof value === 'object' && value !== null ? (sizes.get(value) ?? 0) : jsonLength(value);
+}
+
+function cutText(text: string, room: number): string {
+  const most = room - MARK_CHARACTERS;
+  let kept = Math.max(0, Math.min(text.length, most));
+  for (let length = jsonLength(text.slice(0, kept)); length > most && kept > 0;) {
+    kept = Math.floor((kept * Math.max(0, most)) / length);
+    length = jsonLength(text.slice(0, kept));
+  }
+  const left = text.length - kept;
+  return `${text.slice(0, kept).toWellFormed()}...[truncated ${left} of ${text.length} characters]`;
+}
+
+function cutList(items: readonly unknown[], room: number, sizes: Sizes): unknown[] {
+  const lengths = items.map((item) => sizeOf(item, sizes) + 1);
+  const share = items.length > FEW_ITEMS ? 0 : shareOf(lengths, room - 2);
+  if (share >= MARK_CHARACTERS) return items.map((item) => fitted(item, share - 1, sizes));
+  const count = countWithin(lengths, room - 2 - MARK_CHARACTERS);
+  const used = lengths.slice(0, count).reduce((sum, length) => sum + length, 0);
+  const kept = items.slice(0, count);
+  // The first item is cut rather than left out.
+  if (count === 0) kept.push(fitted(items[0], room - 2 - MARK_CHARACTERS - used, sizes));
+  return [...kept, `...[truncated ${items.length - kept.length} items]`];
+}
+
+/** Small members stay whole and large ones share the rest, so that a cursor behind a long text is kept. */
+function cutObject(value: Content, room: number, sizes: Sizes): Content {
+  const entries = Object.entries(value);
+  const keys = entries.reduce((sum, [key]) => sum + keyLength(key) + 1, 2);
+  const lengths = entries.map(([, member]) => sizeOf(member, sizes));
+  const share = shareOf(lengths, room - keys);
+  const copy: Record<string, unknown> = {};
+  if (share >= MARK_CHARACTERS) {
+    for (const [key, member] of entries) setOwnMember(copy, key, fitted(member, share, sizes));
+    return copy;
+  }
+  const whole = entries.map(([key], index) => keyLength(key) + 1 + (lengths[index] ?? 0));
+  const count = countWithin(whole, room - 2 - MARK_CHARACTERS);
+  for (const [key, member] of entries.slice(0, count)) setOwnMember(copy, key, member);
+  copy[TRUNCATED_KEY] = entries.length - count;
+  return copy;
+}
+
+/** The largest length that each may have, so that all of them are within `room`; 0: there is no such length. */
+function shareOf(lengths: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, length] of lengths.toSorted((one, other) => one - other).entries()) {
+    const share = Math.floor(left / (lengths.length - index));
+    if (length > share) return Math.max(0, share);
+    left -= length;
+  }
+  return room;
+}
+
+/** How many of the first ones are within `room` together. */
+function countWithin(lengths: readonly number[], room: number): number {
+  let left = room;
+  const end = lengths.findIndex((length) => (left -= length) < 0);
+  return end === -1 ? lengths.length : end;
 }

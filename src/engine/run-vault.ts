@@ -173,7 +173,7 @@ function boundedTool(signal: End, cut: unknown): Signal {
   if (typeof limit_bytes !== 'number' || bytes <= limit_bytes) return signal;
   const preview = json.slice(0, PREVIEW_CHARACTERS);
   const short = { ...result, payload: { truncated: true, bytes, limit_bytes, preview } };
-  return { ...signal, data: { ...signal.data, result: short, content: toolContent(short) } };
+  return { ...signal, data: { ...signal.data, result: short } };
 }
 
 function unread(signal: End, message: string): Signal {

@@ -5,7 +5,7 @@ import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
 import { llmEmbedSchema, type LlmEmbed } from '../contract/work-directive.ts';
 import { beginLimits, type CallLimits } from '../llm/call-limits.ts';
-import { batchesOf, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../llm/embedding.ts';
+import { batchSize, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../llm/embedding.ts';
 import { failure, type ModelFailure, modelFailure } from '../llm/model-failure.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
 import { estimatedTokens, mostTextTokens, type SpentTokens } from '../llm/spent-tokens.ts';
@@ -43,6 +43,8 @@ interface Embedding {
   readonly limiter: ModelLimiter;
   readonly limits: CallLimits;
   readonly timeoutMs: number;
+  /** Most texts of one call, as configured; null: not configured. */
+  readonly batch: number | null;
   readonly traceparent: string;
   /** Asked before each batch. */
   readonly mayBegin: ExecutionContext['mayBegin'];
@@ -88,7 +90,8 @@ async function embedTexts(
   const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
   const { traceparent, mayBegin } = context;
   const startedAt = performance.now();
-  const embedded = await allBatches({ ...call, limiter, limits, traceparent, mayBegin }, texts);
+  const batch = providers.embeddingBatch(ref);
+  const embedded = await allBatches({ ...call, batch, limiter, limits, traceparent, mayBegin }, texts);
   limits.end(embedded.kind === 'failed');
   if (embedded.kind === 'refusal') return refusedByLimit(ref, embedded.refusal);
   if (embedded.kind === 'failed') {
@@ -100,7 +103,6 @@ async function embedTexts(
   }
   const joined = joinEmbeddings(embedded.batches, {
     ref,
-    count: texts.length,
     dimensions: directive.dimensions,
     format: directive.encoding_format ?? 'float',
     durationMs: Math.round(performance.now() - startedAt),
@@ -112,20 +114,28 @@ async function embedTexts(
   return { ...execution, span: usageAttributes(payload.usage) };
 }
 
+/** A batch that is too large for the provider is halved, and so are those after it: at most eight refusals. */
 async function allBatches(embedding: Embedding, texts: readonly string[]): Promise<Embedded> {
-  const { model, ref, directive, limiter, limits, traceparent, mayBegin } = embedding;
-  const { dimensions } = directive;
+  const { model, ref, directive, limiter, limits, traceparent, mayBegin, batch: configured } = embedding;
+  const request = { dimensions: directive.dimensions, traceparent, abortSignal: limits.signal };
   const done: EmbeddedBatch[] = [];
   try {
-    for (const batch of await batchesOf(model, texts)) {
-      const reserved = await reserveBatch(embedding, batch, done.length > 0);
+    let size = await batchSize(model, ref, configured);
+    for (let start = 0, sent = 0; start < texts.length; sent += 1) {
+      const part = texts.slice(start, start + size);
+      const reserved = await reserveBatch(embedding, part, sent > 0);
       if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
-      const embedded = await begunCall(mayBegin, async () =>
-        embedBatch(model, batch, { dimensions, traceparent, abortSignal: limits.signal }),
-      );
-      done.push(embedded);
-      reserved.record(embedded.tokens ?? 0);
-      await noteAnswer(limiter, ref, embedded.headers);
+      const embedded = await begunCall(mayBegin, async () => embedBatch(model, ref, part, request));
+      if (embedded.kind === 'too_many') {
+        reserved.record(0);
+        size = Math.ceil(part.length / 2);
+        continue;
+      }
+      done.push(embedded.batch);
+      reserved.record(embedded.batch.tokens ?? 0);
+      await noteAnswer(limiter, ref, embedded.batch.headers);
+      if (embedded.kind === 'invalid') return { kind: 'failed', failure: embedded.failure, batches: done };
+      start += part.length;
     }
     return { kind: 'done', batches: done };
   } catch (thrown) {

@@ -3,6 +3,7 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { startedTool } from '../contract/started-tool.ts';
+import { toolContent } from '../contract/tool-content.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
@@ -53,6 +54,8 @@ export interface ToolExecOptions {
   pool: McpPool;
   /** Default: none. */
   own?: OwnTools;
+  /** Bound of the content that a model reads of a result, characters. Default: that of the contract. */
+  contentCharacters?: number;
   /** null: this worker does not serve the lane. */
   placeOf(directive: ToolExec, lane: string): ToolPlace | null;
   /** As far as it is known now: a worker knows a tool's annotations from its first connection to the server on. */
@@ -61,7 +64,7 @@ export interface ToolExecOptions {
 
 /** `sampling`: how models are asked for the tools. Default: no model answers. */
 export function toolExec(
-  { pool, own, placeOf, repeatPolicyOf }: ToolExecOptions,
+  { pool, own, contentCharacters, placeOf, repeatPolicyOf }: ToolExecOptions,
   sampling: SamplingOptions | null = null,
 ): DirectiveDefinition {
   return defineDirective<ToolExec>({
@@ -77,10 +80,11 @@ export function toolExec(
       const place = placeOf(directive, context.lane);
       if (!place) return notServedHere(directive);
       const execute = own?.(place) ?? null;
-      if (execute === null) return callTool({ pool, sampling }, directive, place, context);
+      if (execute === null) return callTool({ pool, sampling, contentCharacters }, directive, place, context);
       const { server, tool } = place;
       const execution = await execute(directive, context);
-      return { ...execution, metadata: { ...execution.metadata, server, tool } };
+      const { content = toolContent(execution.result, contentCharacters) } = execution;
+      return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
     },
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
@@ -102,10 +106,11 @@ export const DEADLINE_GRACE_MS = 1_000;
 interface Callers {
   readonly pool: McpPool;
   readonly sampling: SamplingOptions | null;
+  readonly contentCharacters: number | undefined;
 }
 
 async function callTool(
-  { pool, sampling }: Callers,
+  { pool, sampling, contentCharacters }: Callers,
   directive: ToolExec,
   place: ToolPlace,
   context: ExecutionContext,
@@ -121,7 +126,7 @@ async function callTool(
     onSent: (on) => void (session = on),
     ...(sampled === null ? {} : { onSampling: sampled.onSampling }),
   });
-  const execution = read(outcome, place, context);
+  const execution = read(outcome, place, context, contentCharacters);
   const isResumed = isTaskResumed(context.tasks);
   const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome.outcome, isResumed) };
   const asked = sampled?.report() ?? null;
@@ -274,6 +279,7 @@ function read(
   { outcome, afresh }: AnsweredOutcome,
   place: ToolPlace,
   { answered, tasks }: ExecutionContext,
+  characters: number | undefined,
 ): Execution {
   if (outcome.kind === 'asks') return asking(outcome, place, { afresh, rounds: answered?.round ?? 0 });
   const isResumed = isTaskResumed(tasks);
@@ -283,7 +289,10 @@ function read(
     const unreached = !sent && error.type === 'network';
     return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after(task, isResumed) };
   }
-  const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
+  const { result, content, rejected } = readToolResult(outcome.result, {
+    trust: place.trust,
+    ...(characters === undefined ? {} : { characters }),
+  });
   const kept = keptDigits(outcome.result._meta);
   const execution = { result, content, ...(kept.length === 0 ? {} : { metadata: { kept_digits: kept } }) };
   if (rejected.length === 0) return execution;

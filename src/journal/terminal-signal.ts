@@ -51,6 +51,8 @@ function short(value: unknown): string | number | undefined {
 export interface Beside {
   /** What the model reads of a tool's result. Default: made of the result. */
   content?: string | undefined;
+  /** Bound of the content that is made of the result. Default: that of the contract. */
+  contentCharacters?: number | undefined;
   /** The payload as it was before it was cut. Default: that of the result. */
   payload?: unknown;
 }
@@ -68,7 +70,7 @@ export function terminalSignal(
   const merged = { ...directiveMetadata(directive), ...metadata };
   switch (directive.type) {
     case 'tool_exec': {
-      const { content = toolContent(result) } = beside;
+      const { content = toolContent(result, beside.contentCharacters) } = beside;
       const data = { call_id, tool_name: directive.tool_name, result, content, metadata: merged };
       return draftSignal('ai.tool.result', data, origin, stamp);
     }

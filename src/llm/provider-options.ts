@@ -12,6 +12,8 @@ interface SharedOptions {
   readonly settings: ProviderSettings;
   /** By the model's name without the provider. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
+  /** Most texts of one embedding call, by the model's name without the provider. */
+  readonly embeddingBatches: ReadonlyMap<string, number>;
 }
 
 export interface RemoteOptions extends SharedOptions {

@@ -54,6 +54,8 @@ export interface ModelProviders {
   promptRules(ref: ModelRef): PromptRules;
   /** How a model's provider is asked to keep the beginning that calls of one run share. */
   promptCache(ref: ModelRef): PromptCache;
+  /** Configured most texts of one embedding call; null: not configured. */
+  embeddingBatch(ref: ModelRef): number | null;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
 }
@@ -114,6 +116,7 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
       const found = options.get(provider);
       return found !== undefined && 'promptCache' in found ? found.promptCache(model) : 'off';
     },
+    embeddingBatch: ({ provider, model }) => options.get(provider)?.embeddingBatches.get(model) ?? null,
     isScripted: (provider) => options.get(provider)?.type === 'scripted',
   };
 }

@@ -1,5 +1,5 @@
 /** How the end of a directive is answered to an MCP client.
- *  It must never pass an error on as a success, nor quote a secret of an error. */
+ *  It must never pass an error on as a success. */
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
 import { errorResult, type Result } from '../contract/result.ts';

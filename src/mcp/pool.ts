@@ -91,7 +91,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
       const outcome = await callTool(tools, hidingProgress(request, tools.hide));
-      return outcome.kind === 'failed' ? tools.hide(outcome) : outcome;
+      return isFailure(outcome) ? tools.hide(outcome) : outcome;
     },
     async withdraw(server, task, endpoint) {
       const tools = served.get(server);
@@ -110,6 +110,12 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     status: (server) => served.get(server)?.connection.status() ?? null,
     servers: () => [...served.keys()],
   };
+}
+
+/** A successful result stays as the tool wrote it. */
+function isFailure(outcome: ToolCallOutcome): boolean {
+  if (outcome.kind === 'result') return Object(outcome.result).isError === true;
+  return outcome.kind === 'failed';
 }
 
 /** The reason why a server is away, or its own text, may quote a secret. */

@@ -24,6 +24,8 @@ export interface ReadToolResult {
 
 export interface ReadOptions {
   readonly trust?: DirectiveTrust;
+  /** Bound of `content`, characters. Default: that of the contract. */
+  readonly characters?: number;
 }
 
 type Members = Record<string, unknown>;
@@ -35,10 +37,11 @@ export function readToolResult(raw: RawToolResult, options: ReadOptions = {}): R
   const structured = answer['structuredContent'];
   if (answer['isError'] === true) {
     const result = errorResult(toolError(items, structured), directives);
-    return { result, content: toolContent(result), rejected };
+    return { result, content: toolContent(result, options.characters), rejected };
   }
   const result = okResult(payloadOf(items, structured), directives);
-  const content = toolContent(okResult(payloadOf(items.map(describedItem), structured)));
+  const described = okResult(payloadOf(items.map(describedItem), structured));
+  const content = toolContent(described, options.characters);
   return { result, content, rejected };
 }
 

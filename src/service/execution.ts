@@ -37,6 +37,11 @@ export interface Execution {
   watchReach: ToolRole['watchReach'];
 }
 
+/** Bound of the content that a model reads of a tool's result: no signal holds more of a result than `result_bytes`. */
+export function contentCharacters({ limits }: Config): number {
+  return Math.min(limits.model_content_characters, limits.result_bytes);
+}
+
 export function createExecution(store: Store, adapters: Adapters, settings: ExecutionSettings): Execution {
   const { modules } = settings;
   const { catalog, queue } = store;
@@ -49,7 +54,11 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
   return {
     definitions: [
       toolExec(
-        { ...tools, own: (place) => ownReads(place) ?? ownCalls(place) },
+        {
+          ...tools,
+          own: (place) => ownReads(place) ?? ownCalls(place),
+          contentCharacters: contentCharacters(settings.config),
+        },
         samplingFor(store, models.llm, settings),
       ),
       ...models.definitions,

@@ -30,6 +30,11 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     prices: new Map(
       [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
     ),
+    embeddingBatches: new Map(
+      [...models].flatMap(([model, { embedding_batch: texts }]) =>
+        texts === undefined ? [] : [[model, texts] as const],
+      ),
+    ),
   };
   if (provider.type === 'scripted') {
     const script =

@@ -18,7 +18,7 @@ import { createReachLog } from '../worker/reach-log.ts';
 import { createRunningAttempts } from '../worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../worker/threaded-heartbeat.ts';
 import { createWorker, type ServedLane, type Worker } from '../worker/worker.ts';
-import type { Execution } from './execution.ts';
+import { contentCharacters, type Execution } from './execution.ts';
 import { payloadKeysOf } from './payload-keys.ts';
 import type { Store } from './store.ts';
 
@@ -117,9 +117,11 @@ function attemptSettings(settings: WorkerSettings) {
   return { limits: attemptLimits(settings), encryption: workerKeys(settings.config) };
 }
 
-function attemptLimits({ config: { limits, worker } }: WorkerSettings): AttemptLimits {
+function attemptLimits({ config }: WorkerSettings): AttemptLimits {
+  const { limits, worker } = config;
   return {
     result: { bytes: limits.result_bytes, overflow: limits.result_overflow },
+    contentCharacters: contentCharacters(config),
     leaseMs: worker.lease_ms,
     longestPauseMs: limits.pause_ms,
   };

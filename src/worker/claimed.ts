@@ -40,6 +40,8 @@ export interface AttemptRecords {
 
 export interface AttemptLimits {
   result: ResultBound;
+  /** Bound of the content that a model reads of a tool's error. Default: that of the contract. */
+  contentCharacters?: number;
   /** How long a claim holds without being extended, milliseconds. */
   leaseMs: number;
   /** As in `OutcomeFacts`. */

@@ -198,8 +198,9 @@ async function recordEnd(
   const cut = truncated ? { result_truncated_bytes: truncated.bytes } : {};
   const metadata = attemptMetadata(claimed, { ...boundMetadata(made.metadata), ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
-  const read = result.ok && !truncated ? made.content : undefined;
-  const beside = { content: read, ...(full.ok ? { payload: full.payload } : {}) };
+  const content = result.ok ? made.content : undefined;
+  const { contentCharacters } = parts.limits;
+  const beside = { content, contentCharacters, ...(full.ok ? { payload: full.payload } : {}) };
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside);
   const status = result.ok ? 'succeeded' : 'failed';
   const used = result.ok ? usageSignals(claimed, made) : [];

@@ -40,6 +40,7 @@ function remote(
     callerNames: null,
     settings,
     prices: new Map([['m', { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }]]),
+    embeddingBatches: new Map(),
     ...fields,
   };
   return createModelProviders(new Map([['p', options]]));

@@ -102,6 +102,9 @@ test('a token that the server repeats is in no error', async () => {
   const { error } = failureOf(await call('blurt'));
   expect(error.message).toContain('bad token');
   expect(JSON.stringify(error)).not.toContain(login.accessToken);
+  const ofTool = await call('confess');
+  expect(JSON.stringify(ofTool)).toContain('bad token [REDACTED]');
+  expect(JSON.stringify(ofTool)).not.toContain(login.accessToken);
 });
 
 test('twenty calls of two workers after the end of the token renew it once, and the next time once more', async () => {

@@ -79,6 +79,14 @@ describe('large arguments and results', () => {
   test('lie in the folder, and nobody who reads notices', async () => {
     const end = await client.execute(echo(LARGE, 'large'));
     expect(end.data).toMatchObject({ result: { ok: true } });
+    // A model reads as much as a signal holds of a result, and that there is more.
+    const { content } = end.data as { content: string };
+    expect(content.length).toBeLessThanOrEqual(4_096);
+    expect(JSON.parse(content)).toMatchObject({
+      ok: true,
+      result: expect.stringContaining(CANARY.repeat(200)),
+      truncated: { left_out: expect.any(Number), note: expect.stringContaining('a page') },
+    });
     expect(await client.payload('large', 'd')).toBe(JSON.stringify({ text: LARGE }));
     expect((await client.directive('large', 'd'))?.directive).toMatchObject({ arguments: { text: LARGE } });
     expect(objectsOf('large')).toHaveLength(2);

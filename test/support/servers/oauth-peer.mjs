@@ -121,7 +121,7 @@ async function interact(request, response) {
 
 function createPeer() {
   const server = new McpServer({ name: 'oauth-peer', version: '1.0.0' });
-  for (const name of ['use', 'admin', 'blurt']) server.registerTool(name, {}, () => text(name));
+  for (const name of ['use', 'admin', 'blurt', 'confess']) server.registerTool(name, {}, () => text(name));
   return server;
 }
 
@@ -146,6 +146,12 @@ async function mcpRequest(incoming, outgoing) {
       jsonrpc: '2.0',
       id: JSON.parse(body).id,
       error: { code: -32000, message: `bad token ${token}` },
+    });
+  if (tool === 'confess')
+    return json(outgoing, {
+      jsonrpc: '2.0',
+      id: JSON.parse(body).id,
+      result: { isError: true, content: [{ type: 'text', text: `bad token ${token}` }] },
     });
   const request = new Request(origin + incoming.url, {
     method: incoming.method,

@@ -43,6 +43,7 @@ describe('an empty configuration', () => {
         request_bytes: 67_108_864,
         result_bytes: 1_048_576,
         result_overflow: 'truncate',
+        model_content_characters: 100_000,
         schema_check_ms: 2_000,
         max_open: 100_000,
         pause_ms: 300_000,

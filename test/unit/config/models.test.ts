@@ -207,6 +207,18 @@ describe('each fault names its path', () => {
   });
 });
 
+test('the texts of one embedding call are configured by model', () => {
+  const models = { e: { embedding_batch: 32 }, other: {} };
+  const providers = modelProviders(parse(provider({ models })));
+  const batchOf = (model: string) =>
+    providers.embeddingBatch({ provider: 'local', model, name: `local:${model}` });
+  expect(['e', 'other', 'unknown'].map(batchOf)).toEqual([32, null, null]);
+  const none = provider({ models: { e: { embedding_batch: 0 } } });
+  expect(fault(() => parse(none)).errors.map(({ path }) => path)).toEqual([
+    'providers.local.models.e.embedding_batch',
+  ]);
+});
+
 describe('a key', () => {
   test('is not in a dump of the configuration, in whatever form', () => {
     const config = parse({ providers: { openai: {} } }, { OPENAI_API_KEY: KEY, ANTHROPIC_API_KEY: KEY });

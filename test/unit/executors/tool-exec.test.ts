@@ -2,9 +2,10 @@
  *  It must never reach a server: the test writes the pool's answers, whose own tests show that it gives them. */
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import type { ExecutionContext, QueuedDefinition, TaskKeeping } from '../../../src/executors/definition.ts';
-import { toolExec, type ToolPlace } from '../../../src/executors/tool-exec.ts';
+import { toolExec, type ToolExecOptions, type ToolPlace } from '../../../src/executors/tool-exec.ts';
 import type { McpPool } from '../../../src/mcp/pool.ts';
 import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
@@ -22,7 +23,11 @@ const place: ToolPlace = {
 };
 const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };
 
-function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place) {
+function setUp(
+  outcome: ToolCallOutcome = answered,
+  at: ToolPlace | null = place,
+  more: Partial<ToolExecOptions> = {},
+) {
   const asked: ToolCallRequest[] = [];
   const reported: unknown[] = [];
   const call = async (request: ToolCallRequest): Promise<ToolCallOutcome> => {
@@ -30,7 +35,8 @@ function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place
     request.onProgress?.({ progress: 1, total: 2 });
     return outcome;
   };
-  const tools = { pool: { call } as McpPool, placeOf: () => at, repeatPolicyOf: async () => 'once' as const };
+  const repeatPolicyOf = async () => 'once' as const;
+  const tools = { pool: { call } as McpPool, placeOf: () => at, repeatPolicyOf, ...more };
   const definition = toolExec(tools) as QueuedDefinition;
   const context: ExecutionContext = {
     lane: 'tool.files',
@@ -124,6 +130,20 @@ test('the start shows the arguments without their secrets', () => {
   const { definition } = setUp();
   const started = definition.started(toolCall({ id: 'a', arguments: { path: 'x', api_key: 'k-123' } }));
   expect(started).toMatchObject({ call_id: 'a', arguments: { path: 'x', api_key: '[REDACTED]' } });
+});
+
+test('a model reads the result of a server, and that of a module, within the bound of the configuration', async () => {
+  const text = 'x'.repeat(5_000);
+  const outcome: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text }] } };
+  const own = () => async () => ({ result: okResult({ text, next_page_token: 'p2' }) });
+  const ofServer = await setUp(outcome, place, { contentCharacters: 2_000 }).execute();
+  const ofModule = await setUp(outcome, place, { contentCharacters: 2_000, own }).execute();
+  expect(JSON.parse(ofServer.content ?? '').result).toMatch(/\[truncated \d+ of 5000 characters\]$/);
+  expect(JSON.parse(ofModule.content ?? '').result).toMatchObject({ next_page_token: 'p2' });
+  for (const { content, result } of [ofServer, ofModule]) {
+    expect(content?.length).toBeLessThanOrEqual(2_000);
+    expect(JSON.stringify(result)).toContain(text);
+  }
 });
 
 test('untrusted control directives in a result are rejected, and reported', async () => {

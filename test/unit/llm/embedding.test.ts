@@ -1,13 +1,11 @@
 /** Batches of texts, and their vectors joined.
  *  It must never depend on a provider. */
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { batchesOf, joinEmbeddings } from '../../../src/llm/embedding.ts';
+import { batchSize, joinEmbeddings } from '../../../src/llm/embedding.ts';
 
 const options = {
   ref: { provider: 'p', model: 'm', name: 'p:m' },
-  count: 2,
   dimensions: undefined,
   format: 'float',
   durationMs: 1,
@@ -15,20 +13,23 @@ const options = {
 const batch = (...vectors: number[][]) => ({ vectors, tokens: 2, headers: {} });
 const taking = (maxEmbeddingsPerCall: number | undefined) => ({ maxEmbeddingsPerCall }) as EmbeddingModelV4;
 
-test('batches joined are the texts, and none is larger than the model takes', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.string()),
-      fc.option(fc.constantFrom(1, 2, 7, Infinity), { nil: undefined }),
-      async (texts, most) => {
-        const batches = await batchesOf(taking(most), texts);
-        expect(batches.flat()).toEqual(texts);
-        for (const one of batches) expect(one.length).toBeLessThanOrEqual(most ?? 256);
-        if (most === Infinity) expect(batches.length).toBeLessThanOrEqual(1);
-      },
-    ),
-  );
-});
+test.each([
+  ['text-embedding-3-small', 2_048, null, 256],
+  ['text-embedding-v4', 2_048, null, 10],
+  ['embed-english-v3.0', 2_048, null, 96],
+  ['gemini-embedding-001', 2_048, null, 100],
+  ['embedding-3', undefined, null, 64],
+  ['unknown', undefined, null, 256],
+  ['unknown', Infinity, null, 256],
+  ['unknown', 100, 200, 100],
+  ['text-embedding-v4', 2_048, 25, 25],
+  ['unknown', 2_048, 1, 1],
+])(
+  'a call of %s, whose client takes %s, with %s configured, has at most %s texts',
+  async (name, most, set, size) => {
+    expect(await batchSize(taking(most), { provider: 'p', model: name, name: `p:${name}` }, set)).toBe(size);
+  },
+);
 
 describe('vectors', () => {
   test('are joined in order, with the tokens of all', () => {
@@ -46,9 +47,7 @@ describe('vectors', () => {
   });
 
   test.each([
-    ['too few', [batch([1, 2])], {}],
     ['empty', [batch([], [])], {}],
-    ['too many', [batch([1], [2], [3])], {}],
     ['of different lengths', [batch([1, 2], [3])], {}],
     ['of another length than asked for', [batch([1], [2])], { dimensions: 2 }],
   ])('that are %s are a failure', (_what, batches, more) => {

@@ -56,8 +56,8 @@ test.each([
   expect(_meta).toEqual({ 'adjutant/directive': { request_id: 'r', id: 'call' } });
 });
 
-test('an error has its type and message, and no secret', () => {
-  const error = errorEnvelope('outcome_unknown', 'it may have run', { token: 'abc' });
+test('an error has its type, its message and its details as the tool named them', () => {
+  const error = errorEnvelope('outcome_unknown', 'it may have run', { next_page_token: 'abc' });
   const { isError, content } = answerOf(errorResult(error), {}, PLACE);
   expect(isError).toBe(true);
   expect(JSON.parse((content[0] as { text: string }).text)).toEqual({
@@ -65,7 +65,7 @@ test('an error has its type and message, and no secret', () => {
     error: {
       type: 'outcome_unknown',
       message: 'it may have run',
-      details: { token: '[REDACTED]' },
+      details: { next_page_token: 'abc' },
       retryable: false,
     },
   });
