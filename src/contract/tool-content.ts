@@ -35,7 +35,7 @@ function bounded(content: Content, key: 'result' | 'error', characters: number):
   }
   const room = Math.max(LEAST_CHARACTERS, characters - NOTE_CHARACTERS);
   const value = content[key];
-  const kept = fitted(value, room, sizesOf(value));
+  const kept = fitted(value, room, sizesOf(value, room));
   const left_out = whole.length - JSON.stringify({ ...content, [key]: kept }).length;
   const truncated = { characters: whole.length, left_out, note: HOW_TO_CONTINUE };
   return wellFormed({ ...content, [key]: kept, truncated });
@@ -50,17 +50,22 @@ function wellFormed(content: Content): string {
   );
 }
 
-/** The length of the JSON of each object and list. */
+/** The length of the JSON of each object and list; of a long list that does not fit, at least that of what fits. */
 type Sizes = ReadonlyMap<object, number>;
 
-function sizesOf(value: unknown): Sizes {
+function sizesOf(value: unknown, room: number): Sizes {
   const sizes = new Map<object, number>();
   const measure = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return jsonLength(part);
-    const members = Array.isArray(part)
-      ? part.map(measure)
-      : Object.entries(part).map(([key, member]) => keyLength(key) + measure(member));
-    const size = members.reduce((sum, length) => sum + length + 1, 1);
+    let size = 1;
+    if (Array.isArray(part)) {
+      for (const [index, item] of part.entries()) {
+        if (index > FEW_ITEMS && size > room) break;
+        size += measure(item) + 1;
+      }
+    } else {
+      for (const [key, member] of Object.entries(part)) size += keyLength(key) + measure(member) + 1;
+    }
     sizes.set(part, Math.max(2, size));
     return Math.max(2, size);
   };
@@ -107,14 +112,15 @@ function cutText(text: string, room: number): string {
 }
 
 function cutList(items: readonly unknown[], room: number, sizes: Sizes): unknown[] {
-  const lengths = items.map((item) => sizeOf(item, sizes) + 1);
-  const share = items.length > FEW_ITEMS ? 0 : shareOf(lengths, room - 2);
-  if (share >= MARK_CHARACTERS) return items.map((item) => fitted(item, share - 1, sizes));
-  const count = countWithin(lengths, room - 2 - MARK_CHARACTERS);
-  const used = lengths.slice(0, count).reduce((sum, length) => sum + length, 0);
-  const kept = items.slice(0, count);
+  if (items.length <= FEW_ITEMS) {
+    const lengths = items.map((item) => sizeOf(item, sizes) + 1);
+    const share = shareOf(lengths, room - 2);
+    if (share >= MARK_CHARACTERS) return items.map((item) => fitted(item, share - 1, sizes));
+  }
+  let left = room - 2 - MARK_CHARACTERS;
+  const end = items.findIndex((item) => (left -= sizeOf(item, sizes) + 1) < 0);
   // The first item is cut rather than left out.
-  if (count === 0) kept.push(fitted(items[0], room - 2 - MARK_CHARACTERS - used, sizes));
+  const kept = end === 0 ? [fitted(items[0], room - 2 - MARK_CHARACTERS, sizes)] : items.slice(0, end);
   return [...kept, `...[truncated ${items.length - kept.length} items]`];
 }
 
