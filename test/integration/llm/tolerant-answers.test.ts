@@ -137,7 +137,7 @@ describe.each(APIS)('%s: one odd event loses no answer', (api) => {
     // vercel/ai#7417
     ['data that is null', 'data: null\n\n'],
     // Anthropic: "new event types may be added, and your code should handle unknown event types gracefully".
-    ['an event of an unknown type', { type: 'somebody.invented_this', value: { a: [1] } }],
+    ['an event of an unknown type', { type: 'vendor.invented', value: { a: [1] } }],
     ['a keep-alive event', { type: 'ping' }],
     // llama.cpp, ROCm/ATOM#1711
     ['a report of progress', { object: 'chat.completion.progress', progress: 0.5 }],
