@@ -8,6 +8,7 @@ import type { Principal } from '../access/principal.ts';
 import type { SessionAdmission, Sessions } from '../access/sessions.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
+import { isMcpPath } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
@@ -113,8 +114,8 @@ function admitWithBody(request: FastifyRequest, doors: Doors, done: Done): void 
 }
 
 /** The query as it was parsed: its names may be encoded in the URL. */
-function mayLast({ headers, query }: FastifyRequest): boolean {
-  return headers.accept?.includes(STREAM) === true || 'wait_ms' in (query as object);
+function mayLast({ headers, query, url }: FastifyRequest): boolean {
+  return headers.accept?.includes(STREAM) === true || 'wait_ms' in (query as object) || isMcpPath(url);
 }
 
 /** Nothing here waits, unless what is known of the keys is too old, or a browser calls: each `async` hook costs a request a turn. */

@@ -29,19 +29,56 @@ function bracketed(host: string): string {
 }
 
 /** Register it before anything else that reads a request. Nothing here waits: each `async` hook costs a request a turn. */
-export function refuseOtherHosts(app: App, allowed: ReadonlySet<string> | null): void {
+export function refuseOtherHosts(app: App, { names: allowed, mcpOrigins }: AllowedCallers): void {
   if (allowed === null) return;
   // Most requests name the host as the one before did.
   let lastAllowed: string | undefined;
-  app.addHook('onRequest', ({ headers }, _reply, done) => {
+  app.addHook('onRequest', ({ headers, url }, _reply, done) => {
     if (headers.host === undefined || headers.host !== lastAllowed) {
       if (!allowed.has(nameOf(headers.host ?? ''))) return done(refusal('Host'));
       lastAllowed = headers.host;
     }
     // Browsers send the Origin of the page: a page of another site may not even send requests blindly.
-    const isOther = headers.origin !== undefined && !allowed.has(originName(headers.origin));
-    done(isOther ? refusal('Origin') : undefined);
+    const { origin } = headers;
+    const isOther = origin !== undefined && !allowed.has(originName(origin));
+    const isMcpHost = isOther && mcpOrigins.has(origin) && isMcpPath(url);
+    done(isOther && !isMcpHost ? refusal('Origin') : undefined);
   });
+}
+
+interface AllowedCallers {
+  /** Names from `allowedHosts`; null: any. */
+  readonly names: ReadonlySet<string> | null;
+  /** Origins of web pages that may call `/mcp`, each with scheme and port. */
+  readonly mcpOrigins: ReadonlySet<string>;
+}
+
+/** Seconds that a browser keeps the answer to a preflight. */
+const PREFLIGHT_SECONDS = 600;
+
+/**
+ * Lets MCP hosts in a browser call `/mcp` from the origins that the operator named (CORS). Cookies never count there: a
+ * host sends its key in `Authorization`. Register it before keys are checked: a preflight has none.
+ */
+export function allowMcpOrigins(app: App, origins: ReadonlySet<string>): void {
+  if (origins.size === 0) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    const { method, url, headers } = request;
+    if (!isMcpPath(url)) return done();
+    reply.header('vary', 'Origin');
+    if (headers.origin === undefined || !origins.has(headers.origin)) return done();
+    reply.header('access-control-allow-origin', headers.origin);
+    reply.header('access-control-expose-headers', 'mcp-session-id, www-authenticate');
+    if (method !== 'OPTIONS') return done();
+    reply.header('access-control-allow-methods', 'GET, POST, DELETE');
+    // Arguments are mirrored in headers with names of the tool's own: no fixed list can hold them.
+    reply.header('access-control-allow-headers', headers['access-control-request-headers'] ?? '');
+    reply.header('access-control-max-age', PREFLIGHT_SECONDS).code(204).send();
+  });
+}
+
+export function isMcpPath(url: string): boolean {
+  return /^\/mcp(?:[/?]|$)/.test(url);
 }
 
 /** Without the port: one service may be reached through several. */

@@ -4,7 +4,7 @@ import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { AccessClient } from '../contract/access.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
-import { refuseOtherHosts } from './allowed-host.ts';
+import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { acceptJsonOnly } from './json-body.ts';
@@ -76,6 +76,8 @@ export interface ApiOptions {
   readonly limits?: ApiLimits;
   /** Names that are accepted in the Host header, from `allowedHosts`. null: any. Default: any. */
   readonly allowedHosts?: ReadonlySet<string> | null;
+  /** Origins of web pages that may call `/mcp` from a browser. Default: none. */
+  readonly mcpOrigins?: ReadonlySet<string>;
   /** How long a stream is idle before a comment is sent, milliseconds. Default: 15 000. */
   readonly heartbeatMs?: number;
 }
@@ -96,7 +98,9 @@ export function createApi(options: ApiOptions): App {
   if (options.reports) reportRequests(app, options.reports);
   const { spans = NO_SPANS } = options;
   if (spans !== NO_SPANS) traceRequests(app, spans);
-  refuseOtherHosts(app, options.allowedHosts ?? null);
+  const { mcpOrigins = new Set<string>() } = options;
+  refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
+  allowMcpOrigins(app, mcpOrigins);
   const sees = checkAccess(app, options.access ?? null);
   acceptJsonOnly(app);
   readBeforeRefusal(app);

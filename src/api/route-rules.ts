@@ -85,5 +85,5 @@ const PAGES = ['/docs', '/console'];
 export function ruleOf(method: string, url: string): RouteRule | null {
   const isPage = PAGES.some((page) => url === page || url.startsWith(`${page}/`));
   if (isPage && (method === 'GET' || method === 'HEAD')) return 'public';
-  return ownMember(RULES, `${method === 'HEAD' ? 'GET' : method} ${url}`) ?? null;
+  return ownMember(RULES, `${method === 'HEAD' ? 'GET' : method} ${url.replace(/\/$/, '')}`) ?? null;
 }

@@ -37,6 +37,8 @@ export interface Config extends PlainSections, ModelConfig {
   host: string;
   /** Host names that clients may use for the service, besides its own. */
   allowedHosts: readonly string[];
+  /** Origins of web pages that may call `/mcp` from a browser, each with scheme and port. */
+  allowedOrigins: readonly string[];
   port: number;
   /** A key that may do everything; null: there is none. */
   adminKey: string | null;
@@ -108,6 +110,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     prefix: variables.ADJUTANT_PREFIX,
     host: variables.ADJUTANT_HOST,
     allowedHosts: variables.ADJUTANT_ALLOWED_HOSTS,
+    allowedOrigins: variables.ADJUTANT_ALLOWED_ORIGINS,
     port: variables.ADJUTANT_PORT,
     adminKey: variables.ADJUTANT_ADMIN_KEY ?? null,
     insecure: variables.ADJUTANT_INSECURE,

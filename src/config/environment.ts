@@ -51,6 +51,19 @@ export const environmentSchema = z.object({
       description: 'More names by which the API may be called, separated by commas, without ports.',
       fallback: 'on loopback only the loopback names, elsewhere any',
     }),
+  ADJUTANT_ALLOWED_ORIGINS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .transform((origins) => origins.filter((origin) => origin !== ''))
+    .refine(
+      (origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin),
+      'must be origins such as https://host.example:8443, without a path, separated by commas',
+    )
+    .register(notes, {
+      description: 'Origins of web pages that may call `/mcp` from a browser (CORS), separated by commas.',
+      fallback: 'none',
+    }),
   ADJUTANT_PORT: z
     .string()
     .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, PORT)

@@ -3,6 +3,7 @@
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
 import { boundedStream } from './bounded-stream.ts';
+import { acceptingBoth, readMessages } from './host-messages.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
 import { announceChanges } from './server.ts';
@@ -45,7 +46,7 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {
     if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
-    return bounded(await answer(request, parsedBody));
+    return bounded(await answer(acceptingBoth(request), readMessages(parsedBody)));
   }
 
   async function close(): Promise<void> {

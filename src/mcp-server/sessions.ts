@@ -77,9 +77,13 @@ export function createSessions({
   async function sessionFor(request: Request, parsedBody: unknown): Promise<Session | Response> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : sessions.get(id);
-    if (id !== null) return known?.owner === callerOf() ? known : refusal(404, -32_001, 'Session not found');
-    if (!isInitializeRequest(parsedBody)) return refusal(400, -32_000, 'Bad Request: no session');
-    return (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy');
+    if (known !== undefined && known.owner === callerOf()) return known;
+    // A client that begins anew may still send the id of a session that has ended.
+    if (isInitializeRequest(parsedBody))
+      return (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy');
+    return id === null
+      ? refusal(400, -32_000, 'Bad Request: no session')
+      : refusal(404, -32_001, 'Session not found');
   }
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {

@@ -79,6 +79,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
         { workers: catalog.workers, isListed },
       ),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
+    mcpOrigins: new Set(config.allowedOrigins),
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,

@@ -24,8 +24,8 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
     if (typeof response !== 'string') return sendResponse(reply, response);
     throw new DirectiveRefused(problem('not_found', { detail: response }));
   };
-  app.route({ method, url: '/mcp', schema, handler });
-  app.route({ method, url: '/mcp/:server', schema, handler });
+  for (const url of ['/mcp', '/mcp/', '/mcp/:server', '/mcp/:server/'])
+    app.route({ method, url, schema, handler });
 }
 
 /** Its signal aborts when the client has gone before the answer was sent. */
@@ -47,5 +47,7 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   if (response.body === null) return reply.send();
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   if (!isStream) return reply.send(await response.text());
+  // The head leaves before the first event: some clients (rmcp, Go SDK) wait for it before they go on.
+  reply.raw.once('pipe', () => reply.raw.flushHeaders());
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }

@@ -91,6 +91,56 @@ describe('a service on loopback', () => {
   });
 });
 
+describe('a page of an origin that the operator named', () => {
+  const origin = 'https://host.example';
+  const service = shared(() =>
+    start({ ADJUTANT_ALLOWED_ORIGINS: origin, ADJUTANT_ADMIN_KEY: `adj_${'a'.repeat(40)}` }),
+  );
+
+  const preflight = async (path: string, from: string): Promise<Response> =>
+    fetch(service.url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin: from,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization, mcp-param-region',
+      },
+    });
+
+  // Hosts in a browser, as the MCP Inspector's direct mode: a preflight carries no key (Fetch standard, CORS protocol).
+  test('may call /mcp, and reads the session from the answer', async () => {
+    const asked = await preflight('/mcp/docs', origin);
+    expect([asked.status, Object.fromEntries(asked.headers)]).toMatchObject([
+      204,
+      {
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, POST, DELETE',
+        'access-control-allow-headers': 'authorization, mcp-param-region',
+      },
+    ]);
+    const called = await fetch(`${service.url}/mcp`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect([called.status, called.headers.get('access-control-allow-origin')]).toEqual([401, origin]);
+    expect(called.headers.get('access-control-expose-headers')).toContain('mcp-session-id');
+    expect(called.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  test('may call nothing else, and pages of other origins nothing at all', async () => {
+    for (const [path, from] of [
+      ['/v1/directives', origin],
+      ['/mcpx', origin],
+      ['/mcp', 'https://other.example'],
+      ['/mcp', `${origin}:8443`],
+    ] as const) {
+      const asked = await preflight(path, from);
+      expect([asked.status, asked.headers.get('access-control-allow-origin')], path).toEqual([403, null]);
+    }
+  });
+});
+
 test('a service on an open interface answers to any name', async () => {
   await using service = await start({ ADJUTANT_HOST: '0.0.0.0', ADJUTANT_INSECURE: '1' });
   const url = service.url.replace('0.0.0.0', '127.0.0.1');

@@ -55,6 +55,7 @@ describe('an empty configuration', () => {
       prefix: 'adjutant',
       host: '127.0.0.1',
       allowedHosts: [],
+      allowedOrigins: [],
       port: 7_420,
       logLevel: 'info',
       logFormat: 'auto',
@@ -214,6 +215,7 @@ describe('the environment', () => {
       ADJUTANT_PREFIX: 'p',
       ADJUTANT_HOST: '::1',
       ADJUTANT_ALLOWED_HOSTS: 'box.example, [fe80::1],',
+      ADJUTANT_ALLOWED_ORIGINS: 'https://host.example, http://localhost:6274',
       ADJUTANT_PORT: '0',
     };
     expect(parse({}, environment)).toMatchObject({
@@ -221,6 +223,7 @@ describe('the environment', () => {
       prefix: 'p',
       host: '::1',
       allowedHosts: ['box.example', '[fe80::1]'],
+      allowedOrigins: ['https://host.example', 'http://localhost:6274'],
       port: 0,
     });
   });
@@ -233,6 +236,9 @@ describe('the environment', () => {
     ['ADJUTANT_LOG_LEVEL', 'loud'],
     ['ADJUTANT_ALLOWED_HOSTS', 'box.example:7420'],
     ['ADJUTANT_ALLOWED_HOSTS', 'https://box.example'],
+    ['ADJUTANT_ALLOWED_ORIGINS', '*'],
+    ['ADJUTANT_ALLOWED_ORIGINS', 'box.example'],
+    ['ADJUTANT_ALLOWED_ORIGINS', 'https://box.example/'],
   ])('%s=%s is refused by name', (name, value) => {
     expect(paths({}, { [name]: value })).toEqual([name]);
   });

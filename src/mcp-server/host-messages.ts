@@ -1,0 +1,35 @@
+/** Reads what MCP hosts really send where the protocol asks for more: a wildcard in `Accept`, `null` for a missing member.
+ *  Never changes a member that the protocol allows. */
+import { isObject } from '../contract/json-object.ts';
+
+/** Some hosts leave out `clientInfo`, which the protocol requires; the name is shown to operators only. */
+const UNNAMED_CLIENT = { name: 'unknown', version: 'unknown' };
+const BOTH = 'application/json, text/event-stream';
+
+/** The request with both media types in `Accept` where the client accepts any. */
+export function acceptingBoth(request: Request): Request {
+  const accept = request.headers.get('accept');
+  if (accept !== null && !accept.includes('*/*')) return request;
+  const headers = new Headers(request.headers);
+  headers.set('accept', BOTH);
+  return new Request(request, { headers });
+}
+
+/** The parsed body, one message or a batch, with `null` members left out and `clientInfo` filled in. */
+export function readMessages(body: unknown): unknown {
+  return Array.isArray(body) ? body.map(readMessage) : readMessage(body);
+}
+
+function readMessage(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message['params'])) return message;
+  const { method, params } = message;
+  if (method === 'initialize') return { ...message, params: initializeParams(params) };
+  if (params['arguments'] !== null) return message;
+  const { arguments: _, ...rest } = params;
+  return { ...message, params: rest };
+}
+
+function initializeParams({ clientInfo, capabilities, ...rest }: Record<string, unknown>): object {
+  const client = isObject(clientInfo) ? clientInfo : {};
+  return { ...rest, clientInfo: { ...UNNAMED_CLIENT, ...client }, capabilities: capabilities ?? {} };
+}
