@@ -25,6 +25,7 @@ const TASKS = {
   'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },
   'test:console': { program: ['test/console/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
+  'test:redis': { program: ['test/redis/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
   check: { program: ['scripts/check.ts'], redisServer: 'never' },
