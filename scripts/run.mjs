@@ -26,6 +26,7 @@ const TASKS = {
   'test:console': { program: ['test/console/main.ts'], redisServer: 'always' },
   'test:providers': { program: ['test/providers/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
+  'test:redis': { program: ['test/redis/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
   check: { program: ['scripts/check.ts'], redisServer: 'never' },

@@ -10,7 +10,8 @@ import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model
 import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';
 import { askRedis, RedisAway } from '../redis/reach.ts';
-import { type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
+import { permissionFault, type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
+import { missingPermissions, type Permission } from '../redis/permissions.ts';
 import type { LoginSummary } from '../mcp/oauth/login.ts';
 import type { McpServerOptions } from '../mcp/server-options.ts';
 import { loginsOn, serversWithLogin } from '../service/logins.ts';
@@ -19,17 +20,25 @@ import { serverOptions } from '../service/mcp-servers.ts';
 /** A first `npx` downloads a package. */
 const SERVER_LIMIT_MS = 30_000;
 
-export async function examineRedis(url: string): Promise<Finding[]> {
+export async function examineRedis(url: string, prefix: string): Promise<Finding[]> {
   try {
     return await askRedis(url, async (connection) => {
+      const permissions = (await missingPermissions(connection, prefix)).map(permissionFinding);
+      if (permissions.some(({ ok }) => !ok)) return permissions;
       const startedAt = performance.now();
       const facts = await redisFacts(connection);
-      return redisFindings(facts, performance.now() - startedAt);
+      return [...redisFindings(facts, performance.now() - startedAt), ...permissions];
     });
   } catch (error) {
     const away = error instanceof RedisAway ? error : new RedisAway(url, error as Error);
     return [fault('redis', away.message, away.fix)];
   }
+}
+
+function permissionFinding(permission: Permission): Finding {
+  const { says, remedy } = permissionFault(permission);
+  const fix = `${capitalized(remedy)} to the user in REDIS_URL.`;
+  return permission.isRequired ? fault('permissions', says, fix) : advice('permissions', says, fix);
 }
 
 /** Version and eviction decide whether the service starts; persistence decides whether a restart of Redis loses data. */

@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
-import { type PresentWorker, SILENT_MS } from '../catalog/workers.ts';
+import { heardIn, type PresentWorker, SILENT_MS } from '../catalog/workers.ts';
 import { customLane, isWebhookLane, toolLane } from '../catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
@@ -44,6 +44,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     listed(parts, waits, {
       name,
       until: blocked.get(name)?.untilAt ?? 0,
+      serving: heardIn(name, workers).length,
       workers: workersOf(name, workers),
       later: later?.get(name) ?? 0,
     });
@@ -93,6 +94,8 @@ interface LookedAt {
   name: string;
   /** Milliseconds since the epoch; 0 = its server is in reach. */
   until: number;
+  /** Workers that take its jobs. */
+  serving: number;
   workers: readonly ServedLane[];
   later: number;
 }
@@ -100,7 +103,7 @@ interface LookedAt {
 async function listed(
   { lanes, gates }: Pick<LaneListParts, 'lanes' | 'gates'>,
   waits: LaneWaits,
-  { name, until, workers, later }: LookedAt,
+  { name, until, serving, workers, later }: LookedAt,
 ): Promise<ListedLane> {
   const [{ globalConcurrency, ...counts }, wait, oldestAt, cools, inGate] = await Promise.all([
     lanes.counts(name),
@@ -119,5 +122,13 @@ async function listed(
   const begins = later === 0 ? {} : { later };
   const gated = inGate === undefined || inGate.waiting === 0 ? {} : { gated: inGate.waiting };
   const more = { ...why, ...begins, ...gated, oldest_at, ...(recent && { recent }), ...cools };
-  return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...more };
+  return {
+    name,
+    ...counts,
+    active,
+    workers: serving,
+    concurrency: globalConcurrency,
+    blocked_until,
+    ...more,
+  };
 }

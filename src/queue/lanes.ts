@@ -82,11 +82,10 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
 
   async function counts(lane: string): Promise<LaneCounts> {
     const opened = queue(lane);
-    const [jobs, paused, globalConcurrency, workers] = await Promise.all([
+    const [jobs, paused, globalConcurrency] = await Promise.all([
       opened.getJobCounts('wait', 'prioritized', 'active', 'delayed'),
       opened.isPaused(),
       opened.getGlobalConcurrency(),
-      opened.getWorkersCount(),
     ]);
     const waiting = (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0);
     return {
@@ -95,7 +94,6 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
       delayed: jobs['delayed'] ?? 0,
       paused,
       globalConcurrency,
-      workers,
     };
   }
 

@@ -1,18 +1,26 @@
 // Bounds what the whole installation holds: a Redis that is nearly full refuses new work, so that what runs can end.
 // Must never slow a submission down: what is known of Redis' memory may be a second old.
-import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { evictionFault } from '../redis/fitness.ts';
 import { mastersOf, type RedisConnection } from '../redis/connection.ts';
 
 export interface MemoryRoom {
-  /** Throws `DirectiveRefused` (`service_full`) while Redis holds as much as it may. */
+  /**
+   * Throws `DirectiveRefused` (`service_full`) while Redis holds as much as it may, and `ServiceUnavailable` while its
+   * policy, changed since the start, may drop keys.
+   */
   require(): Promise<void>;
 }
+
+type Refusal = DirectiveRefused | ServiceUnavailable;
 
 /** As Redis says it, bytes; null: it does not say. */
 export interface MemoryFacts {
   used: number;
   maxmemory: number | null;
   machine: number | null;
+  /** `maxmemory-policy`; `unknown` where the server hides it. */
+  policy: string;
 }
 
 /** The rest of `maxmemory` is for what was accepted before: its signals, results and turns. */
@@ -36,6 +44,7 @@ export function memoryFacts(info: string): MemoryFacts {
     used: bytes('used_memory') ?? 0,
     maxmemory: bytes('maxmemory'),
     machine: bytes('total_system_memory'),
+    policy: /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'unknown',
   };
 }
 
@@ -45,7 +54,7 @@ export function createMemoryRoom(
   totalBytes: number | undefined,
   now: () => number = Date.now,
 ): MemoryRoom {
-  let refusal: DirectiveRefused | null = null;
+  let refusal: Refusal | null = null;
   let askedAt = -Infinity;
   let asking: Promise<void> | undefined;
 
@@ -80,7 +89,14 @@ export function createMemoryRoom(
   };
 }
 
-function refusalOf(facts: MemoryFacts, totalBytes: number | undefined): DirectiveRefused | null {
+function refusalOf(facts: MemoryFacts, totalBytes: number | undefined): Refusal | null {
+  const evicting = evictionFault(facts.policy);
+  if (evicting !== null) {
+    const { says, remedy } = evicting;
+    return new ServiceUnavailable(`${says}; nothing was accepted: ${remedy}`, {
+      retryAfterMs: RETRY_AFTER_MS,
+    });
+  }
   const limit = memoryLimit(facts, totalBytes);
   if (limit === null || facts.used < limit) return null;
   const share = totalBytes === undefined ? ' (by default a share of its memory)' : '';

@@ -7,6 +7,7 @@ import {
   type SentinelConnectionOptions,
   SentinelConnector,
 } from 'ioredis';
+import { readNodesAddress } from './address.ts';
 import { keepArgumentsOutOfErrors } from './error.ts';
 import { bundleScripts } from './script-bundle.ts';
 
@@ -55,34 +56,21 @@ function optionsFor(role: ConnectionRole) {
   return { ...shared, commandTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
 }
 
-/** `host:port` pairs of a URL that names several nodes. */
-function nodesOf(url: string): { host: string; port: number }[] {
-  const authority = url.replace(/^[^/]*\/\//, '').split('/')[0] ?? '';
-  const hosts = authority.slice(authority.indexOf('@') + 1);
-  return hosts.split(',').map((node) => {
-    const colon = node.lastIndexOf(':');
-    return { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) };
-  });
-}
-
-function credentialsOf(url: string): { username?: string; password?: string } {
-  const match = /^[^/]*\/\/(?<user>[^:@/]*):(?<password>[^@/]*)@/.exec(url);
-  if (!match?.groups) return {};
-  const { user, password } = match.groups;
-  return {
-    ...(user ? { username: decodeURIComponent(user) } : {}),
-    ...(password ? { password: decodeURIComponent(password) } : {}),
-  };
-}
+/** Certificates of managed clusters hold names: a node is connected by the name that the cluster announces. */
+const BY_NAME = {
+  tls: {},
+  dnsLookup: (name: string, found: (error: null, address: string) => void) => found(null, name),
+};
+const REDIS_PORT = 6_379;
+const SENTINEL_PORT = 26_379;
 
 function connectCluster(url: string, role: ConnectionRole): Cluster {
-  const cluster = new Cluster(nodesOf(url), {
+  const { nodes, credentials, isTls } = readNodesAddress(url, REDIS_PORT);
+  const { tls, dnsLookup } = BY_NAME;
+  const cluster = new Cluster([...nodes], {
     shardedSubscribers: role === 'subscriber',
-    redisOptions: {
-      ...optionsFor(role),
-      ...credentialsOf(url),
-      ...(url.startsWith('rediss') ? { tls: {} } : {}),
-    },
+    redisOptions: { ...optionsFor(role), ...credentials, ...(isTls ? { tls } : {}) },
+    ...(isTls ? { dnsLookup } : {}),
     clusterRetryStrategy: (times) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
     retryDelayOnFailover: 200,
     retryDelayOnClusterDown: 200,
@@ -91,6 +79,19 @@ function connectCluster(url: string, role: ConnectionRole): Cluster {
   });
   if (role === 'submit') limitCommands(cluster);
   return cluster;
+}
+
+/** The error of a connection to the first node alone, which a cluster's connection does not show; null: it answers. */
+export async function nodeError(url: string): Promise<Error | null> {
+  const { nodes, credentials, isTls } = readNodesAddress(url, REDIS_PORT);
+  const [node] = nodes;
+  const failing = { retryStrategy: () => null, lazyConnect: true, connectTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
+  const connection = new Redis({ ...failing, ...node, ...credentials, ...(isTls ? { tls: {} } : {}) });
+  let found: Error | null = null;
+  connection.on('error', (error: Error) => (found ??= error));
+  await connection.connect().catch((error: Error) => (found ??= error));
+  connection.disconnect();
+  return found;
 }
 
 /** A cluster with no reachable node holds commands back before the time limit of a node's connection starts. */
@@ -119,12 +120,16 @@ class BoundedSentinelConnector extends SentinelConnector {
 }
 
 function connectSentinel(url: string, role: ConnectionRole): Redis {
-  const name = url.replace(/^[^/]*\/\/[^/]*\//, '') || 'mymaster';
+  const { nodes, credentials, isTls, path, query } = readNodesAddress(url, SENTINEL_PORT);
+  const [username, password] = ['sentinel_username', 'sentinel_password'].map((name) => query.get(name));
   return new Redis({
     ...optionsFor(role),
-    ...credentialsOf(url),
-    sentinels: nodesOf(url),
-    name,
+    ...credentials,
+    ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    ...(username ? { sentinelUsername: username } : {}),
+    ...(password ? { sentinelPassword: password } : {}),
+    sentinels: [...nodes],
+    name: path || 'mymaster',
     // A master that hangs, or whose host is gone, closes no connection: the sentinels report the new master.
     failoverDetector: true,
     Connector: BoundedSentinelConnector,
@@ -133,7 +138,8 @@ function connectSentinel(url: string, role: ConnectionRole): Redis {
 
 /**
  * Opens a connection. Forms of `url`: `redis://host:port/db`, `rediss://…` (TLS),
- * `redis+cluster://host:port,host:port`, `redis+sentinel://host:port,host:port/master-name`.
+ * `redis+cluster://host:port,host:port`, `redis+sentinel://host:port,host:port/master-name`; the last with
+ * `?sentinel_password=…` and `&sentinel_username=…` where the sentinels ask for their own. `rediss+…` uses TLS everywhere.
  */
 export function connectRedis(url: string, role: ConnectionRole): RedisConnection {
   keepArgumentsOutOfErrors();

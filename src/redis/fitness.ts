@@ -1,5 +1,5 @@
-// Checks that a Redis can keep the guarantees: its version, and that it never evicts keys.
-// Must never change a setting of the Redis.
+/** Checks that a Redis can keep the guarantees: its version, that it never evicts keys, and what its user may do. */
+import { missingPermissions, type Permission } from './permissions.ts';
 import { mastersOf, type RedisConnection } from './connection.ts';
 
 /** What a Redis reports about itself, as far as the guarantees depend on it. */
@@ -46,7 +46,7 @@ async function factsOf(connection: RedisConnection): Promise<RedisFacts> {
 
 /** One reason why a Redis cannot keep the guarantees, and what to do about it. */
 export interface Unfitness {
-  readonly aspect: 'version' | 'eviction';
+  readonly aspect: 'version' | 'eviction' | 'permission';
   readonly says: string;
   readonly remedy: string;
 }
@@ -70,16 +70,33 @@ export function unfitness({ version, evictionPolicy }: RedisFacts): Unfitness[] 
     const remedy = `use Redis ${OLDEST_MAJOR}.0 or later, or Valkey`;
     problems.push({ aspect: 'version', says: `Redis ${version} is too old`, remedy });
   }
-  if (evictionPolicy !== 'noeviction' && evictionPolicy !== 'unknown') {
-    const says = `This Redis may drop accepted directives (maxmemory-policy ${evictionPolicy})`;
-    const remedy = 'set `maxmemory-policy noeviction` in its configuration';
-    problems.push({ aspect: 'eviction', says, remedy });
-  }
-  return problems;
+  const evicting = evictionFault(evictionPolicy);
+  return evicting === null ? problems : [...problems, evicting];
+}
+
+/** null: the policy keeps every key, or the server hides it. */
+export function evictionFault(policy: string): Unfitness | null {
+  if (policy === 'noeviction' || policy === 'unknown') return null;
+  return {
+    aspect: 'eviction',
+    says: `This Redis may drop accepted directives (maxmemory-policy ${policy})`,
+    remedy: 'set `maxmemory-policy noeviction` in its configuration',
+  };
+}
+
+/** A required permission that the user does not have. */
+export function permissionFault({ rule, needs }: Permission): Unfitness {
+  return {
+    aspect: 'permission',
+    says: `The user of this Redis lacks a permission, which is needed for ${needs}`,
+    remedy: `grant ${rule}`,
+  };
 }
 
 /** Throws `UnfitRedis`. */
-export async function requireFitRedis(connection: RedisConnection): Promise<RedisFacts> {
+export async function requireFitRedis(connection: RedisConnection, prefix: string): Promise<RedisFacts> {
+  const missing = (await missingPermissions(connection, prefix)).filter(({ isRequired }) => isRequired);
+  if (missing.length > 0) throw new UnfitRedis(missing.map(permissionFault));
   const facts = await redisFacts(connection);
   const problems = unfitness(facts);
   if (problems.length > 0) throw new UnfitRedis(problems);

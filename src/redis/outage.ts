@@ -1,7 +1,7 @@
 // Logs an outage of Redis in a few lines, for all connections and roles of a process together.
 // Must never hide an error that an outage of Redis does not explain.
 import type { Startable } from '../lifecycle.ts';
-import { isRedisAway } from './unavailable.ts';
+import { isRedisAway, whyAway } from './unavailable.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createOutage, type OutageNews, secondsOf } from '../telemetry/outage.ts';
@@ -33,8 +33,13 @@ const QUIET_MS = 10_000;
 const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|Lock mismatch for job)/;
 
 const BEGAN =
-  'Redis is unreachable: submissions are refused with 503, results and runs wait; reconnecting. ' +
+  ': submissions are refused with 503, results and runs wait; reconnecting. ' +
   'Check that it runs at REDIS_URL; where that is not set, `up` starts its private Redis again. The verb `doctor` has details';
+
+function stillAway(reason: string): string {
+  const why = whyAway({ message: reason });
+  return why.replace(/^Redis is/, 'Redis is still').replace(/^Redis refuses/, 'Redis still refuses');
+}
 
 export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
   const { logger, waiting, now = () => performance.now() } = options;
@@ -52,12 +57,12 @@ export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
     if (news === null || looking === undefined) return;
     if (news.kind === 'began') {
       waited = {};
-      return logger.warn({ reason }, BEGAN);
+      return logger.warn({ reason }, whyAway({ message: reason }) + BEGAN);
     }
     const { failures } = news;
     if (news.kind === 'lasts') {
       const fields = { reason, for_s: secondsOf(news.forMs), failures, waiting: waiting() };
-      return logger.warn(fields, 'Redis is still unreachable');
+      return logger.warn(fields, stillAway(reason));
     }
     const fields = { after_s: secondsOf(news.afterMs), failures, waited };
     logger.warn(fields, 'Redis is back: waiting work continues');

@@ -22,6 +22,14 @@ export async function whileAvailable<T>(call: () => Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (!isRedisAway(error)) throw error;
-    throw new ServiceUnavailable('Redis is unreachable', { retryAfterMs: RETRY_AFTER_MS, cause: error });
+    throw new ServiceUnavailable(whyAway(error as Error), { retryAfterMs: RETRY_AFTER_MS, cause: error });
   }
+}
+
+/** The reason in words, for an error of an absent or refusing Redis. */
+export function whyAway({ message }: Pick<Error, 'message'>): string {
+  const refusal = REFUSALS.exec(message)?.[3];
+  if (refusal === 'OOM') return 'Redis is full: it holds as much as its maxmemory allows';
+  if (refusal === 'MISCONF') return 'Redis refuses writes, because it cannot save to its disk';
+  return refusal === undefined ? 'Redis is unreachable' : `Redis refuses commands at the moment (${refusal})`;
 }

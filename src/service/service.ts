@@ -303,12 +303,12 @@ function closing(store: Store): Startable {
 }
 
 /** A Redis that cannot keep the promises is refused before anything else starts. */
-function fitness(redisUrl: string, { durability }: Config): Startable {
+function fitness(redisUrl: string, { durability, prefix }: Config): Startable {
   return {
     name: 'redis check',
     async start() {
       await askRedis(redisUrl, async (connection) => {
-        await requireFitRedis(connection);
+        await requireFitRedis(connection, prefix);
         await confirmation(connection, durability);
       });
     },

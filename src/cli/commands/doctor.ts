@@ -78,7 +78,7 @@ async function examine(
   return [
     [nodeFinding(process.versions.node), ...findings],
     config === null ? [] : examineModules(config),
-    whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis),
+    whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis, config?.prefix ?? 'adjutant'),
     config === null ? [] : tokenKeyFindings(config),
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),

@@ -119,11 +119,13 @@ describe('an MCP server', () => {
 
 describe('a Redis', () => {
   const faults = async (url: string): Promise<(readonly [string, string | null])[]> =>
-    (await examineRedis(url)).filter(({ ok }) => !ok).map(({ subject, fix }) => [subject, fix] as const);
+    (await examineRedis(url, 'adjutant'))
+      .filter(({ ok }) => !ok)
+      .map(({ subject, fix }) => [subject, fix] as const);
 
   test('that keeps everything is fine', async () => {
     await using redis = await startRedis({ appendonly: true });
-    const findings = await examineRedis(redis.url);
+    const findings = await examineRedis(redis.url, 'adjutant');
     expect(findings.map(({ subject, ok }) => [subject, ok])).toEqual([
       ['redis', true],
       ['eviction', true],
@@ -141,13 +143,13 @@ describe('a Redis', () => {
     const operator = connectRedis(redis.url, 'commands');
     await operator.call('CONFIG', 'SET', 'requirepass', 'right');
     await closeRedis(operator);
-    const findings = await examineRedis(redis.url.replace('//', '//:wrong@'));
+    const findings = await examineRedis(redis.url.replace('//', '//:wrong@'), 'adjutant');
     expect(findings).toMatchObject([{ subject: 'redis', ok: false, fix: expect.stringMatching(/password/) }]);
     expect(findings[0]?.says).not.toMatch(/:wrong@/);
   });
 
   test('that does not listen has the fix to start it', async () => {
-    const findings = await examineRedis(`redis://127.0.0.1:${await freePort()}`);
+    const findings = await examineRedis(`redis://127.0.0.1:${await freePort()}`, 'adjutant');
     expect(findings).toMatchObject([
       { subject: 'redis', ok: false, says: expect.stringContaining('ECONNREFUSED') },
     ]);

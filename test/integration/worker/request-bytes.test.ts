@@ -265,6 +265,15 @@ describe('an installation', () => {
     expect((await roomy.client.submit(call())).directives[0]?.status).toBe('accepted');
   });
 
+  test('refuses new work once its policy is changed to one that drops keys', async () => {
+    await using evicting = await startRedis();
+    await using pipeline = await openPipeline(evicting.url);
+    const room = (): Promise<void> => createMemoryRoom(pipeline.connection, undefined).require();
+    await room();
+    await pipeline.connection.call('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(room()).rejects.toThrow(/may drop accepted directives.*maxmemory-policy noeviction/);
+  });
+
   test('keeps a fifth of maxmemory for running work, by the size of what Redis holds then', async () => {
     await using small = await startRedis({ args: ['--maxmemory', '32mb'] });
     await using pipeline = await openPipeline(small.url);

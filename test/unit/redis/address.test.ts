@@ -1,7 +1,7 @@
 /** The forms of REDIS_URL: which are right, and the messages about the others.
  *  It must not connect to anything. */
 import { expect, test } from 'vitest';
-import { redisUrlFault, shownAddress } from '../../../src/redis/address.ts';
+import { readNodesAddress, redisUrlFault, shownAddress } from '../../../src/redis/address.ts';
 
 test.each([
   'redis://localhost',
@@ -32,3 +32,31 @@ test.each(['redis://u:hunter2@host:port', 'u:hunter2@host', 'hunter2@', 'redis:/
     expect(`${shownAddress(url)} ${JSON.stringify(redisUrlFault(url))}`).not.toMatch(/hunter2|ter2/);
   },
 );
+
+test('a node without a port has the default one, and IPv6 has no brackets', () => {
+  expect(readNodesAddress('redis+cluster://host,[::1],[fe80::2]:7000', 6_379)).toMatchObject({
+    isTls: false,
+    nodes: [
+      { host: 'host', port: 6_379 },
+      { host: '::1', port: 6_379 },
+      { host: 'fe80::2', port: 7_000 },
+    ],
+    credentials: {},
+  });
+});
+
+test('sentinels may have credentials of their own, which are never shown', () => {
+  const url = 'rediss+sentinel://app:p%40ss:w@a:1,b/main?sentinel_username=s&sentinel_password=hun%26ter2';
+  const { query, ...address } = readNodesAddress(url, 26_379);
+  expect(address).toEqual({
+    isTls: true,
+    nodes: [
+      { host: 'a', port: 1 },
+      { host: 'b', port: 26_379 },
+    ],
+    credentials: { username: 'app', password: 'p@ss:w' },
+    path: 'main',
+  });
+  expect([query.get('sentinel_username'), query.get('sentinel_password')]).toEqual(['s', 'hun&ter2']);
+  expect(`${shownAddress(url)} ${JSON.stringify(redisUrlFault(url))}`).not.toMatch(/p%40ss|ter2/);
+});

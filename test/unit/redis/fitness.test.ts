@@ -20,7 +20,8 @@ const fit: RedisFacts = {
 
 /** Answers INFO and CONFIG as a server would. */
 function server(info: string, config: () => Promise<unknown> = async () => ['appendfsync', 'everysec']) {
-  return { info: async () => info, call: config } as unknown as RedisConnection;
+  const done = async (): Promise<number> => 0;
+  return { info: async () => info, call: config, eval: done, publish: done } as unknown as RedisConnection;
 }
 
 test.each([
@@ -46,6 +47,7 @@ test.each([
 test('all faults are reported at once', async () => {
   const refused: unknown = await requireFitRedis(
     server('redis_version:5.0.3\r\nmaxmemory_policy:allkeys-lfu\r\n'),
+    'adjutant',
   ).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(UnfitRedis);
   expect((refused as UnfitRedis).problems).toHaveLength(2);

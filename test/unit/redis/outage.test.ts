@@ -74,7 +74,7 @@ test('a Redis that refuses is an outage too, and ends when nothing was refused f
   expect(outage.explains(new Error('OOM command not allowed when used memory > maxmemory'))).toBe(true);
   expect(outage.explains(new Error('OOM command not allowed when used memory > maxmemory'))).toBe(true);
   clock.now = 11_000;
-  await eventually(() => messages(lines)).toEqual(['Redis is unreachable', 'Redis is back']);
+  await eventually(() => messages(lines)).toEqual(['Redis is full', 'Redis is back']);
 });
 
 test('an error that an outage does not explain is not hidden', async () => {

@@ -2,7 +2,7 @@
  *  It must never let a refusal or a bug look like an absent Redis. */
 import { describe, expect, test } from 'vitest';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
-import { isRedisAway, whileAvailable } from '../../../src/redis/unavailable.ts';
+import { isRedisAway, whileAvailable, whyAway } from '../../../src/redis/unavailable.ts';
 
 const AWAY = [
   'Connection is closed.',
@@ -47,6 +47,19 @@ describe('an error of Redis', () => {
   test('must be an error', () => {
     expect(isRedisAway('Connection is closed.')).toBe(false);
   });
+});
+
+// A full Redis answers OOM, one that cannot save MISCONF (Redis' documentation of maxmemory and of persistence).
+test.each([
+  ["OOM command not allowed when used memory > 'maxmemory'.", 'Redis is full'],
+  ['Too many Cluster redirections. Last error: ReplyError: OOM command not allowed', 'Redis is full'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'cannot save'],
+  ["READONLY You can't write against a read only replica.", 'refuses commands at the moment (READONLY)'],
+  ['Connection is closed.', 'Redis is unreachable'],
+])('the reason of "%s" is named', async (message, words) => {
+  expect(whyAway(new Error(message))).toContain(words);
+  const refused = whileAvailable(() => Promise.reject(new Error(message)));
+  await expect(refused).rejects.toThrow(words);
 });
 
 describe('a call', () => {
