@@ -7,6 +7,7 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning,
 } from '@ai-sdk/provider';
+import { normalizeFinishReason } from '../contract/finish-reason.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { normalizeUsage, type Usage } from '../contract/usage.ts';
 import { MAX_TOOL_CALLS } from './answer-limits.ts';
@@ -69,7 +70,8 @@ export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure
       ? fail('the provider’s answer is empty', 'empty_answer')
       : fail('the provider’s answer ended before it was complete', 'interrupted');
   }
-  if (finish.unified === 'error')
+  // Compatible servers report a failure in the middle of an answer by this reason, which some clients do not know.
+  if (finish.unified === 'error' || normalizeFinishReason(finish.raw) === 'error')
     return fail(`the provider stopped with an error: ${finish.raw ?? 'it gives no reason'}`, 'error');
   const mayBeEmpty = finish.unified === 'length' || finish.unified === 'content-filter';
   return isEmpty && !mayBeEmpty ? fail('the provider’s answer is empty', 'empty_answer') : null;

@@ -121,7 +121,11 @@ function attemptLimits({ config: { limits, worker } }: WorkerSettings): AttemptL
   return {
     result: { bytes: limits.result_bytes, overflow: limits.result_overflow },
     leaseMs: worker.lease_ms,
-    longestPauseMs: limits.pause_ms,
+    pauses: {
+      longestMs: limits.pause_ms,
+      count: limits.pauses.count,
+      totalMs: limits.pauses.total_ms,
+    },
   };
 }
 

@@ -26,7 +26,8 @@ import { withdrawTask } from './left-task.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
-import { candidateAfter, candidateInstead } from './model-candidate.ts';
+import { candidateAfter, candidateInstead, candidatePaused } from './model-candidate.ts';
+import { isLogged } from './pause.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
@@ -110,11 +111,11 @@ async function recordUnused(
 }
 
 function attemptMetadata(
-  { attempt, granted }: Pick<Claimed, 'attempt' | 'granted'>,
+  { attempt, granted, candidate: { refused } }: Pick<Claimed, 'attempt' | 'granted' | 'candidate'>,
   facts: SignalMetadata,
 ): SignalMetadata {
   const redelivered = granted.redeliveries > 0 ? { redeliveries: granted.redeliveries } : {};
-  return { attempts: attempt, ...redelivered, ...facts };
+  return { attempts: attempt, ...(refused > 0 ? { refused_calls: refused } : {}), ...redelivered, ...facts };
 }
 
 async function recordPause(
@@ -123,21 +124,28 @@ async function recordPause(
   outcome: Pause,
   made: Made,
 ): Promise<JobOutcome> {
-  const { delayMs, lane: wholeLane } = outcome;
-  const said = { reason: outcome.reason, waiting: pauseSignal(claimed, outcome), anew: true };
-  const released = await recordRelease(parts, claimed, delayMs, made, said);
-  // A lane that is not paused in time only costs another such answer.
-  if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
-  return released;
+  const { delayMs, reason, refused } = outcome;
+  const change = { isRefused: refused !== null, isAttempt: made.seen };
+  const stage = JSON.stringify(candidatePaused(claimed.candidate, change, redisNow(claimed)));
+  const waiting = pauseSignal(claimed, outcome);
+  return recordRelease(parts, claimed, delayMs, made, {
+    reason,
+    waiting,
+    repeated: refused !== null,
+    anew: true,
+    stage,
+  });
 }
 
-/** undefined: nobody has to know. */
+/** undefined: the log has enough of them, or the pause is too short to be read about. */
 function pauseSignal(
   { envelope, lane, origin }: Claimed,
-  { delayMs, reason, detail }: Pause,
+  { delayMs, reason, refused, detail }: Pause,
 ): WaitSignal | undefined {
-  if (delayMs < SAID_FROM_MS) return undefined;
-  return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs, detail }, origin);
+  const isKept = refused === null ? delayMs >= SAID_FROM_MS : isLogged(refused);
+  if (!isKept) return undefined;
+  const wait = { reason, untilAt: Date.now() + delayMs, detail };
+  return waitSignal(envelope.directive, lane, wait, origin, refused);
 }
 
 /** The claim ends here, and with it the worker's part: the next attempt begins with the answers, or when their time is up. */
