@@ -29,13 +29,16 @@ const LIMITS: readonly { readonly remaining: string; readonly reset: string }[] 
 ];
 
 /**
- * Milliseconds that the provider asks to wait: the longest time that the headers or the body of its refusal name, for a limit that
- * is used up or of which the rest is not known; null: it names none.
+ * Milliseconds that the provider asks to wait: the longest time that its refusal names, in `Retry-After`, in its body, or for limits
+ * that are used up; else for limits of which it does not say what is left. null: it names none.
  */
 export function retryAfterMs(headers: ResponseHeaders, body: string, now: number): number | null {
   const asked = milliseconds(headers['retry-after-ms']) ?? waitUntil(headers['retry-after'], now);
-  const applicable = LIMITS.filter(({ remaining }) => isBlank(headers[remaining]) || isZero(headers[remaining]));
-  return longest([asked, delayInBody(body), ...resetsOf(applicable, headers, now)]);
+  const unknown = LIMITS.filter(({ remaining }) => isBlank(headers[remaining]));
+  return (
+    longest([asked, delayInBody(body), exhaustedForMs(headers, now)]) ??
+    longest(resetsOf(unknown, headers, now))
+  );
 }
 
 /** Milliseconds until a used-up limit is full again; null: none is used up. */
