@@ -52,7 +52,8 @@ const limitsSchema = z.strictObject({
   pauses: z
     .strictObject({
       count: z.int().min(0).default(10).register(notes, {
-        description: 'Most pauses of a directive at one model or tool after calls that were refused as `rate_limited`.',
+        description:
+          'Most pauses of a directive at one model or tool after calls that were refused as `rate_limited`.',
         special: '0 = each refused call is a failed attempt',
         unit: 'pauses',
       }),

@@ -8,7 +8,14 @@ import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/r
 import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { AskedQuestions, CheaperModels, Execution } from '../executors/definition.ts';
-import { isUsedUp, jitteredMs, limitedPauseMs, type PauseLimits, type Pauses, refusedPauseMs } from './pause.ts';
+import {
+  isUsedUp,
+  jitteredMs,
+  limitedPauseMs,
+  type PauseLimits,
+  type Pauses,
+  refusedPauseMs,
+} from './pause.ts';
 
 /**
  * Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. `lapsed`: before its call was sent, it
@@ -146,7 +153,8 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   if (delayMs !== null && delayMs < facts.remainingMs) return { kind: 'retry', error, delayMs };
   const fallback = inDoubt ? null : fallbackOf(facts, error);
   if (fallback) return fallback;
-  return { kind: 'end', result: { ...result, error: delayMs === null ? error : tooLate(error, delayMs) } };
+  const final = delayMs === null ? notPaused(facts, error) : tooLate(error, delayMs);
+  return { kind: 'end', result: { ...result, error: final } };
 }
 
 /** A server that asks to slow down or is out of reach costs no retry, within the limits of pauses. */
@@ -204,9 +212,20 @@ export function lanePauseMs(facts: OutcomeFacts, outcome: Outcome): number | nul
 }
 
 /** The error that ends a directive after pauses says how many there were. */
-function withPauses({ pauses: { refused, sinceAt }, now }: OutcomeFacts, error: ErrorEnvelope): ErrorEnvelope {
+function withPauses(
+  { pauses: { refused, sinceAt }, now }: OutcomeFacts,
+  error: ErrorEnvelope,
+): ErrorEnvelope {
   if (error.type !== 'rate_limited' || sinceAt === null) return error;
   return { ...error, details: { ...error.details, pauses: refused, paused_ms: Math.round(now - sinceAt) } };
+}
+
+/** A refusal that ends the directive although it may pass: why there is no further pause. */
+function notPaused(facts: OutcomeFacts, error: ErrorEnvelope): ErrorEnvelope {
+  if (error.type !== 'rate_limited' || isUsed(facts)) return error;
+  const delayMs = limitMs(facts, error);
+  if (delayMs >= facts.remainingMs) return tooLate(error, delayMs);
+  return { ...error, details: { ...error.details, not_retried: 'limits.pauses allows no further pause' } };
 }
 
 /** Why its server is not reached, or which configured limit it met, in a few words; null: the error does not say. */

@@ -144,7 +144,13 @@ describe('it reports', () => {
     ],
     [
       'a pause that is logged between two that double their number',
-      { signals: [started, unattempted(signal(2, 'directive.waiting', { data: { call_id: 'a', pauses: 3 } })), succeeded(3)] },
+      {
+        signals: [
+          started,
+          unattempted(signal(2, 'directive.waiting', { data: { call_id: 'a', pauses: 3 } })),
+          succeeded(3),
+        ],
+      },
       'a: a pause is logged that does not double the number of the one before',
     ],
     [

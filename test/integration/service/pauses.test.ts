@@ -67,17 +67,25 @@ describe('a tool that answers that it is rate limited', () => {
   async function limited(tool: 'once' | 'read', number: number, fields: object) {
     const request_id = randomUUID();
     const call = countingCall(tool, number, { requestId: request_id });
-    const end = await endOf({ ...call, ...fields, request_id, arguments: { label: call.id, limited: true } } as never);
+    const end = await endOf({
+      ...call,
+      ...fields,
+      request_id,
+      arguments: { label: call.id, limited: true },
+    } as never);
     return { ...end, executions: executionsOf(call.id) };
   }
 
-  test.each([0, 2])('is called once more than max_retries (%d) if it must not be called twice', async (retries) => {
-    const { result, metadata, executions } = await limited('once', retries, { max_retries: retries });
-    expect(executions).toBe(retries + 1);
-    expect(result).toMatchObject({ ok: false, error: { type: 'rate_limited' } });
-    expect(metadata).toMatchObject({ attempts: retries + 1, effect: 'once' });
-    expect(metadata).not.toHaveProperty('refused_calls');
-  });
+  test.each([0, 2])(
+    'is called once more than max_retries (%d) if it must not be called twice',
+    async (retries) => {
+      const { result, metadata, executions } = await limited('once', retries, { max_retries: retries });
+      expect(executions).toBe(retries + 1);
+      expect(result).toMatchObject({ ok: false, error: { type: 'rate_limited' } });
+      expect(metadata).toMatchObject({ attempts: retries + 1, effect: 'once' });
+      expect(metadata).not.toHaveProperty('refused_calls');
+    },
+  );
 
   test('is called again after each of the pauses that the configuration allows, if a repeat is harmless', async () => {
     const { result, metadata, executions } = await limited('read', 0, { max_retries: 0 });
@@ -112,9 +120,13 @@ describe('a model whose provider refuses every request', () => {
   test('gets no more requests for many directives than each of them may send', async () => {
     const asked = Array.from({ length: 20 }, () => ask({ model: 'first:crowded', deadline_ms: 60_000 }));
     const ends = await Promise.all(asked.map(endOf));
-    expect(ends.map(({ result }) => !result.ok && result.error.type)).toEqual(asked.map(() => 'rate_limited'));
+    expect(ends.map(({ result }) => !result.ok && result.error.type)).toEqual(
+      asked.map(() => 'rate_limited'),
+    );
     expect(requestsOf('crowded')).toBeLessThanOrEqual(20 * 5);
-    const sent = ends.map(({ metadata }) => Number(metadata?.['attempts']) + Number(metadata?.['refused_calls']));
+    const sent = ends.map(
+      ({ metadata }) => Number(metadata?.['attempts']) + Number(metadata?.['refused_calls']),
+    );
     expect(sent.reduce((sum, count) => sum + count, 0)).toBe(requestsOf('crowded'));
   });
 });

@@ -41,6 +41,13 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
   expect(types).not.toContain('directive.retry_scheduled');
 });
 
+test('a pause of a lane is not shortened by a later one', async () => {
+  await open.lanes.pauseFor(LANE, 60_000);
+  await open.lanes.pauseFor(LANE, 1_000);
+  expect((await open.lanes.heldBack(LANE))?.forMs).toBeGreaterThan(30_000);
+  expect(open.lanes.isPaused(LANE)).toBe(true);
+});
+
 test('a pause of a lane stays although a worker starts without a rate; an old rate goes', async () => {
   const isHonoured = async () =>
     (await open.connection.hexists(`{${open.prefix}:${LANE}}:${LANE}:meta`, 'max')) === 1;

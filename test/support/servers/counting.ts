@@ -43,13 +43,17 @@ function passingFailure(execution: number): CallToolResult {
 serveStdio(() => {
   const server = new McpServer({ name: 'counting', version: '1.0.0' });
   for (const [tool, annotations] of Object.entries(TOOLS)) {
-    server.registerTool(tool, { inputSchema, annotations }, async ({ label, delay_ms, failures, limited }, ctx) => {
-      const execution = count(tool, String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']), label);
-      if (delay_ms > 0) await delay(delay_ms);
-      if (limited) return LIMITED;
-      if (execution <= failures) return passingFailure(execution);
-      return { content: [{ type: 'text', text: JSON.stringify({ label, execution }) }] };
-    });
+    server.registerTool(
+      tool,
+      { inputSchema, annotations },
+      async ({ label, delay_ms, failures, limited }, ctx) => {
+        const execution = count(tool, String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']), label);
+        if (delay_ms > 0) await delay(delay_ms);
+        if (limited) return LIMITED;
+        if (execution <= failures) return passingFailure(execution);
+        return { content: [{ type: 'text', text: JSON.stringify({ label, execution }) }] };
+      },
+    );
   }
   return server;
 });

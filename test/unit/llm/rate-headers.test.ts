@@ -74,7 +74,11 @@ describe('retry-after', () => {
 
   test.each<[string, string, number | null]>([
     ['of Google', '{"error":{"details":[{"retryDelay": "37.5s"}]}}', 37_500],
-    ['of OpenAI', '{"error":{"message":"Limit 10000, Used 9500. Please try again in 1m2.5s. Visit"}}', 62_500],
+    [
+      'of OpenAI',
+      '{"error":{"message":"Limit 10000, Used 9500. Please try again in 1m2.5s. Visit"}}',
+      62_500,
+    ],
     ['of Groq', '{"error":{"message":"Please try again in 820ms."}}', 820],
     ['that names no time', '{"error":{"message":"Please try again in a while"}}', null],
   ])('is found in the body of the refusal %s', (_whose, body, ms) => {

@@ -375,7 +375,7 @@ describe('what does not count as a failure', () => {
       'until the deadline, ends with that error',
       { retry_after_ms: 2_000 },
       { remainingMs: 2_000 },
-      { kind: 'end', result: { ok: false, error: { type: 'rate_limited' } } },
+      { kind: 'end', result: { ok: false, error: { type: 'rate_limited', details: { delay_ms: 2_000 } } } },
     ],
   ])('a server that asks to slow down %s: no attempt is used up', (_how, details, given, decided) => {
     const error = errorEnvelope('rate_limited', 'slow down', details);
@@ -456,7 +456,13 @@ describe('another model', () => {
 describe('a server that asks to slow down again and again', () => {
   const error = errorEnvelope('rate_limited', 'slow down', { retry_after_ms: 1 });
   const after = (refused: number, more: Given = {}): Outcome =>
-    outcome({ error, fields: { max_retries: 0 }, pauses: paused(refused, refused), random: () => 0, ...more });
+    outcome({
+      error,
+      fields: { max_retries: 0 },
+      pauses: paused(refused, refused),
+      random: () => 0,
+      ...more,
+    });
 
   test('is asked after pauses that double from one second to a minute', () => {
     const delays = Array.from({ length: 8 }, (_, refused) => after(refused));
@@ -480,9 +486,10 @@ describe('a server that asks to slow down again and again', () => {
     ['no pause, where none is allowed', 0, { pauseLimits: { ...PAUSE_LIMITS, count: 0 } }],
   ])('ends the directive with its error after %s', (_how, refused, given) => {
     const { type, details } = endError(after(refused, given));
-    expect({ type, pauses: details['pauses'] }).toEqual({
+    expect({ type, pauses: details['pauses'], why: details['not_retried'] }).toEqual({
       type: 'rate_limited',
       pauses: refused === 0 ? undefined : refused,
+      why: 'limits.pauses allows no further pause',
     });
     expect(after(refused, { ...given, fields: { max_retries: 1 } })).toMatchObject({ kind: 'retry' });
     expect(after(refused - 1, { ...given, pauseLimits: PAUSE_LIMITS }).kind).toBe('pause');
@@ -517,7 +524,10 @@ describe('a server that asks to slow down again and again', () => {
   });
 
   test('holds a directive of a configured limit as long as its deadline allows', () => {
-    expect(after(0, { unsent: true, pauses: paused(10_000, 10) })).toMatchObject({ delayMs: 5_000, refused: null });
+    expect(after(0, { unsent: true, pauses: paused(10_000, 10) })).toMatchObject({
+      delayMs: 5_000,
+      refused: null,
+    });
   });
 
   test.each<[string, Given, number | null]>([
