@@ -36,7 +36,8 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     const opened = queueOf(lane);
     const [rate, leftMs] = await Promise.all([opened.getGlobalRateLimit(), opened.getRateLimitTtl()]);
     if (rate === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
-    if (leftMs < ms) await opened.rateLimit(ms);
+    // Without a rate, what is left may be of one that was removed.
+    if (rate === null || leftMs < ms) await opened.rateLimit(ms);
   }
 
   /** null: jobs of the lane are taken. */

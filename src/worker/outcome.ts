@@ -176,7 +176,7 @@ function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
   const detail =
     refused === null ? causeOf(error, limited) : `pause ${refused} of at most ${pauseLimits.count}`;
   const reason = limited ? (isRefused ? 'rate_limited' : 'limit_reached') : 'server_down';
-  const lane = limited && isOfLane(facts, delayMs);
+  const lane = limited && laneMs(facts, error) !== null;
   return { kind: 'pause', delayMs: pauseMs, lane, reason, refused, ...(detail === null ? {} : { detail }) };
 }
 
@@ -193,8 +193,15 @@ function limitMs({ execution, pauses, failures }: OutcomeFacts, error: ErrorEnve
     : refusedPauseMs(pauses.refused + failures, asked);
 }
 
-function isOfLane({ execution, model }: OutcomeFacts, delayMs: number): boolean {
-  return execution.pauseScope !== 'directive' && (model === null || delayMs <= LONGEST_LANE_PAUSE_MS);
+/**
+ * How long a limit holds for the whole lane, milliseconds: as long as its server asks, since the directive's own waits may have grown
+ * for a reason that others of the lane do not share. null: it holds for the directive alone.
+ */
+function laneMs({ execution, model, pauseLimits }: OutcomeFacts, error: ErrorEnvelope): number | null {
+  const asked = retryAfterMs(error);
+  const ms = execution.unsent === true ? limitedPauseMs(0, asked) : refusedPauseMs(0, asked);
+  if (execution.pauseScope === 'directive' || (model !== null && ms > LONGEST_LANE_PAUSE_MS)) return null;
+  return Math.ceil(Math.min(ms, pauseLimits.longestMs));
 }
 
 /**
@@ -202,13 +209,11 @@ function isOfLane({ execution, model }: OutcomeFacts, delayMs: number): boolean 
  * failure holds for the others of the lane, too.
  */
 export function lanePauseMs(facts: OutcomeFacts, outcome: Outcome): number | null {
-  if (outcome.kind === 'pause') return outcome.lane ? outcome.delayMs : null;
-  const { result } = facts.execution;
-  const hasFailed = outcome.kind === 'retry' || (outcome.kind === 'end' && !outcome.result.ok);
-  if (!hasFailed || facts.execution.unsent === true) return null;
+  const { result, unsent } = facts.execution;
   if (result.ok || result.error.type !== 'rate_limited') return null;
-  const delayMs = limitMs(facts, result.error);
-  return isOfLane(facts, delayMs) ? Math.ceil(Math.min(delayMs, facts.pauseLimits.longestMs)) : null;
+  const hasFailed = outcome.kind === 'retry' || outcome.kind === 'end';
+  const isPaused = outcome.kind === 'pause' && outcome.lane;
+  return isPaused || (hasFailed && unsent !== true) ? laneMs(facts, result.error) : null;
 }
 
 /** The error that ends a directive after pauses says how many there were. */

@@ -532,6 +532,7 @@ describe('a server that asks to slow down again and again', () => {
 
   test.each<[string, Given, number | null]>([
     ['is left alone by its lane', {}, 1_000],
+    ['is left alone no longer where the pauses of one directive have grown', { pauses: paused(6, 6) }, 1_000],
     ['is left alone by its lane where its answer is a failure', { repeatPolicy: 'once' }, 1_000],
     ['with a limit of one model is not', { pauseScope: 'directive' }, null],
   ])('%s', (_what, given, expected) => {
