@@ -204,21 +204,15 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const outcome = outcomeOf(facts);
   measureAttempt(parts, claimed, { execution, outcome, durationMs });
   const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
-  const lanePause = lanePauseMs(facts, outcome);
-  // A lane that is not paused in time only costs another refused call.
-  if (lanePause !== null) await parts.lanes.pauseFor(claimed.lane, lanePause).catch(() => {});
-  const called = stopped === null;
-  reportAttempt(parts, claimed, {
-    begunAt,
-    endedAt,
-    called,
-    execution,
-    repeatPolicy,
-    stop,
-    outcome,
-    recorded,
-  });
+  await pauseLane(parts, claimed.lane, lanePauseMs(facts, outcome));
+  const story = { begunAt, endedAt, called: stopped === null, execution, repeatPolicy, stop };
+  reportAttempt(parts, claimed, { ...story, outcome, recorded });
   return recorded;
+}
+
+/** A lane that is not paused in time only costs another refused call. */
+async function pauseLane({ lanes }: AttemptParts, lane: string, pauseMs: number | null): Promise<void> {
+  if (pauseMs !== null) await lanes.pauseFor(lane, pauseMs).catch(() => {});
 }
 
 /** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */

@@ -76,7 +76,11 @@ export function pausesAfter({ count, refused, sinceAt }: Pauses, isRefused: bool
   return { count: count + 1, refused: refused + 1, sinceAt: sinceAt ?? Math.floor(now) };
 }
 
-/** A log has the first pause of a kind, and then each that doubles their number. */
-export function isLogged(nth: number): boolean {
-  return (nth & (nth - 1)) === 0;
+/** A shorter pause is over before a reader of the log could act on it. */
+const LOGGED_FROM_MS = 1_000;
+
+/** A log has the first pause after a refused call, and then each that doubles their number. `refused`: as in `Outcome`. */
+export function isLogged(delayMs: number, refused: number | null): boolean {
+  if (refused === null) return delayMs >= LOGGED_FROM_MS;
+  return (refused & (refused - 1)) === 0;
 }

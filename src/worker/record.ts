@@ -33,9 +33,6 @@ const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
 const LARGEST_RETRY_ERROR_BYTES = 16_384;
 
-/** A shorter pause is over before anybody has read of it. */
-const SAID_FROM_MS = 1_000;
-
 type Pause = Extract<Outcome, { kind: 'pause' }>;
 
 /** What an attempt leaves beside its outcome. */
@@ -128,22 +125,14 @@ async function recordPause(
   const change = { isRefused: refused !== null, isAttempt: made.seen };
   const stage = JSON.stringify(candidatePaused(claimed.candidate, change, redisNow(claimed)));
   const waiting = pauseSignal(claimed, outcome);
-  return recordRelease(parts, claimed, delayMs, made, {
-    reason,
-    waiting,
-    repeated: refused !== null,
-    anew: true,
-    stage,
-  });
+  const why = { reason, waiting, repeated: change.isRefused, anew: true, stage };
+  return recordRelease(parts, claimed, delayMs, made, why);
 }
 
 /** undefined: the log has enough of them, or the pause is too short to be read about. */
-function pauseSignal(
-  { envelope, lane, origin }: Claimed,
-  { delayMs, reason, refused, detail }: Pause,
-): WaitSignal | undefined {
-  const isKept = refused === null ? delayMs >= SAID_FROM_MS : isLogged(refused);
-  if (!isKept) return undefined;
+function pauseSignal({ envelope, lane, origin }: Claimed, pause: Pause): WaitSignal | undefined {
+  const { delayMs, reason, refused, detail } = pause;
+  if (!isLogged(delayMs, refused)) return undefined;
   const wait = { reason, untilAt: Date.now() + delayMs, detail };
   return waitSignal(envelope.directive, lane, wait, origin, refused);
 }
