@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6b7208897e7675f64cddcb3b3cea264048857543a537447a5e37402f18c8a914';
+export const CONTRACT_SHA256 = '61b4b07dccf9b9eda8f54e29d6d0b339a26100cf29789ec580d4204bcd8c6178';
