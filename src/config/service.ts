@@ -51,9 +51,27 @@ const limitsSchema = z.strictObject({
   }),
   pause_ms: durationMs.default(300_000).register(notes, {
     description:
-      'How long a lane or model waits at most when its server or provider asks for it (`Retry-After`).',
+      'Longest single pause of a directive, lane or model whose server or provider asks to slow down (`Retry-After`). The shortest is 1 s, if this is not less.',
     unit: 'ms',
   }),
+  pauses: z
+    .strictObject({
+      count: z.int().min(0).default(10).register(notes, {
+        description:
+          'Most pauses of a directive at one model or tool after calls that were refused as `rate_limited`.',
+        special: '0 = each refused call is a failed attempt',
+        unit: 'pauses',
+      }),
+      total_ms: durationMs.default(3_600_000).register(notes, {
+        description: 'Longest time from the first of these pauses to the end of the last one.',
+        unit: 'ms',
+      }),
+    })
+    .prefault({})
+    .register(notes, {
+      description:
+        'How often and how long a directive waits for a server or provider that asks to slow down; then its next model is asked, or the refusal is a failed attempt.',
+    }),
   max_open: z.int().min(1).default(100_000).register(notes, {
     description: 'Open directives of the whole service; more are refused with 429.',
     unit: 'directives',

@@ -37,10 +37,20 @@ export const directiveIgnored = signalType('directive.ignored', '/directive', {
   metadata: metadataSchema,
 });
 
-/** It does not go on at present; written once for each reason. Of a run without an engine: the lane `run`, the request as `call_id`. */
+/**
+ * The directive does not go on at present. Written once for each reason; for pauses after refused calls, at the first, second,
+ * fourth, eighth of them, and so on. A run without an engine has the lane `run` and the request as `call_id`.
+ */
 export const directiveWaiting = signalType('directive.waiting', '/directive', {
   call_id: callId,
   lane: z.string().min(1),
   ...waitSchema.shape,
+  pauses: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Number of this pause of the directive at its current model or tool, after a call that was refused as `rate_limited`; counted from 1. Absent for other waits.',
+    ),
   metadata: metadataSchema,
 });

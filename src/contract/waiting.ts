@@ -27,6 +27,9 @@ export const WAIT_REASONS = [
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
+/** Shortest pause after a call that was refused as `rate_limited`, whatever the server asks for; milliseconds. */
+export const SHORTEST_PAUSE_MS = 1_000;
+
 export const waitSchema = z.object({
   reason: z.string().regex(/^[a-z0-9_]{1,64}$/),
   /** When it is tried again; null: nobody knows. */

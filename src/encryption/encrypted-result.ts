@@ -81,7 +81,15 @@ function noteOf(keyId: string, type: string): string {
 }
 
 /** Of an error in the journal: what the service has added after it was sealed, too. */
-const ADDED_DETAILS = ['retry_after_ms', 'outcome', 'limited_by', 'not_retried', 'delay_ms'];
+const ADDED_DETAILS = [
+  'retry_after_ms',
+  'outcome',
+  'limited_by',
+  'not_retried',
+  'delay_ms',
+  'pauses',
+  'paused_ms',
+];
 
 /** `beside`: what goes with the payload, and is as secret. */
 export async function sealResult(seal: Seal, result: Result, beside: Members): Promise<Result> {

@@ -177,7 +177,7 @@ export interface Execution {
   asks?: AskedQuestions;
   /** Nothing was sent: the call was refused before it was made. */
   unsent?: true;
-  /** The provider of the model refused the request, and takes nothing for it. */
+  /** The other side refused the request and did nothing for it: the tool did not run, and no tokens were spent. */
   untaken?: true;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;

@@ -3,6 +3,7 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { errorResult } from '../contract/result.ts';
+import { SHORTEST_PAUSE_MS } from '../contract/waiting.ts';
 import type { LimitScope, ModelLimiter } from '../llm/model-limiter.ts';
 import type { ModelFailure } from '../llm/model-failure.ts';
 import { exhaustedForMs, type ResponseHeaders } from '../llm/rate-headers.ts';
@@ -41,15 +42,16 @@ export function pauseScope(scope: LimitScope): 'lane' | 'directive' {
   return scope === 'provider' ? 'lane' : 'directive';
 }
 
-/** A provider's refusal because of its limits holds for every worker. */
+/** A provider's refusal because of its limits holds for every worker, for no less than a pause after a refused call. */
 export async function noteFailure(
   limiter: ModelLimiter,
   ref: ModelRef,
   failure: ModelFailure,
 ): Promise<void> {
   const wait = failure.error.details['retry_after_ms'];
-  if (failure.limits === undefined || typeof wait !== 'number') return;
-  await limiter.block(ref, failure.limits, wait).catch(() => {});
+  if (failure.limits === undefined) return;
+  const blockMs = Math.max(typeof wait === 'number' ? wait : 0, SHORTEST_PAUSE_MS);
+  await limiter.block(ref, failure.limits, blockMs).catch(() => {});
 }
 
 /** An answer may use up the provider's limit. */

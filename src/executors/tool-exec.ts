@@ -287,7 +287,10 @@ function read(
     const { error, sent, task } = outcome;
     const ambiguous = task === undefined ? sent && UNANSWERED.has(error.type) : task.end !== 'ended';
     const unreached = !sent && error.type === 'network';
-    return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after(task, isResumed) };
+    // An HTTP server that refuses the request with 429 has not called the tool.
+    const untaken = sent ? {} : { untaken: true as const };
+    const result = errorResult(withFix(error, place));
+    return { result, ambiguous, unreached, ...untaken, ...after(task, isResumed) };
   }
   const { result, content, rejected } = readToolResult(outcome.result, {
     trust: place.trust,

@@ -23,6 +23,10 @@ export interface Release {
   reason?: string | undefined;
   /** The same as a signal, for who waits. Default: nothing is said. */
   waiting?: WaitSignal | undefined;
+  /** The signal is written although one of its reason was. Default: false. */
+  repeated?: boolean;
+  /** Record of its candidate from now on, as in `Move`. Default: as before. */
+  stage?: string;
   /** The call is made anew: what `keepTask` wrote is over. Default: false. */
   anew?: boolean;
 }
@@ -54,7 +58,14 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
   async function release(
     ref: ClaimRef,
     pauseMs: number,
-    { seen = false, waiting, reason = waiting?.data.reason ?? 'released', anew = false }: Release = {},
+    {
+      seen = false,
+      waiting,
+      reason = waiting?.data.reason ?? 'released',
+      repeated = false,
+      stage = '',
+      anew = false,
+    }: Release = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
     const said = waiting ? writeSignal(ref.requestId, waiting) : '';
     const args = [
@@ -66,6 +77,8 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
       mostBytes(ref.requestId),
       said,
       anew ? 1 : 0,
+      repeated ? 1 : 0,
+      stage,
     ];
     const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';

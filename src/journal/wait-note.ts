@@ -11,15 +11,17 @@ import { writeSignal } from './stored-signal.ts';
 
 export type WaitSignal = Extract<SignalDraft, { type: 'directive.waiting' }>;
 
-/** It is of no attempt: the origin's number is left out. */
+/** It is of no attempt: the origin's number is left out. `pauses`: as in the signal; null: it counts none. */
 export function waitSignal(
   directive: Directive,
   lane: string,
   wait: WaitFacts,
   { requestId, causationId, traceparent }: SignalOrigin,
+  pauses: number | null = null,
 ): WaitSignal {
   const metadata = directiveMetadata(directive);
-  const data = { call_id: directive.id, lane, ...waitOf(lane, wait), metadata };
+  const counted = pauses === null ? {} : { pauses };
+  const data = { call_id: directive.id, lane, ...waitOf(lane, wait), ...counted, metadata };
   return draftSignal('directive.waiting', data, { requestId, causationId, traceparent }) as WaitSignal;
 }
 

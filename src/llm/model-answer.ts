@@ -7,6 +7,7 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning,
 } from '@ai-sdk/provider';
+import { normalizeFinishReason } from '../contract/finish-reason.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { normalizeUsage, type Usage } from '../contract/usage.ts';
 import { MAX_TOOL_CALLS } from './answer-limits.ts';
@@ -82,7 +83,8 @@ export function incompleteness(
       ? fail('the provider’s answer is empty', 'empty_answer')
       : fail('the provider’s answer ended before it was complete', 'interrupted');
   }
-  if (finish.unified === 'error')
+  // Compatible servers report a failure in the middle of an answer by this reason, which some clients do not know.
+  if (finish.unified === 'error' || normalizeFinishReason(finish.raw) === 'error')
     return fail(`the provider stopped with an error: ${finish.raw ?? 'it gives no reason'}`, 'error');
   if (finish.unified === 'tool-calls' && calls.length === 0)
     return fail('the provider says that the model calls a tool, but sent no tool call', 'no_tool_calls');

@@ -1,6 +1,6 @@
 // Reads from a provider's response how long to wait because of its rate limits.
-import { ownMember } from '../contract/own-member.ts';
 // Must never wait itself, nor trust a senseless number.
+import { ownMember } from '../contract/own-member.ts';
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
@@ -8,6 +8,8 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 const LONGEST_MS = 86_400_000;
 /** A larger bare number is an instant, in seconds since the epoch. */
 const EPOCH_SECONDS = 1_000_000_000;
+/** A larger one is in milliseconds, as OpenRouter sends it. */
+const EPOCH_MS = 1_000_000_000_000;
 
 /** The limit headers of the provider families: what is left of each limit, and when it is full again. */
 const LIMITS: readonly { readonly remaining: string; readonly reset: string }[] = [
@@ -26,34 +28,47 @@ const LIMITS: readonly { readonly remaining: string; readonly reset: string }[] 
   },
 ];
 
-/** Milliseconds that the provider asks to wait, in its headers or the body of its refusal; null: it does not ask. */
+/**
+ * Milliseconds that the provider asks to wait: the longest time that its refusal names, in `Retry-After`, in its body, or for limits
+ * that are used up; else for limits of which it does not say what is left. null: it names none.
+ */
 export function retryAfterMs(headers: ResponseHeaders, body: string, now: number): number | null {
   const asked = milliseconds(headers['retry-after-ms']) ?? waitUntil(headers['retry-after'], now);
-  if (asked !== null) return asked;
-  return delayInBody(body) ?? exhaustedForMs(headers, now) ?? shortestReset(headers, now);
+  const unknown = LIMITS.filter(({ remaining }) => isBlank(headers[remaining]));
+  return (
+    longest([asked, delayInBody(body), exhaustedForMs(headers, now)]) ??
+    longest(resetsOf(unknown, headers, now))
+  );
 }
 
 /** Milliseconds until a used-up limit is full again; null: none is used up. */
 export function exhaustedForMs(headers: ResponseHeaders, now: number): number | null {
-  const waits = LIMITS.filter(({ remaining }) => isZero(headers[remaining]))
-    .map(({ reset }) => waitUntil(headers[reset], now))
-    .filter((wait) => wait !== null);
-  return waits.length === 0 ? null : Math.max(...waits);
+  const usedUp = LIMITS.filter(({ remaining }) => isZero(headers[remaining]));
+  return longest(resetsOf(usedUp, headers, now));
 }
 
-function shortestReset(headers: ResponseHeaders, now: number): number | null {
-  const waits = LIMITS.map(({ reset }) => waitUntil(headers[reset], now)).filter((wait) => wait !== null);
-  return waits.length === 0 ? null : Math.min(...waits);
+function resetsOf(limits: typeof LIMITS, headers: ResponseHeaders, now: number): (number | null)[] {
+  return limits.map(({ reset }) => waitUntil(headers[reset], now));
+}
+
+function longest(waits: readonly (number | null)[]): number | null {
+  const known = waits.filter((wait) => wait !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function isBlank(header: string | undefined): boolean {
+  return header === undefined || header.trim() === '';
 }
 
 function isZero(header: string | undefined): boolean {
-  return header !== undefined && header.trim() !== '' && Number(header) === 0;
+  return !isBlank(header) && Number(header) === 0;
 }
 
-/** Google puts it into the error: `"retryDelay": "37s"`. */
+/** Google puts it into the error, `"retryDelay": "37s"`; OpenAI and Groq into its message, `Please try again in 1m2.5s`. */
 function delayInBody(body: string): number | null {
-  const delay = /"retryDelay"\s*:\s*"(?<seconds>\d+(?:\.\d+)?)s"/.exec(body)?.groups?.['seconds'];
-  return delay === undefined ? null : sane(Number(delay) * 1_000);
+  const span = /(?:"retryDelay"\s*:\s*"|try again in )(?<span>[\d.]{1,16}[dhms][\ddhms.]{0,32})/.exec(body);
+  const ms = spanMs((span?.groups?.['span'] ?? '').replace(/\.$/, ''));
+  return ms === null ? null : sane(ms);
 }
 
 function milliseconds(header: string | undefined): number | null {
@@ -66,6 +81,7 @@ function waitUntil(header: string | undefined, now: number): number | null {
   if (text === '') return null;
   if (/^\d+(\.\d+)?$/.test(text)) {
     const seconds = Number(text);
+    if (seconds > EPOCH_MS) return sane(seconds - now);
     return sane(seconds > EPOCH_SECONDS ? seconds * 1_000 - now : seconds * 1_000);
   }
   const span = spanMs(text);
@@ -84,7 +100,7 @@ function spanMs(text: string): number | null {
   return sum;
 }
 
-/** At least a millisecond: a past instant needs no wait, and an absurd one is ignored. */
+/** At least a millisecond, since a pause has its own shortest time; an absurd one is ignored. */
 function sane(ms: number): number | null {
   return ms <= LONGEST_MS ? Math.max(1, Math.ceil(ms)) : null;
 }

@@ -1,5 +1,5 @@
 // Limits how fast all workers together take the jobs of a lane: jobs at once, jobs in a period, pauses.
-// Must never end a pause that another process asked for.
+// Must never end or shorten a pause that another process asked for.
 import type { Queue } from 'bullmq';
 
 /** A rate that no lane reaches. BullMQ obeys a pause only in a lane that has a rate. */
@@ -30,12 +30,14 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     else if ((await opened.getGlobalRateLimit())?.max !== NO_RATE) await opened.removeGlobalRateLimit();
   }
 
-  /** No worker takes a job of the lane for `ms`. */
+  /** No worker takes a job of the lane for `ms` or longer. */
   async function pauseFor(lane: string, ms: number): Promise<void> {
-    pausedUntil.set(lane, Date.now() + ms);
+    pausedUntil.set(lane, Math.max(pausedUntil.get(lane) ?? 0, Date.now() + ms));
     const opened = queueOf(lane);
-    if ((await opened.getGlobalRateLimit()) === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
-    await opened.rateLimit(ms);
+    const [rate, leftMs] = await Promise.all([opened.getGlobalRateLimit(), opened.getRateLimitTtl()]);
+    if (rate === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
+    // Without a rate, what is left may be of one that was removed.
+    if (rate === null || leftMs < ms) await opened.rateLimit(ms);
   }
 
   /** null: jobs of the lane are taken. */

@@ -16,7 +16,6 @@ export interface LaneCounts {
   paused: boolean;
   /** Calls at once over all workers; null = no such limit. */
   globalConcurrency: number | null;
-  workers: number;
 }
 
 export type LaneLoad = Pick<LaneCounts, 'waiting' | 'active' | 'globalConcurrency'>;

@@ -123,7 +123,11 @@ function attemptLimits({ config }: WorkerSettings): AttemptLimits {
     result: { bytes: limits.result_bytes, overflow: limits.result_overflow },
     contentCharacters: contentCharacters(config),
     leaseMs: worker.lease_ms,
-    longestPauseMs: limits.pause_ms,
+    pauses: {
+      longestMs: limits.pause_ms,
+      count: limits.pauses.count,
+      totalMs: limits.pauses.total_ms,
+    },
   };
 }
 

@@ -72,6 +72,7 @@ export const ATTRIBUTE = {
   delayMs: 'adjutant.delay_ms',
   wholeLane: 'adjutant.whole_lane',
   waitReasons: 'adjutant.wait.reasons',
+  refusedCalls: 'adjutant.refused_calls',
   fallbackFrom: 'adjutant.fallback.from',
   fallbackTo: 'adjutant.fallback.to',
   budget: 'adjutant.budget',

@@ -169,13 +169,14 @@ function nextEvent(outcome: Outcome): Omit<SpanEvent, 'at'> | null {
       };
     }
     case 'pause': {
-      const { delayMs, lane, reason } = outcome;
+      const { delayMs, lane, reason, refused } = outcome;
       return {
         name: EVENT.paused,
         attributes: {
           [ATTRIBUTE.delayMs]: delayMs,
           [ATTRIBUTE.wholeLane]: lane,
           [ATTRIBUTE.waitReasons]: [reason],
+          [ATTRIBUTE.refusedCalls]: refused ?? 0,
         },
       };
     }

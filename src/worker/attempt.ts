@@ -24,7 +24,7 @@ import { reportAttempt } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
 import { logIds } from './log-ids.ts';
 import { mayBegin, passedBack, throughGate } from './gate-pass.ts';
-import { type Outcome, outcomeOf } from './outcome.ts';
+import { lanePauseMs, type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordRelease, recordUnbegun } from './record.ts';
 import { modelsOf } from './model-candidate.ts';
@@ -34,6 +34,7 @@ import { endLost } from './lost-attempt.ts';
 import { putOff } from './put-off.ts';
 import { inPlace } from './serial-place.ts';
 import { withdrawTask } from './left-task.ts';
+import { redisNow } from './questions.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
 
 /** Characters of what an error says about itself. */
@@ -195,25 +196,23 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
     cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
     remainingMs,
     unreachedForMs,
-    longestPauseMs: parts.limits.longestPauseMs,
+    pauseLimits: parts.limits.pauses,
+    now: redisNow(claimed),
     random: Math.random,
   };
   const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };
   const outcome = outcomeOf(facts);
   measureAttempt(parts, claimed, { execution, outcome, durationMs });
   const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
-  const called = stopped === null;
-  reportAttempt(parts, claimed, {
-    begunAt,
-    endedAt,
-    called,
-    execution,
-    repeatPolicy,
-    stop,
-    outcome,
-    recorded,
-  });
+  await pauseLane(parts, claimed.lane, lanePauseMs(facts, outcome));
+  const story = { begunAt, endedAt, called: stopped === null, execution, repeatPolicy, stop };
+  reportAttempt(parts, claimed, { ...story, outcome, recorded });
   return recorded;
+}
+
+/** A lane that is not paused in time only costs another refused call. */
+async function pauseLane({ lanes }: AttemptParts, lane: string, pauseMs: number | null): Promise<void> {
+  if (pauseMs !== null) await lanes.pauseFor(lane, pauseMs).catch(() => {});
 }
 
 /** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */
@@ -243,6 +242,6 @@ function placeInChain(claimed: Claimed) {
     model: models[candidate.index] ?? null,
     nextModel: models[candidate.index + 1] ?? null,
     failures: granted.failures - candidate.failures,
-    pauses: granted.released - candidate.released,
+    pauses: candidate.pauses,
   };
 }

@@ -29,6 +29,7 @@ import type { Spans } from '../telemetry/spans.ts';
 import type { AttemptTrace } from './attempt-spans.ts';
 import type { ResultBound } from './result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
+import type { PauseLimits } from './pause.ts';
 
 /** What an attempt reads and writes in the journal. */
 export interface AttemptRecords {
@@ -44,8 +45,7 @@ export interface AttemptLimits {
   contentCharacters?: number;
   /** How long a claim holds without being extended, milliseconds. */
   leaseMs: number;
-  /** As in `OutcomeFacts`. */
-  longestPauseMs: number;
+  pauses: PauseLimits;
 }
 
 export interface AttemptParts extends DurableWriting {

@@ -4,19 +4,24 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
 import type { CandidateState, CheaperModels } from '../executors/definition.ts';
 import type { Claimed, Granted } from './claimed.ts';
+import { NO_PAUSES, type Pauses, pausesAfter } from './pause.ts';
 
-/** The counts of the directive when this candidate began: later ones belong to this candidate. */
 export interface CandidateRecord extends CandidateState {
+  /** Failures of the directive when this candidate began: later ones belong to this candidate. */
   failures: number;
-  released: number;
+  /** Of this candidate. */
+  pauses: Pauses;
+  /** Calls of any candidate that were sent and refused with "slow down", and are no attempts. */
+  refused: number;
 }
 
-const FIRST: CandidateRecord = { index: 0, failures: 0, released: 0, history: [] };
+const FIRST: CandidateRecord = { index: 0, failures: 0, pauses: NO_PAUSES, refused: 0, history: [] };
 const LONGEST_MESSAGE = 500;
 
 /** The candidate that a claim is for; the journal keeps it in the field `stage`. */
 export function candidateOf({ stage }: Pick<Granted, 'stage'>): CandidateRecord {
-  return stage === '' ? FIRST : (JSON.parse(stage) as CandidateRecord);
+  // A worker of an earlier version counts no pauses.
+  return stage === '' ? FIRST : { ...FIRST, ...(JSON.parse(stage) as Partial<CandidateRecord>) };
 }
 
 /** The models that may serve it, first choice first; those that a budget lets it go on with come last. */
@@ -42,7 +47,7 @@ export function candidateInstead(
 /** The next candidate, after `model` was given up with `error`; that failure still counts for `model`. */
 export function candidateAfter(
   candidate: CandidateRecord,
-  { failures, released }: Pick<Granted, 'failures' | 'released'>,
+  { failures }: Pick<Granted, 'failures'>,
   model: string,
   { type, message }: ErrorEnvelope,
 ): CandidateRecord {
@@ -50,8 +55,22 @@ export function candidateAfter(
   return {
     index: candidate.index + 1,
     failures: failures + 1,
-    released,
+    pauses: NO_PAUSES,
+    refused: candidate.refused,
     history: [...candidate.history, given],
     ...(candidate.cheaper === undefined ? {} : { cheaper: candidate.cheaper }),
+  };
+}
+
+/** The same candidate after a pause. `isRefused`: a call was sent and refused. `isAttempt`: readers know it as an attempt. */
+export function candidatePaused(
+  candidate: CandidateRecord,
+  { isRefused, isAttempt }: { isRefused: boolean; isAttempt: boolean },
+  now: number,
+): CandidateRecord {
+  return {
+    ...candidate,
+    pauses: pausesAfter(candidate.pauses, isRefused, now),
+    refused: candidate.refused + (isRefused && !isAttempt ? 1 : 0),
   };
 }

@@ -8,6 +8,14 @@ import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/r
 import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { AskedQuestions, CheaperModels, Execution } from '../executors/definition.ts';
+import {
+  isUsedUp,
+  jitteredMs,
+  limitedPauseMs,
+  type PauseLimits,
+  type Pauses,
+  refusedPauseMs,
+} from './pause.ts';
 
 /**
  * Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. `lapsed`: before its call was sent, it
@@ -20,8 +28,18 @@ export type Outcome =
   | { kind: 'retry'; error: ErrorEnvelope; delayMs: number }
   /** The next attempt is another model's, at once. `cheaper`: of these, which a budget goes on with. */
   | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string; cheaper?: CheaperModels }
-  /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
-  | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason; detail?: string }
+  /**
+   * Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. `refused`: the
+   * number of this pause among those after a refused call; null: nothing was sent.
+   */
+  | {
+      kind: 'pause';
+      delayMs: number;
+      lane: boolean;
+      reason: WaitReason;
+      refused: number | null;
+      detail?: string;
+    }
   /** The tool asks: the next attempt is made with the answers, or when the time for them is up. */
   | { kind: 'ask'; asks: AskedQuestions }
   /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. */
@@ -37,8 +55,11 @@ export interface OutcomeFacts {
   nextModel: string | null;
   /** Failed attempts before this one, of this model. */
   failures: number;
-  /** How often this model has put the directive off. */
-  pauses: number;
+  /** Of this model, or of the tool. */
+  pauses: Pauses;
+  pauseLimits: PauseLimits;
+  /** Milliseconds since the epoch, by the clock of Redis. */
+  now: number;
   stop: StopReason | null;
   /** What the caller said who cancelled it. */
   cancelReason: string | null;
@@ -46,18 +67,13 @@ export interface OutcomeFacts {
   remainingMs: number;
   /** The server of the lane cannot be reached and is tried again after this time, milliseconds; null = it can. */
   unreachedForMs: number | null;
-  /** A server's "slow down" holds no longer than this, milliseconds. */
-  longestPauseMs: number;
   random: () => number;
 }
-
-/** When a server asks to slow down and does not say for how long. */
-const DEFAULT_RATE_PAUSE_MS = 1_000;
 
 /** A longer wait is not the whole lane's: others of it may have another model to go to, or another one's limit. */
 const LONGEST_LANE_PAUSE_MS = 5_000;
 
-/** A model that puts a directive off as often as this counts as limited for longer than it can wait. */
+/** A model that puts a directive off as often as this counts as limited for longer than the directive can wait. */
 const MOST_PAUSES = 5;
 
 /** How often a directive is redelivered after a worker died under it. */
@@ -132,51 +148,105 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   const waiting = waitingOf(facts, result.error);
   if (waiting) return waiting;
   const inDoubt = execution.ambiguous === true && facts.repeatPolicy === 'once';
-  const error = inDoubt ? markUnrepeatable(result.error, execution) : result.error;
+  const error = inDoubt ? markUnrepeatable(result.error, execution) : withPauses(facts, result.error);
   const delayMs = retryDelayOf(facts, error);
   if (delayMs !== null && delayMs < facts.remainingMs) return { kind: 'retry', error, delayMs };
   const fallback = inDoubt ? null : fallbackOf(facts, error);
   if (fallback) return fallback;
-  return { kind: 'end', result: { ...result, error: delayMs === null ? error : tooLate(error, delayMs) } };
+  const final = delayMs === null ? notPaused(facts, error) : tooLate(error, delayMs);
+  return { kind: 'end', result: { ...result, error: final } };
 }
 
-/** What is nobody's failure costs no retry: a server that asks to slow down, or that nobody reaches at present. */
+/** A server that asks to slow down or is out of reach costs no retry, within the limits of pauses. */
 function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
-  const { unreachedForMs, remainingMs, pauses, model, execution } = facts;
+  const { unreachedForMs, remainingMs, pauses, pauseLimits, execution } = facts;
   const limited = error.type === 'rate_limited';
-  const delayMs = limited ? (retryAfterMs(error) ?? DEFAULT_RATE_PAUSE_MS) : unreachedForMs;
+  if (limited && isUsed(facts)) return null;
+  const delayMs = limited ? limitMs(facts, error) : unreachedForMs;
   if (delayMs === null) return null;
-  const isLong = delayMs > LONGEST_LANE_PAUSE_MS || delayMs >= remainingMs || pauses >= MOST_PAUSES;
+  const isRefused = limited && execution.unsent !== true;
+  const isOver = isRefused && isUsedUp(pauses, pauseLimits, delayMs, facts.now);
+  const isLong =
+    isOver || delayMs > LONGEST_LANE_PAUSE_MS || delayMs >= remainingMs || pauses.count >= MOST_PAUSES;
   const fallback = !limited || isLong ? fallbackOf(facts, error) : null;
   if (fallback) return fallback;
-  if (delayMs >= remainingMs) return null;
-  const ownLimit =
-    execution.pauseScope === 'directive' || (model !== null && delayMs > LONGEST_LANE_PAUSE_MS);
-  const pauseMs = Math.ceil(Math.min(delayMs, facts.longestPauseMs));
-  const reason = limited ? limitReason(error) : 'server_down';
-  const detail = causeOf(error);
-  const lane = limited && !ownLimit;
-  return { kind: 'pause', delayMs: pauseMs, lane, reason, ...(detail === null ? {} : { detail }) };
+  if (isOver || delayMs >= remainingMs) return null;
+  const pauseMs = limited ? jitteredMs(delayMs, pauseLimits.longestMs, facts.random) : Math.ceil(delayMs);
+  const refused = isRefused ? pauses.refused + 1 : null;
+  const detail =
+    refused === null ? causeOf(error, limited) : `pause ${refused} of at most ${pauseLimits.count}`;
+  const reason = limited ? (isRefused ? 'rate_limited' : 'limit_reached') : 'server_down';
+  const lane = limited && laneMs(facts, error) !== null;
+  return { kind: 'pause', delayMs: pauseMs, lane, reason, refused, ...(detail === null ? {} : { detail }) };
+}
+
+/** A tool that must not be called twice has been called: its answer "slow down" is a failure like any other. */
+function isUsed({ repeatPolicy, execution: { unsent, untaken } }: OutcomeFacts): boolean {
+  return repeatPolicy === 'once' && unsent !== true && untaken !== true;
+}
+
+/** The wait that a limit imposes before the next call, milliseconds. */
+function limitMs({ execution, pauses, failures }: OutcomeFacts, error: ErrorEnvelope): number {
+  const asked = retryAfterMs(error);
+  return execution.unsent === true
+    ? limitedPauseMs(pauses.count, asked)
+    : refusedPauseMs(pauses.refused + failures, asked);
+}
+
+/**
+ * How long a limit holds for the whole lane, milliseconds: as long as its server asks, since the directive's own waits may have grown
+ * for a reason that others of the lane do not share. null: it holds for the directive alone.
+ */
+function laneMs({ execution, model, pauseLimits }: OutcomeFacts, error: ErrorEnvelope): number | null {
+  const asked = retryAfterMs(error);
+  const ms = execution.unsent === true ? limitedPauseMs(0, asked) : refusedPauseMs(0, asked);
+  if (execution.pauseScope === 'directive' || (model !== null && ms > LONGEST_LANE_PAUSE_MS)) return null;
+  return Math.ceil(Math.min(ms, pauseLimits.longestMs));
+}
+
+/**
+ * How long the whole lane leaves its server alone after this attempt, milliseconds; null: it does not. A refusal that counts as a
+ * failure holds for the others of the lane, too.
+ */
+export function lanePauseMs(facts: OutcomeFacts, outcome: Outcome): number | null {
+  const { result, unsent } = facts.execution;
+  if (result.ok || result.error.type !== 'rate_limited') return null;
+  const hasFailed = outcome.kind === 'retry' || outcome.kind === 'end';
+  const isPaused = outcome.kind === 'pause' && outcome.lane;
+  return isPaused || (hasFailed && unsent !== true) ? laneMs(facts, result.error) : null;
+}
+
+/** The error that ends a directive after pauses says how many there were. */
+function withPauses(
+  { pauses: { refused, sinceAt }, now }: OutcomeFacts,
+  error: ErrorEnvelope,
+): ErrorEnvelope {
+  if (error.type !== 'rate_limited' || sinceAt === null) return error;
+  return { ...error, details: { ...error.details, pauses: refused, paused_ms: Math.round(now - sinceAt) } };
+}
+
+/** A refusal that ends the directive although it may pass: why there is no further pause. */
+function notPaused(facts: OutcomeFacts, error: ErrorEnvelope): ErrorEnvelope {
+  if (error.type !== 'rate_limited' || isUsed(facts)) return error;
+  const delayMs = limitMs(facts, error);
+  if (delayMs >= facts.remainingMs) return tooLate(error, delayMs);
+  return { ...error, details: { ...error.details, not_retried: 'limits.pauses allows no further pause' } };
 }
 
 /** Why its server is not reached, or which configured limit it met, in a few words; null: the error does not say. */
-function causeOf({ type, details }: ErrorEnvelope): string | null {
-  const { reason, limited_by: by, scope, model } = details;
-  if (type !== 'rate_limited') return typeof reason === 'string' ? reason : null;
-  if (by !== 'configuration') return null;
+function causeOf({ details }: ErrorEnvelope, limited: boolean): string | null {
+  const { reason, scope, model } = details;
+  if (!limited) return typeof reason === 'string' ? reason : null;
   return scope === 'provider' ? 'calls to the provider' : `calls to the model "${String(model)}"`;
 }
 
-/** Whose limit it is: the operator's, or that of the server or provider. */
-function limitReason({ details }: ErrorEnvelope): WaitReason {
-  return details['limited_by'] === 'configuration' ? 'limit_reached' : 'rate_limited';
-}
-
 /** null: it is not to be tried again, or no more often. */
-function retryDelayOf({ directive, failures, random }: OutcomeFacts, error: ErrorEnvelope): number | null {
+function retryDelayOf(facts: OutcomeFacts, error: ErrorEnvelope): number | null {
+  const { directive, failures, random } = facts;
   const policy = retriesOf(directive);
   if (!error.retryable || failures >= policy.max_retries) return null;
-  return retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
+  const asked = error.type === 'rate_limited' ? limitMs(facts, error) : retryAfterMs(error);
+  return retryDelayMs(policy, failures + 1, random, asked);
 }
 
 /** null: no other model can help, or there is none. */

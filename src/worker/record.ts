@@ -26,14 +26,12 @@ import { withdrawTask } from './left-task.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
-import { candidateAfter, candidateInstead } from './model-candidate.ts';
+import { candidateAfter, candidateInstead, candidatePaused } from './model-candidate.ts';
+import { isLogged } from './pause.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
 const LARGEST_RETRY_ERROR_BYTES = 16_384;
-
-/** A shorter pause is over before anybody has read of it. */
-const SAID_FROM_MS = 1_000;
 
 type Pause = Extract<Outcome, { kind: 'pause' }>;
 
@@ -110,11 +108,11 @@ async function recordUnused(
 }
 
 function attemptMetadata(
-  { attempt, granted }: Pick<Claimed, 'attempt' | 'granted'>,
+  { attempt, granted, candidate: { refused } }: Pick<Claimed, 'attempt' | 'granted' | 'candidate'>,
   facts: SignalMetadata,
 ): SignalMetadata {
   const redelivered = granted.redeliveries > 0 ? { redeliveries: granted.redeliveries } : {};
-  return { attempts: attempt, ...redelivered, ...facts };
+  return { attempts: attempt, ...(refused > 0 ? { refused_calls: refused } : {}), ...redelivered, ...facts };
 }
 
 async function recordPause(
@@ -123,21 +121,20 @@ async function recordPause(
   outcome: Pause,
   made: Made,
 ): Promise<JobOutcome> {
-  const { delayMs, lane: wholeLane } = outcome;
-  const said = { reason: outcome.reason, waiting: pauseSignal(claimed, outcome), anew: true };
-  const released = await recordRelease(parts, claimed, delayMs, made, said);
-  // A lane that is not paused in time only costs another such answer.
-  if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
-  return released;
+  const { delayMs, reason, refused } = outcome;
+  const change = { isRefused: refused !== null, isAttempt: made.seen };
+  const stage = JSON.stringify(candidatePaused(claimed.candidate, change, redisNow(claimed)));
+  const waiting = pauseSignal(claimed, outcome);
+  const why = { reason, waiting, repeated: change.isRefused, anew: true, stage };
+  return recordRelease(parts, claimed, delayMs, made, why);
 }
 
-/** undefined: nobody has to know. */
-function pauseSignal(
-  { envelope, lane, origin }: Claimed,
-  { delayMs, reason, detail }: Pause,
-): WaitSignal | undefined {
-  if (delayMs < SAID_FROM_MS) return undefined;
-  return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs, detail }, origin);
+/** undefined: the log has enough of them, or the pause is too short to be read about. */
+function pauseSignal({ envelope, lane, origin }: Claimed, pause: Pause): WaitSignal | undefined {
+  const { delayMs, reason, refused, detail } = pause;
+  if (!isLogged(delayMs, refused)) return undefined;
+  const wait = { reason, untilAt: Date.now() + delayMs, detail };
+  return waitSignal(envelope.directive, lane, wait, origin, refused);
 }
 
 /** The claim ends here, and with it the worker's part: the next attempt begins with the answers, or when their time is up. */

@@ -143,6 +143,17 @@ describe('it reports', () => {
       'a: said more than once why it waits: no_worker, no_worker',
     ],
     [
+      'a pause that is logged between two that double their number',
+      {
+        signals: [
+          started,
+          unattempted(signal(2, 'directive.waiting', { data: { call_id: 'a', pauses: 3 } })),
+          succeeded(3),
+        ],
+      },
+      'a: a pause is logged that does not double the number of the one before',
+    ],
+    [
       'a call that may have happened, and never began',
       { ...UNKNOWN, signals: [failed('outcome_unknown', 1)], executions: [], faults: [KILLED] },
       'a: ended as outcome_unknown, and was never said to have started',

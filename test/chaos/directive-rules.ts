@@ -88,11 +88,16 @@ function checkOrder({ view, planned, signals, terminal, result, executions }: Ca
   return found;
 }
 
-/** Why it waited is said once for each reason, and never by an attempt. */
+/** Each reason to wait is logged once, counted pauses when their number has doubled, and none of them by an attempt. */
 function checkWaits({ signals }: Case): string[] {
   const waits = signals.filter(({ type }) => type === 'directive.waiting');
-  const reasons = waits.map(({ data }) => String(data['reason']));
+  const counted = waits.filter(({ data }) => data['pauses'] !== undefined);
+  const reasons = waits
+    .filter(({ data }) => data['pauses'] === undefined)
+    .map(({ data }) => String(data['reason']));
   const found = waits.some(({ attempt }) => attempt !== undefined) ? ['an attempt says that it waits'] : [];
+  if (counted.some(({ data }) => !Number.isInteger(Math.log2(Number(data['pauses'])))))
+    found.push('a pause is logged that does not double the number of the one before');
   if (new Set(reasons).size === reasons.length) return found;
   return [...found, `said more than once why it waits: ${reasons.join(', ')}`];
 }

@@ -2,6 +2,7 @@
 // Must never read anything but the log of a request: what is not there was not reported.
 import { NO_MODEL_BUDGETS } from '../../src/contract/budget.ts';
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
@@ -13,8 +14,8 @@ import { llmStream } from '../../src/executors/llm-stream.ts';
 import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
 import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
 import type { ModelProviders } from '../../src/llm/providers.ts';
-import { providersAt, recordingLimiter } from '../support/model-calls.ts';
-import { openPipeline, type Pipeline } from '../support/pipeline.ts';
+import { type Api, providersAt, recordingLimiter } from '../support/model-calls.ts';
+import { openPipeline, type Pipeline, type TestWorkerOptions } from '../support/pipeline.ts';
 import {
   type Answer,
   bodyOf,
@@ -33,14 +34,14 @@ const redis = useRedis();
 const NO_BUDGET = { budgets: NO_MODEL_BUDGETS, modelsOf: () => [] };
 
 /** A pipeline with a worker that calls the given providers. */
-async function openModels(providers: ModelProviders): Promise<Pipeline> {
+async function openModels(providers: ModelProviders, options: TestWorkerOptions = {}): Promise<Pipeline> {
   const open = await openPipeline(redis.url);
   await createModelCatalog(open.connection, open.keys).publish({
     providers: new Map([['p', { type: 'openai-compatible' }]]),
     aliases: new Map([['fast', ['p:m']]]),
   });
   const schemas = createSchemaChecks();
-  const options = {
+  const parts = {
     providers,
     limiter: recordingLimiter(),
     describeTool: async () => null,
@@ -48,8 +49,9 @@ async function openModels(providers: ModelProviders): Promise<Pipeline> {
     ...NO_BUDGET,
   };
   await open.startWorker(() => Promise.reject(new Error('no tools here')), {
-    definitions: [llmStream(options), llmGenerate(options), llmEmbed(options)],
+    definitions: [llmStream(parts), llmGenerate(parts), llmEmbed(parts)],
     lanes: ['llm.p'],
+    ...options,
   });
   return open;
 }
@@ -96,9 +98,9 @@ function failureOf(log: readonly Signal[], type?: 'ai.embed.result') {
   return result.error;
 }
 
-function completion(usage: Record<string, unknown> | null): Record<string, unknown> {
+function completion(usage: Record<string, unknown> | null, finish_reason = 'stop'): Record<string, unknown> {
   const message = { role: 'assistant', content: 'Hi.' };
-  return { id: 'x', model: 'gpt', choices: [{ index: 0, message, finish_reason: 'stop' }], usage };
+  return { id: 'x', model: 'gpt', choices: [{ index: 0, message, finish_reason }], usage };
 }
 
 /** A provider whose client counts tokens as no real one does. */
@@ -359,8 +361,8 @@ describe('attempts', () => {
       return answer(response, request, index);
     }, STREAM);
     expect(server.seen).toHaveLength(2);
-    expect(withoutDeltas(log)).toEqual(['ai.usage', 'ai.llm.response']);
-    expect(endOf(log).result.ok).toBe(true);
+    expect(withoutDeltas(log)).toEqual(['directive.waiting', 'ai.usage', 'ai.llm.response']);
+    expect(endOf(log)).toMatchObject({ result: { ok: true }, metadata: { attempts: 1, refused_calls: 1 } });
   });
 
   test('leave signals that belong to one trace, and name their cause', async () => {
@@ -373,3 +375,63 @@ describe('attempts', () => {
     }
   });
 });
+
+/**
+ * Reports: https://github.com/kubescape/kubevuln/pull/755 and https://github.com/rocketride-org/rocketride-server/pull/1937. One
+ * directive sent 2,055 requests in 10 seconds.
+ */
+describe('a provider that refuses every request with 429', () => {
+  const GONE = 'Wed, 21 Oct 2015 07:28:00 GMT';
+  const withRest = {
+    'x-ratelimit-remaining-requests': '9999',
+    'x-ratelimit-reset-requests': '6ms',
+    'x-ratelimit-remaining-tokens': '500',
+    'x-ratelimit-reset-tokens': '59s',
+  };
+
+  test.each<[string, Api, Fields, Record<string, string>]>([
+    ['Retry-After: 0', 'compatible', GENERATE, { 'retry-after': '0' }],
+    ['a date that is past', 'openai-chat', STREAM, { 'retry-after': GONE }],
+    ['resets of limits that are not used up', 'openai', GENERATE, withRest],
+    ['Retry-After: 0', 'anthropic', STREAM, { 'retry-after': '0' }],
+    ['no header', 'google', GENERATE, {}],
+  ])('and %s (%s) gets as many as are allowed, and the log says so', async (_what, api, fields, headers) => {
+    await using server = await startProvider(json(429, { error: { message: 'Too Many Requests' } }, headers));
+    const short = { pauseMs: 5, pauseCount: 5 };
+    await using open = await openModels(providersAt(server.url, api), short);
+    const log = await run(open, { ...fields, max_retries: 0 });
+    expect(server.seen).toHaveLength(6);
+    const waits = log.filter(({ type }) => type === 'directive.waiting');
+    expect(waits.map(({ data }) => data)).toMatchObject(
+      [1, 2, 4].map((pauses) => ({ reason: 'rate_limited', pauses, until: expect.any(String) as string })),
+    );
+    expect(failureOf(log)).toMatchObject({ type: 'rate_limited', details: { pauses: 5 } });
+    expect(endOf(log).metadata).toMatchObject({ attempts: 1, refused_calls: 5 });
+  });
+});
+
+/** https://openrouter.ai/docs/api-reference/overview: a failure in the middle of an answer has the finish reason `error`. */
+test.each<[string, Api, Answer, Fields]>([
+  ['whole', 'compatible', json(200, completion(null, 'error')), GENERATE],
+  ['streamed', 'compatible', (response) => endStream(response, 'error'), STREAM],
+  ['whole', 'openai-chat', json(200, completion(null, 'error')), GENERATE],
+  ['streamed', 'openai-chat', (response) => endStream(response, 'error'), STREAM],
+])('an answer, %s, that ends in an error is a failed attempt (%s)', async (_how, api, answer, fields) => {
+  await using server = await startProvider(answer);
+  await using open = await openModels(providersAt(server.url, api));
+  const log = await run(open, { ...fields, max_retries: 1 });
+  expect(server.seen).toHaveLength(2);
+  expect(failureOf(log)).toMatchObject({ type: 'provider_error', details: { reason: 'error' } });
+});
+
+function endStream(response: ServerResponse, finish: string): void {
+  const chunk = (delta: object, finish_reason: string | null) => ({
+    id: 'x',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  response.writeHead(200, STREAM_HEAD);
+  response.end(`${sse([chunk({ content: 'Half' }, null), chunk({}, finish)])}data: [DONE]\n\n`);
+}

@@ -61,6 +61,10 @@ export interface TestWorkerOptions {
   tellsEngine?: boolean;
   /** As a process that is a worker alone: what others accept may be handed over to it. Default: it takes jobs only. */
   isHanded?: boolean;
+  /** Longest pause of a directive or lane, milliseconds. Default: 300 000. */
+  pauseMs?: number;
+  /** Most pauses of a directive after refused calls. Default: 10. */
+  pauseCount?: number;
   /** As in `ServedLane`. */
   mayRepeat?: boolean;
 }
@@ -111,6 +115,8 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       definitions = [],
       spans = NO_SPANS,
       outageMs = 100,
+      pauseMs = 300_000,
+      pauseCount = 10,
     }: TestWorkerOptions = {},
   ): AttemptParts {
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
@@ -129,7 +135,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },
         leaseMs,
-        longestPauseMs: 300_000,
+        pauses: { longestMs: pauseMs, count: pauseCount, totalMs: 3_600_000 },
       },
       logger: { ...SILENT, warn: (_fields, message) => void warnings.push(message) },
       reports: NO_REPORTS,

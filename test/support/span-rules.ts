@@ -227,6 +227,7 @@ const EVENTS: Readonly<Record<string, Attributes>> = {
     'adjutant.delay_ms': count,
     'adjutant.whole_lane': (value) => typeof value === 'boolean',
     'adjutant.wait.reasons': texts,
+    'adjutant.refused_calls': count,
   },
   'directive.released': {},
   'ai.tool.input_requested': { 'adjutant.questions': count },

@@ -8,6 +8,7 @@
 -- ARGV[5] why it is given back, a word   ARGV[6] the most bytes of a request
 -- ARGV[7] the signal that says so, JSON ('' = it is not said)
 -- ARGV[8] 1 = the call is made anew: the task of this one is over
+-- ARGV[9] 1 = the signal is written although one of its reason was   ARGV[10] stage from now on, opaque ('' = as before)
 -- Returns { 'released' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released', id .. '|cancel',
@@ -31,7 +32,11 @@ local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_att
 part_first_claim(waiting, id, record[10])
 if ARGV[7] ~= '' then
   local request = { seq = tonumber(record[6] or '0'), bytes = record[7], open = record[8], limit = ARGV[6] }
-  say_wait(waiting, id, record[5], ARGV[2], ARGV[5], next_attempt_at, request, 7)
+  say_wait(waiting, id, record[5], ARGV[2], ARGV[5], next_attempt_at, request, 7, ARGV[9] == '1')
+end
+if ARGV[10] ~= '' then
+  waiting[#waiting + 1] = id .. '|stage'
+  waiting[#waiting + 1] = ARGV[10]
 end
 claim_ended(waiting, id, ARGV[2], record[9], now, ARGV[5], ARGV[3], 1 - unseen)
 redis.call('HSET', STATE, unpack(waiting))

@@ -65,6 +65,22 @@ test('a worker that gives its claim back says why, in the same step, and the nex
   expect(signal).not.toHaveProperty('attempt');
 });
 
+test('a pause that is counted is logged again, and the record of its candidate comes with the next claim', async () => {
+  await using open = await openStore(redis.url);
+  const call = await open.accepted();
+  for (const pauses of [1, 2]) {
+    const claim = await open.claimed(call);
+    const kept = { waiting: waiting(call, 'rate_limited'), repeated: true, stage: `stage ${pauses}` };
+    expect(await open.journal.release(claim, 0, kept)).toBe('released');
+    expect(await open.journal.release(claim, 0, kept)).toBe('released');
+  }
+  const { id, request_id: requestId } = call;
+  const { digest } = await recordOf(open, call);
+  const granted = await open.journal.claim({ requestId, id, digest, token: 'next', leaseMs: 10_000 });
+  expect(granted).toMatchObject({ kind: 'granted', stage: 'stage 2' });
+  expect(await reasonsIn(open, call)).toEqual(['ai.tool.started', 'rate_limited', 'rate_limited']);
+});
+
 test('nothing is said of a directive that runs, has ended, or is no longer as it was seen', async () => {
   await using open = await openStore(redis.url);
   const call = await open.accepted();

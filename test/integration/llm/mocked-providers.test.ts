@@ -143,7 +143,7 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test.each([
-    ['limited', 'rate_limited', true, { status: 429, retry_after_ms: 7_000 }],
+    ['limited', 'rate_limited', true, { status: 429, retry_after_ms: 360_000 }],
     ['broken', 'provider_error', true, { status: 500 }],
     ['overloaded', 'provider_error', true, { status: 529, reason: 'overloaded' }],
     ['forbidden', 'auth', false, { status: 401 }],
@@ -153,7 +153,7 @@ describe.each(APIS)('%s', (api) => {
     expect(errorIn(result)).toMatchObject({ type, retryable, details });
     expect(result.execution.usage).toBeUndefined();
     expect(result.execution.unavailable).toBe(type === 'validation_error' ? undefined : true);
-    const blocked = type === 'rate_limited' ? [{ scope: 'provider', ms: 7_000 }] : [];
+    const blocked = type === 'rate_limited' ? [{ scope: 'provider', ms: 360_000 }] : [];
     expect(result.limiter.blocked).toEqual(blocked);
   });
 

@@ -15,7 +15,7 @@ const call = (id: string, request_id: string, fields: object = {}) =>
   ({ type: 'tool_exec', tool_name: 'test.echo', id, request_id, ...fields }) as const;
 
 test('a server that asks to slow down stops the lane on every worker, and costs no attempt', async () => {
-  const PAUSE_MS = 800;
+  const PAUSE_MS = 1_200;
   const ran: { id: string; at: number }[] = [];
   const execute = async ({ id }: { id: string }) => {
     const first = ran.length === 0;
@@ -26,7 +26,7 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
   await open.startWorker(execute);
   await open.startWorker(execute);
   const request_id = randomUUID();
-  await open.client.submit(call('a', request_id));
+  await open.client.submit(call('a', request_id, { effect: 'read' }));
   await expect.poll(() => ran.length).toBe(1);
   await expect.poll(async () => (await open.client.directive(request_id, 'a'))?.status).toBe('waiting');
   const others = ['b', 'c', 'd'].map((id) => open.client.execute(call(id, request_id)));
@@ -39,6 +39,13 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
   expect(await open.client.directive(request_id, 'a')).toMatchObject({ attempts: 1, failures: 0 });
   const types = (await open.log(request_id)).map(({ type }) => type);
   expect(types).not.toContain('directive.retry_scheduled');
+});
+
+test('a pause of a lane is not shortened by a later one', async () => {
+  await open.lanes.pauseFor(LANE, 60_000);
+  await open.lanes.pauseFor(LANE, 1_000);
+  expect((await open.lanes.heldBack(LANE))?.forMs).toBeGreaterThan(30_000);
+  expect(open.lanes.isPaused(LANE)).toBe(true);
 });
 
 test('a pause of a lane stays although a worker starts without a rate; an old rate goes', async () => {

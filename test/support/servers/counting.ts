@@ -8,12 +8,24 @@ import * as z from 'zod';
 
 const FILE = process.env['COUNTER_FILE'] ?? '';
 
-/** The same three arguments for each tool; the tools differ in what they declare about a repeat. */
+/** The same arguments for each tool; the tools differ in what they declare about a repeat. */
 const inputSchema = z.object({
   label: z.string().describe('Written beside the execution.'),
   delay_ms: z.int().min(0).default(0).describe('Time from the count to the answer.'),
   failures: z.int().min(0).default(0).describe('So many executions fail first, each with a hint to retry.'),
+  limited: z.boolean().default(false).describe('Every execution answers that it is rate limited.'),
 });
+
+/** As a tool answers whose own backend is limited, and which is back at once. */
+const LIMITED: CallToolResult = {
+  isError: true,
+  content: [
+    {
+      type: 'text',
+      text: JSON.stringify({ type: 'rate_limited', message: 'slow down', details: { retry_after_ms: 1 } }),
+    },
+  ],
+};
 
 const TOOLS = { read: { readOnlyHint: true }, idempotent: { idempotentHint: true }, once: {} };
 
@@ -31,12 +43,17 @@ function passingFailure(execution: number): CallToolResult {
 serveStdio(() => {
   const server = new McpServer({ name: 'counting', version: '1.0.0' });
   for (const [tool, annotations] of Object.entries(TOOLS)) {
-    server.registerTool(tool, { inputSchema, annotations }, async ({ label, delay_ms, failures }, ctx) => {
-      const execution = count(tool, String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']), label);
-      if (delay_ms > 0) await delay(delay_ms);
-      if (execution <= failures) return passingFailure(execution);
-      return { content: [{ type: 'text', text: JSON.stringify({ label, execution }) }] };
-    });
+    server.registerTool(
+      tool,
+      { inputSchema, annotations },
+      async ({ label, delay_ms, failures, limited }, ctx) => {
+        const execution = count(tool, String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']), label);
+        if (delay_ms > 0) await delay(delay_ms);
+        if (limited) return LIMITED;
+        if (execution <= failures) return passingFailure(execution);
+        return { content: [{ type: 'text', text: JSON.stringify({ label, execution }) }] };
+      },
+    );
   }
   return server;
 });

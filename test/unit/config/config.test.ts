@@ -47,6 +47,7 @@ describe('an empty configuration', () => {
         schema_check_ms: 2_000,
         max_open: 100_000,
         pause_ms: 300_000,
+        pauses: { count: 10, total_ms: 3_600_000 },
       },
       durability: 'memory',
       worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },

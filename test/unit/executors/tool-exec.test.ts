@@ -108,6 +108,12 @@ describe('a failed call', () => {
   });
 });
 
+test('a call that its HTTP server refused as too many was not taken by the tool', async () => {
+  const error = errorEnvelope('rate_limited', 'HTTP 429');
+  expect(await setUp({ kind: 'failed', error, sent: false }).execute()).toMatchObject({ untaken: true });
+  expect(await setUp({ kind: 'failed', error, sent: true }).execute()).not.toHaveProperty('untaken');
+});
+
 test('a lane this worker does not serve ends in unknown_tool, without a call', async () => {
   const { execute, asked } = setUp(answered, null);
   expect(await execute()).toMatchObject({ result: { ok: false, error: { type: 'unknown_tool' } } });

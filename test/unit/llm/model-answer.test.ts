@@ -22,3 +22,16 @@ test('more are a failure, after which another model is tried', () => {
     error: { type: 'invalid_result', retryable: false, message: expect.stringContaining('256') as string },
   });
 });
+
+/** https://openrouter.ai/docs/api-reference/overview: `error` is one of the five finish reasons of its answers. */
+test.each([
+  ['as a client knows it', { unified: 'error', raw: 'MALFORMED_FUNCTION_CALL' }],
+  ['as a client does not know it', { unified: 'other', raw: 'error' }],
+] as const)('an answer that ends in an error is a failed attempt, %s', (_how, finish) => {
+  const answer: ModelAnswer = { ...asking(0), finish, parts: [{ type: 'text', text: 'the first half' }] };
+  expect(incompleteness(answer, ref)).toMatchObject({
+    unavailable: true,
+    error: { type: 'provider_error', retryable: true, details: { reason: 'error' } },
+  });
+  expect(incompleteness({ ...answer, finish: { unified: 'other', raw: 'odd' } }, ref)).toBeNull();
+});

@@ -27,12 +27,33 @@ describe('retry-after', () => {
       360_000,
     ],
     [
-      'the shortest reset, when nothing is said to be used up',
+      'the longest reset, when the rest of the limits is not known',
       {
         'x-ratelimit-reset-requests': '20ms',
         'x-ratelimit-reset-tokens': '1h2m',
       },
-      20,
+      3_720_000,
+    ],
+    // https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers: resets come with every answer.
+    [
+      'no reset of limits that have something left',
+      {
+        'x-ratelimit-remaining-requests': '9999',
+        'x-ratelimit-reset-requests': '6ms',
+        'x-ratelimit-remaining-tokens': '500',
+        'x-ratelimit-reset-tokens': '59s',
+      },
+      null,
+    ],
+    [
+      'the reset of what is used up, which is later than the header says',
+      { 'retry-after': '1', 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '59s' },
+      59_000,
+    ],
+    [
+      'an instant in milliseconds, as of OpenRouter',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW + 30_000) },
+      30_000,
     ],
     [
       'an instant in seconds',
@@ -51,8 +72,17 @@ describe('retry-after', () => {
     expect(retryAfterMs(headers, '', NOW)).toBe(ms);
   });
 
-  test('is found in the body of Google’s refusals', () => {
-    expect(retryAfterMs({}, '{"error":{"details":[{"retryDelay": "37.5s"}]}}', NOW)).toBe(37_500);
+  test.each<[string, string, number | null]>([
+    ['of Google', '{"error":{"details":[{"retryDelay": "37.5s"}]}}', 37_500],
+    [
+      'of OpenAI',
+      '{"error":{"message":"Limit 10000, Used 9500. Please try again in 1m2.5s. Visit"}}',
+      62_500,
+    ],
+    ['of Groq', '{"error":{"message":"Please try again in 820ms."}}', 820],
+    ['that names no time', '{"error":{"message":"Please try again in a while"}}', null],
+  ])('is found in the body of the refusal %s', (_whose, body, ms) => {
+    expect(retryAfterMs({}, body, NOW)).toBe(ms);
   });
 });
 

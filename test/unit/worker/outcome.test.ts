@@ -8,6 +8,7 @@ import { errorResult, okResult, type Result } from '../../../src/contract/result
 import type { RepeatPolicy, ToolExec } from '../../../src/contract/work-directive.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
 import {
+  lanePauseMs,
   lostAttemptError,
   MAX_REDELIVERIES,
   type Outcome,
@@ -15,12 +16,15 @@ import {
   type OutcomeFacts,
   type StopReason,
 } from '../../../src/worker/outcome.ts';
+import { NO_PAUSES, type Pauses } from '../../../src/worker/pause.ts';
 import { toolCall } from '../../support/journal.ts';
 
 const EFFECTS: RepeatPolicy[] = ['read', 'idempotent', 'once'];
 const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost', 'lapsed'];
 const TIMEOUT = errorEnvelope('timeout', 'Tool execution timed out');
 const BROKEN = errorEnvelope('validation_error', 'wrong argument');
+
+const PAUSE_LIMITS = { longestMs: 300_000, count: 10, totalMs: 3_600_000 };
 
 interface Given extends Partial<Omit<OutcomeFacts, 'execution'>> {
   /** Of a tool call. Default: two retries. */
@@ -31,43 +35,59 @@ interface Given extends Partial<Omit<OutcomeFacts, 'execution'>> {
   ambiguous?: boolean;
   unavailable?: boolean;
   pauseScope?: 'lane' | 'directive';
+  unsent?: true;
+  untaken?: true;
   task?: Pick<Execution, 'resumable' | 'forgotten'>;
 }
 
-function outcome({
+function outcome(given: Given): Outcome {
+  return outcomeOf(factsOf(given));
+}
+
+function factsOf({
   fields,
   error,
   result = error ? errorResult(error) : okResult('done'),
   ambiguous,
   unavailable = false,
   pauseScope = 'lane',
+  unsent,
+  untaken,
   task = {},
   ...facts
-}: Given): Outcome {
-  return outcomeOf({
+}: Given): OutcomeFacts {
+  return {
     directive: toolCall({ max_retries: 2, ...fields }),
     execution: {
       result,
       ...(ambiguous === undefined ? {} : { ambiguous }),
       unavailable,
       pauseScope,
+      ...(unsent && { unsent }),
+      ...(untaken && { untaken }),
       ...task,
     },
     repeatPolicy: 'read',
     model: null,
     nextModel: null,
     failures: 0,
-    pauses: 0,
+    pauses: NO_PAUSES,
+    pauseLimits: PAUSE_LIMITS,
+    now: 1_000_000,
     stop: null,
     cancelReason: null,
     remainingMs: 900_000,
     unreachedForMs: null,
-    longestPauseMs: 300_000,
     random: () => {
       throw new Error('chance was asked');
     },
     ...facts,
-  });
+  };
+}
+
+/** `refused` of the pauses came after a call, the first of them 100 s ago. */
+function paused(count: number, refused: number): Pauses {
+  return { count, refused, sinceAt: refused > 0 ? 900_000 : null };
 }
 
 /** The error a directive ends with; fails the test when it does not end, or in success. */
@@ -321,9 +341,9 @@ describe('what does not count as a failure', () => {
     ],
     [
       'by a configured limit, is named as such',
-      { retry_after_ms: 2_000, limited_by: 'configuration' },
-      {},
-      { kind: 'pause', reason: 'limit_reached' },
+      { retry_after_ms: 2_000 },
+      { unsent: true },
+      { kind: 'pause', delayMs: 2_000, reason: 'limit_reached', refused: null },
     ],
     ['and says not how long, by the default', {}, {}, { kind: 'pause', delayMs: 1_000 }],
     ...[-5, 0, '9', null].map((retry_after_ms): [string, Record<string, unknown>, Given, object] => [
@@ -332,7 +352,13 @@ describe('what does not count as a failure', () => {
       {},
       { kind: 'pause', delayMs: 1_000 },
     ]),
-    ['by a fraction, rounded up', { retry_after_ms: 1.5 }, {}, { kind: 'pause', delayMs: 2 }],
+    ['by a fraction, rounded up', { retry_after_ms: 1_000.5 }, {}, { kind: 'pause', delayMs: 1_001 }],
+    [
+      'for a moment, no shorter than the shortest pause',
+      { retry_after_ms: 1 },
+      {},
+      { kind: 'pause', delayMs: 1_000 },
+    ],
     [
       'for longer than is allowed, as long as that',
       { retry_after_ms: 3_600_000 },
@@ -342,18 +368,18 @@ describe('what does not count as a failure', () => {
     [
       'for a fraction longer than is allowed, as long as that',
       { retry_after_ms: 50.4 },
-      { longestPauseMs: 50 },
+      { pauseLimits: { ...PAUSE_LIMITS, longestMs: 50 } },
       { kind: 'pause', delayMs: 50 },
     ],
     [
       'until the deadline, ends with that error',
       { retry_after_ms: 2_000 },
       { remainingMs: 2_000 },
-      { kind: 'end', result: { ok: false, error: { type: 'rate_limited' } } },
+      { kind: 'end', result: { ok: false, error: { type: 'rate_limited', details: { delay_ms: 2_000 } } } },
     ],
   ])('a server that asks to slow down %s: no attempt is used up', (_how, details, given, decided) => {
     const error = errorEnvelope('rate_limited', 'slow down', details);
-    expect(outcome({ error, fields: { max_retries: 0 }, ...given })).toMatchObject(decided);
+    expect(outcome({ error, fields: { max_retries: 0 }, random: () => 0, ...given })).toMatchObject(decided);
   });
 
   test('a server that is unreachable at present is waited for', () => {
@@ -364,6 +390,7 @@ describe('what does not count as a failure', () => {
       delayMs: 500,
       lane: false,
       reason: 'server_down',
+      refused: null,
     });
     expect(outcome({ ...facts, unreachedForMs: null }).kind).toBe('end');
   });
@@ -371,7 +398,13 @@ describe('what does not count as a failure', () => {
 
 describe('another model', () => {
   const limited = (ms: number) => errorEnvelope('rate_limited', 'slow down', { retry_after_ms: ms });
-  const chain = { model: 'a:x', nextModel: 'b:y', unavailable: true, fields: { max_retries: 0 } };
+  const chain = {
+    model: 'a:x',
+    nextModel: 'b:y',
+    unavailable: true,
+    fields: { max_retries: 0 },
+    random: () => 0,
+  };
   const fallback = (error: ErrorEnvelope) => ({ kind: 'fallback', error, from: 'a:x', to: 'b:y' });
 
   test.each<[string, Given]>([
@@ -383,7 +416,8 @@ describe('another model', () => {
     ],
     ['a limit is long', { error: limited(5_001) }],
     ['a limit outlasts the deadline', { error: limited(400), remainingMs: 400 }],
-    ['a limit comes again and again', { error: limited(1), pauses: 5 }],
+    ['a configured limit comes again and again', { error: limited(1), unsent: true, pauses: paused(5, 0) }],
+    ['pauses have grown long', { error: limited(1), pauses: paused(3, 3) }],
     ['the lane is out of reach', { error: TIMEOUT, unreachedForMs: 10, fields: { max_retries: 5 } }],
   ])('follows when %s', (_when, given) => {
     expect(outcome({ ...chain, ...given })).toEqual(fallback(given.error ?? TIMEOUT));
@@ -394,7 +428,8 @@ describe('another model', () => {
     ['there is none', { error: TIMEOUT, nextModel: null }, 'end'],
     ['it would fail in the same way', { error: BROKEN, unavailable: false }, 'end'],
     ['there is no time', { error: TIMEOUT, remainingMs: 0 }, 'end'],
-    ['a limit is short', { error: limited(5_000), pauses: 4 }, 'pause'],
+    ['a limit is short', { error: limited(5_000), pauses: paused(2, 2) }, 'pause'],
+    ['a configured limit is short', { error: limited(1), unsent: true, pauses: paused(4, 0) }, 'pause'],
     ['the first has answered', {}, 'end'],
     [
       'a call that may have happened does harm twice',
@@ -414,5 +449,94 @@ describe('another model', () => {
     ['long, of a tool', { error: limited(5_001), model: null, nextModel: null }, true],
   ])('a limit that is %s stops the whole lane: %s', (_which, given, lane) => {
     expect(outcome({ ...chain, ...given })).toMatchObject({ kind: 'pause', lane });
+  });
+});
+
+/** Report: a 429 with `Retry-After: 0` (https://github.com/kubescape/kubevuln/pull/755), and a tool that answers `retry_after_ms: 1`. */
+describe('a server that asks to slow down again and again', () => {
+  const error = errorEnvelope('rate_limited', 'slow down', { retry_after_ms: 1 });
+  const after = (refused: number, more: Given = {}): Outcome =>
+    outcome({
+      error,
+      fields: { max_retries: 0 },
+      pauses: paused(refused, refused),
+      random: () => 0,
+      ...more,
+    });
+
+  test('is asked after pauses that double from one second to a minute', () => {
+    const delays = Array.from({ length: 8 }, (_, refused) => after(refused));
+    expect(delays.map((decided) => decided.kind === 'pause' && decided.delayMs)).toEqual(
+      [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000),
+    );
+    expect(after(2)).toMatchObject({ refused: 3, detail: 'pause 3 of at most 10' });
+  });
+
+  test('is not asked by all directives at the same instant: jitter adds a fifth at most', () => {
+    const longest = { pauseLimits: { ...PAUSE_LIMITS, longestMs: 1_150 } };
+    expect([0, 0.5, 1].map((chance) => after(0, { random: () => chance }))).toMatchObject(
+      [1_000, 1_100, 1_200].map((delayMs) => ({ delayMs })),
+    );
+    expect(after(0, { ...longest, random: () => 1 })).toMatchObject({ delayMs: 1_150 });
+  });
+
+  test.each<[string, number, Given]>([
+    ['as many pauses as are allowed', 10, {}],
+    ['as long as is allowed', 1, { pauseLimits: { ...PAUSE_LIMITS, totalMs: 101_999 } }],
+    ['no pause, where none is allowed', 0, { pauseLimits: { ...PAUSE_LIMITS, count: 0 } }],
+  ])('ends the directive with its error after %s', (_how, refused, given) => {
+    const { type, details } = endError(after(refused, given));
+    expect({ type, pauses: details['pauses'], why: details['not_retried'] }).toEqual({
+      type: 'rate_limited',
+      pauses: refused === 0 ? undefined : refused,
+      why: 'limits.pauses allows no further pause',
+    });
+    expect(after(refused, { ...given, fields: { max_retries: 1 } })).toMatchObject({ kind: 'retry' });
+    expect(after(refused - 1, { ...given, pauseLimits: PAUSE_LIMITS }).kind).toBe('pause');
+  });
+
+  test('is given up for the next model after as many pauses as are allowed', () => {
+    const chain = { model: 'a:x', nextModel: 'b:y', unavailable: true };
+    const short = { pauseLimits: { ...PAUSE_LIMITS, count: 2 } };
+    expect([0, 1, 2].map((refused) => after(refused, { ...chain, ...short }).kind)).toEqual([
+      'pause',
+      'pause',
+      'fallback',
+    ]);
+  });
+
+  test('is never asked at once by a retry either', () => {
+    const decided = after(10, { fields: { max_retries: 9 }, failures: 2 });
+    expect(delayOf(decided)).toBe(60_000);
+  });
+
+  test('uses up the retries of a tool that must not be called twice, unless the tool has not run', () => {
+    const once = { repeatPolicy: 'once' } as const;
+    expect(endError(after(0, once))).toEqual(error);
+    expect(delayOf(after(0, { ...once, fields: { max_retries: 1 } }))).toBe(1_000);
+    expect(after(0, { ...once, unsent: true }).kind).toBe('pause');
+    expect(after(0, { ...once, untaken: true }).kind).toBe('pause');
+  });
+
+  test('cannot pass for a configured limit by what its error says', () => {
+    const forged = errorEnvelope('rate_limited', 'slow down', { limited_by: 'configuration' });
+    expect(after(10, { error: forged }).kind).toBe('end');
+  });
+
+  test('holds a directive of a configured limit as long as its deadline allows', () => {
+    expect(after(0, { unsent: true, pauses: paused(10_000, 10) })).toMatchObject({
+      delayMs: 5_000,
+      refused: null,
+    });
+  });
+
+  test.each<[string, Given, number | null]>([
+    ['is left alone by its lane', {}, 1_000],
+    ['is left alone no longer where the pauses of one directive have grown', { pauses: paused(6, 6) }, 1_000],
+    ['is left alone by its lane where its answer is a failure', { repeatPolicy: 'once' }, 1_000],
+    ['with a limit of one model is not', { pauseScope: 'directive' }, null],
+  ])('%s', (_what, given, expected) => {
+    const facts = factsOf({ error, fields: { max_retries: 0 }, random: () => 0, ...given });
+    expect(lanePauseMs(facts, outcomeOf(facts))).toBe(expected);
   });
 });
