@@ -8,6 +8,7 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
+import { isObject } from '../contract/json-object.ts';
 import type { CallEnding } from './call-deadline.ts';
 import { describe, isDenied, isUnreached, lackingScope, systemCode } from './connect-fault.ts';
 import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
@@ -115,7 +116,9 @@ const NO_STRUCTURED_CONTENT = 'did not return structured content';
 
 function answeredWithError(error: ProtocolError, { server }: FailureContext): FailedCall {
   const { code, message, data } = error;
-  const details = { server, code, ...(data === undefined ? {} : { data }) };
+  // The data of a refused answer is this client's: the place of each fault, and the content beside it.
+  const own = code === ANSWER_REFUSED && isObject(data) ? data : null;
+  const details = { ...own, server, code, ...(data === undefined || own !== null ? {} : { data }) };
   const answer = (type: string): FailedCall => ({
     error: errorEnvelope(type, message, details),
     sent: true,
