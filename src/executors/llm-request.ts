@@ -111,11 +111,7 @@ async function completed(offer: OfferedTool, describeTool: DescribeTool): Promis
 /** The names that Anthropic accepts for the arguments of a tool. */
 const ANTHROPIC_NAMES = { names: /^[a-zA-Z0-9_.-]{1,64}$/ };
 
-function functionTool(
-  tool: DescribedTool,
-  names: ToolNames,
-  provider: string,
-): LanguageModelV4FunctionTool {
+function functionTool(tool: DescribedTool, names: ToolNames, provider: string): LanguageModelV4FunctionTool {
   const fit = /anthropic/i.test(provider) ? ANTHROPIC_NAMES : {};
   return {
     type: 'function',

@@ -111,7 +111,15 @@ function decoded(step: string): string {
 
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
-const SINGLE: ReadonlySet<string> = new Set(['items', 'contains', 'propertyNames', 'not', 'if', 'then', 'else']);
+const SINGLE: ReadonlySet<string> = new Set([
+  'items',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+]);
 const OR_BOOLEAN: ReadonlySet<string> = new Set([
   'additionalProperties',
   'unevaluatedProperties',

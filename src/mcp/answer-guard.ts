@@ -198,8 +198,12 @@ function cursorIn(nextCursor: unknown): string | undefined {
 function missingIn({ resultType, ttlMs, cacheScope }: Result, isListing: boolean): Result {
   const complete = resultType === undefined || resultType === null ? { resultType: 'complete' } : {};
   if (!isListing) return complete;
-  const isCacheable = Number.isInteger(ttlMs) && Number(ttlMs) >= 0 && isScope(cacheScope);
-  return { ...complete, ...(isCacheable ? {} : { ttlMs: 0, cacheScope: 'private' }) };
+  const isTold = Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0;
+  return {
+    ...complete,
+    ...(isTold ? {} : { ttlMs: 0 }),
+    ...(isScope(cacheScope) ? {} : { cacheScope: 'private' }),
+  };
 }
 
 function isScope(scope: unknown): boolean {

@@ -3,6 +3,7 @@
 import {
   type Client,
   type ProgressCallback,
+  ProtocolError,
   SdkErrorCode,
   SdkHttpError,
   SseError,
@@ -10,7 +11,8 @@ import {
 } from '@modelcontextprotocol/client';
 import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
-import { isTimeout } from './connect-fault.ts';
+import { hasStatusOfLostSession, isDenied, isTimeout, tellsOfLostSession } from './connect-fault.ts';
+import { ANSWER_LOST } from './message-delivery.ts';
 import type { ServerRead } from '../contract/server-read.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import { type Askers, findAskers, onStreamOf } from './askers.ts';
@@ -77,6 +79,10 @@ export interface Session {
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
+  /** Whether the server, asked once more, says that it does not know the session. */
+  isForgotten(): Promise<boolean>;
+  /** A call has had no answer in time: a process that answers nothing any more is replaced. Returns at once. */
+  doubt(): void;
   call(params: CallParams, signal: AbortSignal, listeners: CallListeners): Promise<CallAnswer>;
   /** The answer as it stands. */
   task(request: TaskRequest): Promise<unknown>;
@@ -98,6 +104,7 @@ export type TransportKind = 'stdio' | 'http' | 'sse';
 /** Our transports offer more than the SDK asks for. */
 export type SessionTransport = Transport & {
   readonly pid?: number | null;
+  lastMessageAt?(): number;
   ending?(): string;
   endSession?(): Promise<void>;
 };
@@ -105,6 +112,8 @@ export type SessionTransport = Transport & {
 /** Calls have their own deadline, so the SDK's is set to the maximum. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
+/** How long a process whose call has timed out may take for each of two questions before it is replaced. */
+const SILENT_MS = 3_000;
 const ANY_RESULT = z.looseObject({});
 
 export interface SessionOptions {
@@ -149,7 +158,18 @@ export function openedSession(
   if (era === 'legacy' && (questions || sampling)) askers = findAskers(transport, inFlight, logger);
   if (askers !== undefined && questions) answerQuestions(client, askers);
   if (askers !== undefined && sampling) answerSampling(client, askers);
-  watchErrors({ client, transportKind, era, end, logger });
+  const holdsSessionId = (): boolean => transport.sessionId !== undefined;
+  const askForLife = async (): Promise<Life> => lifeOf(client, holdsSessionId());
+  watchErrors({ client, transportKind, era, askForLife, end, logger });
+  const isSilent = async (): Promise<boolean> => {
+    const askedAt = performance.now();
+    const older = [...inFlight.keys()];
+    await askedInVain(client, era);
+    // A server that works on one call at a time may not read before it has ended that one.
+    await Promise.allSettled(older);
+    return (transport.lastMessageAt?.() ?? Infinity) < askedAt;
+  };
+  let isDoubted = false;
   return {
     client,
     era,
@@ -158,7 +178,18 @@ export function openedSession(
     makesTasks:
       era === 'legacy' && client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined,
     lost: lost.promise,
-    holdsSessionId: () => transport.sessionId !== undefined,
+    holdsSessionId,
+    isForgotten: async () => (await askForLife()) === 'forgotten',
+    doubt() {
+      if (transportKind !== 'stdio' || isDoubted) return;
+      isDoubted = true;
+      void isSilent().then((silent) => {
+        isDoubted = false;
+        if (!silent) return;
+        why ||= 'it does not answer any more';
+        lost.resolve(why);
+      });
+    },
     described: () => ({
       transport: transportKind,
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
@@ -209,17 +240,41 @@ function callAnswer(result: RawToolResult, era: Session['era']): CallAnswer {
   return { kind: 'task', task: read !== null && era === 'legacy' ? { ...read, status: 'working' } : read };
 }
 
+type Life = 'alive' | 'forgotten' | 'silent' | 'unreachable';
+
+/** Any answer of the server itself shows that it lives: not every server knows `ping`. */
+async function lifeOf(client: Client, holdsSessionId: boolean): Promise<Life> {
+  try {
+    await client.ping({ timeout: VERIFY_MS });
+    return 'alive';
+  } catch (error) {
+    if (isTimeout(error)) return 'silent';
+    if (holdsSessionId && (hasStatusOfLostSession(error) || tellsOfLostSession(error))) return 'forgotten';
+    if (error instanceof ProtocolError) return error.code === ANSWER_LOST ? 'unreachable' : 'alive';
+    const isRefusal = error instanceof SdkHttpError && error.status >= 400 && error.status < 500;
+    return isRefusal && !isDenied(error) ? 'alive' : 'unreachable';
+  }
+}
+
+/** Resolves when an answer has come, or none can be expected. Some servers ignore a ping; all have answered with their tools. */
+async function askedInVain(client: Client, era: Session['era']): Promise<void> {
+  const options = { timeout: SILENT_MS };
+  const isOpen = era === 'modern' ? true : await client.ping(options).then(() => false, isTimeout);
+  if (isOpen) await client.request({ method: 'tools/list' }, ANY_RESULT, options).catch(() => {});
+}
+
 interface Watched {
   readonly client: Client;
   readonly transportKind: TransportKind;
   readonly era: 'modern' | 'legacy';
+  readonly askForLife: () => Promise<Life>;
   readonly end: (why: string) => Promise<void>;
   readonly logger: Logger;
 }
 
 /** Most errors here are harmless (a progress note after its response). Only those about the stream of a session count. */
 function watchErrors(watched: Watched): void {
-  const { client, transportKind, era, end, logger } = watched;
+  const { client, transportKind, era, askForLife, end, logger } = watched;
   let verifying = false;
   client.onerror = (error) => {
     // The messages quote whole protocol messages, results included, so only the name is logged.
@@ -228,12 +283,11 @@ function watchErrors(watched: Watched): void {
     if (error instanceof SseError) return void end('the event stream broke');
     if (transportKind !== 'http' || era !== 'legacy' || verifying || !isStreamFailure(error)) return;
     verifying = true;
-    void client
-      .ping({ timeout: VERIFY_MS })
-      .catch((pingError: unknown) => (isTimeout(pingError) ? undefined : end('the session is gone')))
-      .finally(() => {
-        verifying = false;
-      });
+    void askForLife().then((life) => {
+      verifying = false;
+      if (life === 'forgotten') void end('the session is gone');
+      if (life === 'unreachable') void end('the server cannot be reached');
+    });
   };
 }
 

@@ -47,7 +47,7 @@ test('a wrong path is reported with the status and the address, without what may
   const url = `${path}/${'k'.repeat(25)}?token=secret-value`;
   const opened = await openSession({
     server: { ...legacy.options, transport: { kind: 'http', url, headers: {} } },
-    memory: { legacyOnly: false, sseOnly: false },
+    memory: { legacyOnly: false, sseOnly: false, announced: 0 },
     probeTimeoutMs: 5_000,
     stopped: new AbortController().signal,
     logger: SILENT,
@@ -375,7 +375,7 @@ describe('a server of the old transport that never names its endpoint', () => {
   const open = async (stopped: AbortSignal, connectMs?: number): Promise<Opened> =>
     openSession({
       server: await silent(),
-      memory: { legacyOnly: false, sseOnly: true },
+      memory: { legacyOnly: false, sseOnly: true, announced: 0 },
       probeTimeoutMs: 2_000,
       stopped,
       logger: SILENT,
