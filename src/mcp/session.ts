@@ -159,17 +159,13 @@ export function openedSession(
   if (askers !== undefined && questions) answerQuestions(client, askers);
   if (askers !== undefined && sampling) answerSampling(client, askers);
   const holdsSessionId = (): boolean => transport.sessionId !== undefined;
-  const askForLife = async (): Promise<Life> => lifeOf(client, holdsSessionId());
+  const askForLife = sharedLife(async () => lifeOf(client, holdsSessionId()));
   watchErrors({ client, transportKind, era, askForLife, end, logger });
-  const isSilent = async (): Promise<boolean> => {
-    const askedAt = performance.now();
-    const older = [...inFlight.keys()];
-    await askedInVain(client, era);
-    // A server that works on one call at a time may not read before it has ended that one.
-    await Promise.allSettled(older);
-    return (transport.lastMessageAt?.() ?? Infinity) < askedAt;
+  const onSilent = (): void => {
+    why ||= 'it does not answer any more';
+    lost.resolve(why);
   };
-  let isDoubted = false;
+  const doubt = createDoubt({ client, era, transport, calls: () => inFlight.keys(), onSilent });
   return {
     client,
     era,
@@ -180,16 +176,7 @@ export function openedSession(
     lost: lost.promise,
     holdsSessionId,
     isForgotten: async () => (await askForLife()) === 'forgotten',
-    doubt() {
-      if (transportKind !== 'stdio' || isDoubted) return;
-      isDoubted = true;
-      void isSilent().then((silent) => {
-        isDoubted = false;
-        if (!silent) return;
-        why ||= 'it does not answer any more';
-        lost.resolve(why);
-      });
-    },
+    doubt: transportKind === 'stdio' ? doubt : () => {},
     described: () => ({
       transport: transportKind,
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
@@ -240,7 +227,46 @@ function callAnswer(result: RawToolResult, era: Session['era']): CallAnswer {
   return { kind: 'task', task: read !== null && era === 'legacy' ? { ...read, status: 'working' } : read };
 }
 
+interface Doubted {
+  readonly client: Client;
+  readonly era: Session['era'];
+  readonly transport: SessionTransport;
+  readonly calls: () => Iterable<Promise<unknown>>;
+  readonly onSilent: () => void;
+}
+
+/** One question at a time, however many calls have timed out. */
+function createDoubt({ client, era, transport, calls, onSilent }: Doubted): () => void {
+  let isOpen = false;
+  const isSilent = async (): Promise<boolean> => {
+    const askedAt = performance.now();
+    const older = [...calls()];
+    await askedInVain(client, era);
+    // A server that works on one call at a time may not read before it has ended that one.
+    await Promise.allSettled(older);
+    return (transport.lastMessageAt?.() ?? Infinity) < askedAt;
+  };
+  return () => {
+    if (isOpen) return;
+    isOpen = true;
+    void isSilent().then((silent) => {
+      isOpen = false;
+      if (silent) onSilent();
+    });
+  };
+}
+
 type Life = 'alive' | 'forgotten' | 'silent' | 'unreachable';
+
+/** Calls that fail together ask once; a session that is forgotten stays so, also after it has been closed for that. */
+function sharedLife(ask: () => Promise<Life>): () => Promise<Life> {
+  let asked: Promise<Life> | null = null;
+  return () =>
+    (asked ??= ask().then((life) => {
+      if (life !== 'forgotten') asked = null;
+      return life;
+    }));
+}
 
 /** Any answer of the server itself shows that it lives: not every server knows `ping`. */
 async function lifeOf(client: Client, holdsSessionId: boolean): Promise<Life> {
@@ -259,8 +285,8 @@ async function lifeOf(client: Client, holdsSessionId: boolean): Promise<Life> {
 /** Resolves when an answer has come, or none can be expected. Some servers ignore a ping; all have answered with their tools. */
 async function askedInVain(client: Client, era: Session['era']): Promise<void> {
   const options = { timeout: SILENT_MS };
-  const isOpen = era === 'modern' ? true : await client.ping(options).then(() => false, isTimeout);
-  if (isOpen) await client.request({ method: 'tools/list' }, ANY_RESULT, options).catch(() => {});
+  const hasNoAnswer = era === 'modern' || (await client.ping(options).then(() => false, isTimeout));
+  if (hasNoAnswer) await client.request({ method: 'tools/list' }, ANY_RESULT, options).catch(() => {});
 }
 
 interface Watched {
