@@ -139,7 +139,8 @@ export function openedSession(
     await transport.close().catch(() => {});
   };
   const inFlight = new Map<Promise<unknown>, CallListeners>();
-  let askers: Askers | undefined;
+  const offered = { questions: questions && era === 'legacy', sampling: sampling && era === 'legacy' };
+  const askers = startedAskers(client, offered, () => findAskers(transport, inFlight, logger));
   const during = async <T>(send: () => Promise<T>, listeners: CallListeners): Promise<T> => {
     const answer = onStreamOf(listeners, send);
     inFlight.set(answer, listeners);
@@ -148,31 +149,17 @@ export function openedSession(
       askers?.changed();
     });
   };
-  const send = async (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
-    const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
-    // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
-    if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
-    return client.request({ method: 'tools/call', params: eraParams(era, params) }, options);
-  };
-  // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
-  if (era === 'legacy' && (questions || sampling)) askers = findAskers(transport, inFlight, logger);
-  if (askers !== undefined && questions) answerQuestions(client, askers);
-  if (askers !== undefined && sampling) answerSampling(client, askers);
   const holdsSessionId = (): boolean => transport.sessionId !== undefined;
   const askForLife = sharedLife(async () => lifeOf(client, holdsSessionId()));
   watchErrors({ client, transportKind, era, askForLife, end, logger });
-  const onSilent = (): void => {
-    why ||= 'it does not answer any more';
-    lost.resolve(why);
-  };
-  const doubt = createDoubt({ client, era, transport, calls: () => inFlight.keys(), onSilent });
+  const lose = (reason: string): void => lost.resolve((why ||= reason));
+  const doubt = createDoubt({ client, era, transport, calls: () => inFlight.keys(), lose });
   return {
     client,
     era,
     transportKind,
     pid: transport.pid ?? null,
-    makesTasks:
-      era === 'legacy' && client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined,
+    makesTasks: era === 'legacy' && offersTasks(client),
     lost: lost.promise,
     holdsSessionId,
     isForgotten: async () => (await askForLife()) === 'forgotten',
@@ -182,11 +169,10 @@ export function openedSession(
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
       sessionId: transport.sessionId ?? null,
     }),
-    call: async (params, signal, listeners) =>
-      callAnswer(
-        (await during(async () => send(params, signal, listeners.onProgress), listeners)) as RawToolResult,
-        era,
-      ),
+    async call(params, signal, listeners) {
+      const send = async () => sendCall(client, { era, transportKind }, params, signal, listeners.onProgress);
+      return callAnswer((await during(send, listeners)) as RawToolResult, era);
+    },
     task: async ({ method, taskId, more, timeoutMs: timeout, signal, onQuestion, onSampling }) => {
       const options = signal === undefined ? { timeout } : { timeout, signal };
       const answers = { ...(onQuestion && { onQuestion }), ...(onSampling && { onSampling }) };
@@ -201,13 +187,42 @@ export function openedSession(
       return during(ask, { ...NO_LISTENERS });
     },
     async retire(reason) {
-      why ||= reason;
-      lost.resolve(why);
+      lose(reason);
       await Promise.allSettled(inFlight.keys());
       await end(reason);
     },
     end,
   };
+}
+
+/** Where the client has not offered to answer, the SDK refuses the handler, and the server its question. */
+function startedAskers(
+  client: Client,
+  { questions, sampling }: { questions: boolean; sampling: boolean },
+  find: () => Askers,
+): Askers | null {
+  if (!questions && !sampling) return null;
+  const askers = find();
+  if (questions) answerQuestions(client, askers);
+  if (sampling) answerSampling(client, askers);
+  return askers;
+}
+
+function offersTasks(client: Client): boolean {
+  return client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined;
+}
+
+async function sendCall(
+  client: Client,
+  { era, transportKind }: Pick<Session, 'era' | 'transportKind'>,
+  params: CallParams,
+  signal: AbortSignal,
+  onprogress: ProgressCallback,
+): Promise<unknown> {
+  const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true } as const;
+  // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
+  if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
+  return client.request({ method: 'tools/call', params: eraParams(era, params) }, options);
 }
 
 /** A legacy server is called again, and not answered: it knows by itself that its page was opened. */
@@ -232,11 +247,11 @@ interface Doubted {
   readonly era: Session['era'];
   readonly transport: SessionTransport;
   readonly calls: () => Iterable<Promise<unknown>>;
-  readonly onSilent: () => void;
+  readonly lose: (why: string) => void;
 }
 
 /** One question at a time, however many calls have timed out. */
-function createDoubt({ client, era, transport, calls, onSilent }: Doubted): () => void {
+function createDoubt({ client, era, transport, calls, lose }: Doubted): () => void {
   let isOpen = false;
   const isSilent = async (): Promise<boolean> => {
     const askedAt = performance.now();
@@ -251,7 +266,7 @@ function createDoubt({ client, era, transport, calls, onSilent }: Doubted): () =
     isOpen = true;
     void isSilent().then((silent) => {
       isOpen = false;
-      if (silent) onSilent();
+      if (silent) lose('it does not answer any more');
     });
   };
 }
