@@ -417,7 +417,7 @@ async function startPlain(answer: Answer, onGet: (response: ServerResponse) => v
     'tools/list': { result: { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] } },
     'tools/call': { result: { content: [{ type: 'text', text: 'said' }] } },
   };
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     seen.push(
@@ -431,7 +431,8 @@ async function startPlain(answer: Answer, onGet: (response: ServerResponse) => v
     const members = answer(message, request) ?? usual[message.method] ?? refusal;
     response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'known' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...members }));
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
