@@ -8,6 +8,7 @@ import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-direc
 import type { CallOptions } from '../llm/model-call.ts';
 import { promptOf, type PromptRules, toolNamesIn } from '../llm/prompt.ts';
 import { type PromptCache, withCache } from '../llm/prompt-cache.ts';
+import { modelSchema } from '../json-schema/model-schema.ts';
 import type { CheckedSchema, SchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CheckOutput, outputFormat, type OutputFaults } from '../llm/structured-output.ts';
 import { toolNames, type ToolNames } from '../llm/tool-names.ts';
@@ -65,7 +66,7 @@ export async function prepareRequest(
     maxOutputTokens: directive.max_tokens,
     temperature: directive.temperature,
     providerOptions: PROVIDER_OPTIONS,
-    ...(tools.length > 0 ? { tools: tools.map((tool) => functionTool(tool, names)) } : {}),
+    ...(tools.length > 0 ? { tools: tools.map((tool) => functionTool(tool, names, provider)) } : {}),
     ...(choice === null ? {} : { toolChoice: choice }),
     ...(directive.reasoning === undefined ? {} : { reasoning: directive.reasoning }),
     ...(directive.output_schema === undefined
@@ -120,14 +121,16 @@ async function completed(offer: OfferedTool, describeTool: DescribeTool): Promis
   };
 }
 
-function functionTool(tool: DescribedTool, names: ToolNames): LanguageModelV4FunctionTool {
-  const { $schema: _dialect, ...schema } = tool.input_schema;
+/** The names that Anthropic accepts for the arguments of a tool. */
+const ANTHROPIC_NAMES = { names: /^[a-zA-Z0-9_.-]{1,64}$/ };
+
+function functionTool(tool: DescribedTool, names: ToolNames, provider: string): LanguageModelV4FunctionTool {
+  const fit = /anthropic/i.test(provider) ? ANTHROPIC_NAMES : {};
   return {
     type: 'function',
     name: names.encode(tool.name),
     ...(tool.description === undefined ? {} : { description: tool.description }),
-    // Providers require an object, and arguments always are one.
-    inputSchema: { type: 'object', ...schema } as LanguageModelV4FunctionTool['inputSchema'],
+    inputSchema: modelSchema(tool.input_schema, fit) as LanguageModelV4FunctionTool['inputSchema'],
   };
 }
 

@@ -8,12 +8,22 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
+import { isObject } from '../contract/json-object.ts';
 import type { CallEnding } from './call-deadline.ts';
-import { describe, isDenied, isUnreached, lackingScope, systemCode } from './connect-fault.ts';
+import {
+  describe,
+  hasStatusOfLostSession,
+  isDenied,
+  isUnreached,
+  lackingScope,
+  systemCode,
+  tellsOfLostSession,
+} from './connect-fault.ts';
 import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
 import { deniedHint, type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
 import { errorMessageIn } from './read-message.ts';
 import type { OAuthOptions } from './server-options.ts';
+import type { Session } from './session.ts';
 
 export interface FailedCall {
   readonly error: ErrorEnvelope;
@@ -63,6 +73,22 @@ export function failedCall(error: unknown, context: FailureContext): FailedCall 
   return lostConnection(error, context, true);
 }
 
+/** The same for a call on a session: one that the server says in its own way not to know is asked once more about it. */
+export async function failedOnSession(
+  error: unknown,
+  session: Pick<Session, 'holdsSessionId' | 'isForgotten'>,
+  context: Omit<FailureContext, 'holdsSessionId'>,
+): Promise<FailedCall> {
+  const holdsSessionId = session.holdsSessionId();
+  const failure = failedCall(error, { ...context, holdsSessionId });
+  if (failure.refused || !holdsSessionId || !tellsOfLostSession(error)) return failure;
+  // A tool may have sessions of its own: only a server that refuses another request, too, has not run it.
+  if (!(await session.isForgotten())) return failure;
+  const message = 'The MCP server has ended the session';
+  const gone = errorEnvelope('network', message, { server: context.server, reason: describe(error) });
+  return { error: gone, sent: false, refused: true };
+}
+
 /** There is no token for the request, so it was not sent, or was refused by HTTP 401. */
 function withoutToken({ type, message }: LoginFault, { server }: FailureContext): FailedCall {
   const text = `The MCP server "${server}" cannot be called: ${message}`;
@@ -87,7 +113,7 @@ function refusedByHttp(error: SdkHttpError, { server, holdsSessionId, grant }: F
     sent,
     refused: false,
   });
-  if (status === 404 || (status === 400 && holdsSessionId)) {
+  if (status === 404 || (holdsSessionId && hasStatusOfLostSession(error))) {
     const gone = errorEnvelope('network', 'The MCP server has ended the session', details);
     return { error: gone, sent: false, refused: true };
   }
@@ -115,7 +141,9 @@ const NO_STRUCTURED_CONTENT = 'did not return structured content';
 
 function answeredWithError(error: ProtocolError, { server }: FailureContext): FailedCall {
   const { code, message, data } = error;
-  const details = { server, code, ...(data === undefined ? {} : { data }) };
+  // The data of a refused answer is this client's: the place of each fault, and the content beside it.
+  const own = code === ANSWER_REFUSED && isObject(data) ? data : null;
+  const details = { ...own, server, code, ...(data === undefined || own !== null ? {} : { data }) };
   const answer = (type: string): FailedCall => ({
     error: errorEnvelope(type, message, details),
     sent: true,

@@ -9,6 +9,7 @@ import { endedCall } from './call-failure.ts';
 import { withNumbers } from './kept-digits.ts';
 import type { RawToolResult, ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
 import type { ListedTool } from './tool-list.ts';
+import { keptContent } from './tool-result.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
 
@@ -33,20 +34,25 @@ export async function checkedResult(
       : await tool.output.check(withNumbers(structured, meta) ?? structured, 'structuredContent', signal);
   const ended = verdict.kind === 'unchecked' ? ending() : null;
   if (ended !== null) return { kind: 'failed', error: endedCall(ended, call.request), sent: true };
-  return misfitOf(tool, verdict) ?? { kind: 'result', result };
+  return misfitOf(tool, verdict, result) ?? { kind: 'result', result };
 }
 
 /** null: the result fits, or its schema checks nothing. */
-function misfitOf({ definition: { server, name: tool } }: ListedTool, verdict: SchemaVerdict): Failed | null {
+function misfitOf(
+  { definition: { server, name: tool } }: ListedTool,
+  verdict: SchemaVerdict,
+  { content = [] }: RawToolResult,
+): Failed | null {
   if (verdict.kind === 'passed' || verdict.kind === 'unusable') return null;
   const isMisfit = verdict.kind === 'faults';
   const message = isMisfit
     ? 'The result does not match the output schema of the tool'
     : `The result could not be checked against the output schema of the tool: ${verdict.reason}`;
   const why = isMisfit ? { errors: verdict.faults } : { reason: verdict.reason };
+  const said = content.length === 0 ? {} : { content: keptContent(content) };
   return {
     kind: 'failed',
-    error: errorEnvelope('invalid_result', message, { server, tool, ...why }),
+    error: errorEnvelope('invalid_result', message, { server, tool, ...why, ...said }),
     sent: true,
   };
 }

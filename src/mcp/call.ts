@@ -1,12 +1,13 @@
 /** One tool call from request to outcome: check, send, send again if the server did not accept it, check the result.
  *  It must never send a request twice that a server may have accepted, and never throw. */
 import { type Holds, whileItHolds } from '../bounds/while-it-holds.ts';
-import { errorEnvelope } from '../contract/error-envelope.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
+import { isObject } from '../contract/json-object.ts';
 import type { SchemaFault } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { type AskingCall, declinedPage, goOn, pagesRequired, resumed } from './call-input.ts';
-import { endedCall, failedCall } from './call-failure.ts';
+import { endedCall, failedOnSession } from './call-failure.ts';
 import { checkedResult } from './call-result.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import type { Semaphore } from '../bounds/semaphore.ts';
@@ -15,7 +16,7 @@ import { createProgressGate } from './progress-gate.ts';
 import type { OAuthOptions } from './server-options.ts';
 import type { CallListeners, CallParams, Session } from './session.ts';
 import { askedTask, createdTask, resumedTask } from './task-call.ts';
-import type { ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
+import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
@@ -113,12 +114,18 @@ async function refusalBeforeConnecting(call: Call): Promise<Failed | null> {
   if (call.deadline.ending() !== null) return notSent(call);
   const list = call.connection.tools();
   if (list === null) return null;
-  if (list.find(call.request.tool) !== undefined) return refusalOf(call, list);
-  // The tool may be one that was just announced.
-  await readOrAborted(call.connection.toolChangesRead(), call.deadline.signal);
+  const refusal = await refusalOf(call, list);
+  if (refusal === null) return null;
+  // The tool may be one that was just announced, or the server another one than it was.
+  const late = AbortSignal.timeout(LIST_AGAIN_MS);
+  await readOrAborted(call.connection.toolsDoubted(), AbortSignal.any([call.deadline.signal, late]));
   if (call.deadline.ending() !== null) return notSent(call);
-  return refusalOf(call, call.connection.tools() ?? list);
+  const newer = call.connection.tools();
+  return newer === null || newer === list ? refusal : refusalOf(call, newer);
 }
+
+/** How long a call that would be refused waits for another reading of the tools. Milliseconds. */
+const LIST_AGAIN_MS = 5_000;
 
 async function readOrAborted(read: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<void>();
@@ -185,6 +192,7 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
         setAside(call);
         return await createdTask({ ...call, onQuestion, onSampling }, session, answer.task);
       }
+      if (answer.kind === 'result' && isAboutItsTool(answer.result)) void call.connection.toolsDoubted();
       if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);
       const outcome = await goOn(call, answer.required);
       if (outcome !== null) return outcome;
@@ -192,15 +200,29 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
   } catch (error) {
     gate.close();
     const ending = deadline.ending();
+    if (ending === 'timed_out' || ending === 'total_timed_out') session.doubt();
     if (ending !== null) return { kind: 'failed', error: endedCall(ending, request), sent: true };
     const pages = session.era === 'legacy' ? pagesRequired(request, error) : null;
     if (pages !== null) return pages;
-    const { server } = request;
-    const holdsSessionId = session.holdsSessionId();
-    const failure = failedCall(error, { server, holdsSessionId, grant: call.grant });
+    const failure = await failedOnSession(error, session, { server: request.server, grant: call.grant });
+    if (isAboutTools(failure.error)) void call.connection.toolsDoubted();
     const failed: Failed = { kind: 'failed', error: failure.error, sent: failure.sent };
     return failure.refused ? { kind: 'refused', failed } : failed;
   }
+}
+
+/** The server knows another list of tools than this process. The call is not repeated: another tool may have its name. */
+function isAboutTools({ type }: ErrorEnvelope): boolean {
+  return type === 'unknown_tool' || type === 'validation_error';
+}
+
+const ABOUT_TOOL = /unknown tool|\btool\b[^]{0,200}\bnot found|-32602/i;
+
+/** The same as the text of a result, as the frameworks of servers write it. */
+function isAboutItsTool({ isError, content = [] }: RawToolResult): boolean {
+  if (isError !== true) return false;
+  const [first] = content;
+  return isObject(first) && typeof first['text'] === 'string' && ABOUT_TOOL.test(first['text'].slice(0, 500));
 }
 
 /** From its first question on a legacy server has one call at a time: its questions do not name their call. */

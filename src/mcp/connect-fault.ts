@@ -77,6 +77,22 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
+const LOST_SESSION =
+  /\bsession\b[^]{0,80}\b(?:not found|not exist|unknown|invalid|expired|closed|terminated)|\b(?:unknown|invalid|expired|no such|no valid|missing)\b[^]{0,40}\bsession\b/i;
+
+/** The answer says in some form that the server does not know the session. */
+export function tellsOfLostSession(error: unknown): boolean {
+  if (error instanceof ProtocolError) return LOST_SESSION.test(error.message.slice(0, 500));
+  if (!(error instanceof SdkHttpError)) return false;
+  const { text } = error.data;
+  return typeof text === 'string' && LOST_SESSION.test(text.slice(0, 500));
+}
+
+/** The status of a request in a session that the server does not know, where it holds one. 404 is the protocol's. */
+export function hasStatusOfLostSession(error: unknown): boolean {
+  return error instanceof SdkHttpError && [400, 404, 410].includes(error.status);
+}
+
 /** The server answered, but past one of our limits. */
 export function isRefusedAnswer(error: unknown): boolean {
   return error instanceof ProtocolError && error.code === ANSWER_REFUSED;

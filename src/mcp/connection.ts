@@ -13,7 +13,7 @@ import { declaredOffers } from './server-offers.ts';
 import type { Session } from './session.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
 import type { ToolCallRequest } from './tool-call.ts';
-import type { ToolList } from './tool-list.ts';
+import { isSameList, type ToolList } from './tool-list.ts';
 import { createOutage, secondsOf } from '../telemetry/outage.ts';
 import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
 
@@ -31,8 +31,8 @@ export interface Connection {
   /** Drops a session that the server no longer knows. Calls that it has accepted may still end. */
   giveUp(session: Session, why: string): void;
   tools(): ToolList | null;
-  /** Resolves when an announced change of the list has been read; at once when there is none. */
-  toolChangesRead(): Promise<void>;
+  /** The server seems to have other tools than were listed: they are read again, within limits. Resolves when they are. */
+  toolsDoubted(): Promise<void>;
   status(): ServerStatus;
   fault(): ConnectFault | null;
 }
@@ -59,7 +59,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 class ServerConnection implements Connection {
   readonly #given: ConnectionOptions;
   readonly #stopping = new AbortController();
-  readonly #memory: ProtocolMemory = { legacyOnly: false, sseOnly: false };
+  readonly #memory: ProtocolMemory = { legacyOnly: false, sseOnly: false, announced: 0 };
   readonly #waiting = new Set<() => void>();
   #loop: Promise<void> | null = null;
   readonly #retiring = new Set<Session>();
@@ -110,8 +110,8 @@ class ServerConnection implements Connection {
     return this.#fault;
   }
 
-  async toolChangesRead(): Promise<void> {
-    await this.#watch?.changesRead();
+  async toolsDoubted(): Promise<void> {
+    await this.#watch?.doubted();
   }
 
   giveUp(session: Session, why: string): void {
@@ -209,7 +209,7 @@ class ServerConnection implements Connection {
     this.#fault = fault;
     this.#countFailures(this.#failures + 1);
     // What was learned of the server may be outdated.
-    Object.assign(this.#memory, { legacyOnly: false, sseOnly: false });
+    Object.assign(this.#memory, { legacyOnly: false, sseOnly: false, announced: 0 });
     if (!this.#stopping.signal.aborted) {
       this.#sayUnreached(fault.message);
       this.#report('unavailable', fault.message, this.#outageOf(fault));
@@ -241,7 +241,17 @@ class ServerConnection implements Connection {
   #watchTools(session: Session): ToolWatch {
     // A server that was lost may offer other things when it is back.
     if (this.#tools !== null) this.#revision = randomUUID();
-    const read = async (): Promise<void> => this.#takeTools(await this.#read(session));
+    let isFirst = true;
+    const read = async (): Promise<ToolList> => {
+      const list = await this.#read(session).catch(async (error: unknown) => {
+        if (this.#session === session && session.holdsSessionId() && (await session.isForgotten()))
+          this.giveUp(session, 'the server has ended the session');
+        throw error;
+      });
+      this.#takeTools(list, isFirst);
+      isFirst = false;
+      return list;
+    };
     const offersChanged = (): void => void (this.#revision = randomUUID());
     return watchTools({ session, read, offersChanged, logger: this.#given.logger });
   }
@@ -258,9 +268,11 @@ class ServerConnection implements Connection {
     });
   }
 
-  #takeTools(list: ToolList): void {
+  /** A list that is as it was is reported once for each connection. */
+  #takeTools(list: ToolList, isFirst: boolean): void {
+    const before = this.#tools;
     this.#tools = list;
-    this.#given.onTools(list);
+    if (isFirst || before === null || !isSameList(before, list)) this.#given.onTools(list);
   }
 
   #report(status: ServerStatus, error?: string, outage?: ServerOutage): void {

@@ -46,6 +46,7 @@ export function createHttpFetch({
     if (isGet) await waitToOpen(openings, init?.signal);
     const request = isGet ? null : requestOf(init?.body);
     const response = await fetch(url, heldBack(traced(init, request)));
+    if (isGet && !answersElsewhere && hasNoStream(response, init)) return withoutStream(response);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (request !== null && response.ok) pace.requested();
     const awaited = answersElsewhere ? null : request;
@@ -57,6 +58,21 @@ export function createHttpFetch({
       return withBody(response, readEvents(response.body, refuse, restMs));
     return awaited === null ? shortened(response) : wholeMessage(response, awaited, refuse);
   };
+}
+
+/** A server without a stream for GET answers it with a page, with JSON, or, where it has no sessions, as a wrong path. */
+function hasNoStream(response: Response, init: RequestInit | undefined): boolean {
+  const headers = new Headers(init?.headers);
+  // Such a request goes on with the stream of a call, which is awaited.
+  if (headers.has('last-event-id')) return false;
+  if (response.status === 404) return !headers.has('mcp-session-id');
+  return response.ok && mediaTypeOf(response) !== undefined && !isEventStream(response);
+}
+
+/** The only answer to a GET after which the SDK does not ask again. */
+async function withoutStream(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, { status: 405 });
 }
 
 type Refuse = (event: RefusedEvent) => void;
@@ -162,12 +178,18 @@ function withMessages(response: Response, { messages }: ReadMessages): Response 
   return Object.defineProperties(copy, { url: { value: url }, json: { value: json } });
 }
 
+const METHOD_NOT_FOUND = -32_601;
+
+/** Statuses of a refusal that may hold the answer of the server itself. */
+const ANSWERING: ReadonlySet<number> = new Set([400, 404, 405, 422]);
+
 /** A refusal with a JSON-RPC error for the request is its answer; one about the session is not. */
 async function refusalOrAnswer(response: Response, request: SentRequest | null): Promise<Response> {
-  if (response.status !== 400 || request === null || !isJson(response)) return response;
+  if (!ANSWERING.has(response.status) || request === null || !isJson(response)) return response;
   const read = readMessages(await response.clone().text());
   const answer = read?.messages.find((message) => isAnswerTo(message, request.id));
-  const isAnswer = answer !== undefined && 'error' in answer && !/session/i.test(answer.error.message);
+  const isError = answer !== undefined && 'error' in answer && !/session/i.test(answer.error.message);
+  const isAnswer = isError && (response.status === 400 || answer.error.code === METHOD_NOT_FOUND);
   return isAnswer ? withMessages(response, { messages: [answer], isSound: true }) : response;
 }
 

@@ -17,11 +17,15 @@ export function deliverInOrder(message: JSONRPCMessage, deliver: (message: JSONR
 
 /** The id of a refused answer, read from its two ends; null: not an answer, or its id is not there. */
 export function idOfRefused(head: string, tail: string): number | null {
+  // A log line may begin as an answer does.
+  if (!VERSION.test(head) && !VERSION.test(tail)) return null;
   const found =
     /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,\s*(?!"method")/.exec(head) ??
     /[,{]\s*"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail);
   return found === null || /^\s*\{[^{[]*"method"/.test(head) ? null : Number(found[1]);
 }
+
+const VERSION = /"jsonrpc"\s*:/;
 
 /** The beginning of the first line of data in an event. */
 export function dataIn(head: string): string {
@@ -29,10 +33,15 @@ export function dataIn(head: string): string {
 }
 
 /** Replaces an answer past a limit: its call ends, and no other call suffers. */
-export function refusedAnswer(id: number | string, reason: string): JSONRPCErrorResponse {
-  return errorAnswer(id, ANSWER_REFUSED, `The answer of the MCP server ${reason}`);
+export function refusedAnswer(id: number | string, reason: string, data?: object): JSONRPCErrorResponse {
+  return errorAnswer(id, ANSWER_REFUSED, `The answer of the MCP server ${reason}`, data);
 }
 
-export function errorAnswer(id: number | string, code: number, message: string): JSONRPCErrorResponse {
-  return { jsonrpc: '2.0', id, error: { code, message } };
+export function errorAnswer(
+  id: number | string,
+  code: number,
+  message: string,
+  data?: object,
+): JSONRPCErrorResponse {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
 }

@@ -1,6 +1,14 @@
 /** Connects to a server: tries the modern protocol, then the legacy handshake, then the old SSE transport.
  *  It must never leave a process or a stream behind when it fails. */
-import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type JSONRPCMessage,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
+import { isObject } from '../contract/json-object.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
 import { createHttpTransport } from './http-transport.ts';
@@ -20,6 +28,8 @@ export interface ProtocolMemory {
   legacyOnly: boolean;
   /** The server supports only the old SSE transport. */
   sseOnly: boolean;
+  /** How often it has refused the older handshake, which announces less each time. */
+  announced: number;
 }
 
 export interface OpenOptions {
@@ -67,11 +77,11 @@ function addressText(url: string): string {
 
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
   const transport = (): SessionTransport => createStdioTransport(stdio, options.logger);
-  if (options.memory.legacyOnly) return connect(options, 'stdio', transport(), true);
-  const opened = await connect(options, 'stdio', transport(), false);
+  if (options.memory.legacyOnly) return connect(options, 'stdio', transport, true);
+  const opened = await connect(options, 'stdio', transport, false);
   // The server has ended at a message that is not `initialize`, or has not answered it.
   if (opened.ok || options.stopped.aborted || !isNegotiationFailure(opened.error)) return opened;
-  const again = await connect(options, 'stdio', transport(), true);
+  const again = await connect(options, 'stdio', transport, true);
   options.memory.legacyOnly = again.ok;
   return again;
 }
@@ -80,20 +90,63 @@ async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promi
   const { memory, stopped, tokens = null } = options;
   const streamable = (): SessionTransport => createHttpTransport(http, tokens);
   const sseTransport = (): SessionTransport => createSseTransport(http, tokens);
-  if (memory.sseOnly) return connect(options, 'sse', sseTransport(), true);
-  if (memory.legacyOnly) return connect(options, 'http', streamable(), true);
-  const opened = await connect(options, 'http', streamable(), false);
+  if (memory.sseOnly) return connect(options, 'sse', sseTransport, true);
+  if (memory.legacyOnly) return connect(options, 'http', streamable, true);
+  const opened = await connect(options, 'http', streamable, false);
   if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
   const wasSilent = isTimeout(opened.error);
-  const legacy = isNotStreamable(opened.error) ? opened : await connect(options, 'http', streamable(), true);
+  const legacy = isNotStreamable(opened.error) ? opened : await connect(options, 'http', streamable, true);
   memory.legacyOnly = legacy.ok && wasSilent;
   if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
-  const sse = await connect(options, 'sse', sseTransport(), true);
+  const sse = await connect(options, 'sse', sseTransport, true);
   memory.sseOnly = sse.ok;
   return sse;
 }
 
+/** Announces less to a server that refuses the handshake: there are servers that know no other capability than their own. */
 async function connect(
+  options: OpenOptions,
+  kind: TransportKind,
+  create: () => SessionTransport,
+  legacy: boolean,
+): Promise<Opened> {
+  const { memory, server, stopped } = options;
+  for (;;) {
+    const opened = await connectOnce(options, kind, announcing(create(), memory.announced), legacy);
+    const mayBeHeard = server.questions === true && memory.announced < LEAST_ANNOUNCED;
+    if (opened.ok || stopped.aborted || !mayBeHeard || !isHandshakeRefused(opened.error)) return opened;
+    memory.announced += 1;
+  }
+}
+
+/** Without any way to ask a person. */
+const LEAST_ANNOUNCED = 2;
+
+/** In the older handshake extensions mean nothing, and some servers refuse it for them, or for the forms of questions. */
+function announcing(transport: SessionTransport, refusals: number): SessionTransport {
+  const send = transport.send.bind(transport);
+  transport.send = async (message, sendOptions) => send(withLess(message, refusals), sendOptions);
+  return transport;
+}
+
+function withLess(message: JSONRPCMessage, refusals: number): JSONRPCMessage {
+  if (!('method' in message && 'id' in message) || message.method !== 'initialize') return message;
+  const { capabilities } = message.params ?? {};
+  if (!isObject(capabilities)) return message;
+  const { extensions: _, elicitation, ...others } = capabilities;
+  const asked =
+    elicitation === undefined || refusals >= LEAST_ANNOUNCED
+      ? {}
+      : { elicitation: refusals === 0 ? elicitation : {} };
+  return { ...message, params: { ...message.params, capabilities: { ...others, ...asked } } };
+}
+
+function isHandshakeRefused(error: unknown): boolean {
+  if (error instanceof SdkHttpError) return error.status === 400 || error.status === 500;
+  return error instanceof ProtocolError;
+}
+
+async function connectOnce(
   options: OpenOptions,
   kind: TransportKind,
   transport: SessionTransport,

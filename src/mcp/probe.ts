@@ -57,7 +57,7 @@ async function probed(
     tokens,
     stopped,
     probeTimeoutMs: server.probeTimeoutMs ?? PROBE_MS,
-    memory: { legacyOnly: false, sseOnly: false },
+    memory: { legacyOnly: false, sseOnly: false, announced: 0 },
     logger: SILENT,
   });
   if (!opened.ok) return failure(opened.fault, stopped.aborted, limitMs);

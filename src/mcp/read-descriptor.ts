@@ -3,6 +3,7 @@
 import { specTypeSchemas, type Tool } from '@modelcontextprotocol/client';
 import { shortened } from '../json-schema/shortened-text.ts';
 import { isObject } from '../contract/json-object.ts';
+import { isEmptyList, issuesOf } from './read-message.ts';
 
 type Members = Record<string, unknown>;
 
@@ -24,7 +25,7 @@ export function readDescriptor(given: unknown, index: number): unknown {
   if (typeof input === 'string') return leftOut(name, input);
   const { kept, wrong } = readOptional(given);
   const tool = { ...kept, name, inputSchema: input };
-  const [unfit] = issuesOf(tool);
+  const [unfit] = toolIssues(tool);
   if (unfit !== undefined) return leftOut(name, `has a description that is not valid: ${unfit}`);
   if (wrong.length === 0) return tool;
   return marked(tool, { message: `has unusable ${wrong.join(', ')}`, isLeftOut: false });
@@ -63,11 +64,12 @@ function marked(tool: Members, fault: DescriptorFault): Members {
 /** The schema, or what is wrong with it. Arguments are an object, also where the schema does not say so. */
 function readInputSchema(schema: unknown): Members | string {
   if (schema === undefined || schema === null) return 'has no input schema';
+  if (schema === true || isEmptyList(schema)) return { type: 'object' };
   if (!isObject(schema)) return 'has an input schema that is not an object';
   const { $schema, properties, required, ...rest } = schema;
-  if (rest['type'] !== undefined && rest['type'] !== 'object')
-    return 'has an input schema whose type is not "object"';
-  const isListed = (properties ?? undefined) === undefined || isObject(properties);
+  const types = [rest['type'] ?? 'object'].flat();
+  if (!types.includes('object')) return 'has an input schema whose type is not "object"';
+  const isListed = (properties ?? undefined) === undefined || isObject(properties) || isEmptyList(properties);
   if (!isListed) return 'has an input schema whose properties are not an object';
   const isRequired = (required ?? undefined) === undefined || isListOfTexts(required);
   if (!isRequired) return 'has an input schema whose required members are not a list of names';
@@ -90,7 +92,7 @@ function readOptional(given: Members): { kept: Members; wrong: string[] } {
   const kept: Members = {};
   const wrong: string[] = [];
   const read = (key: string, value: unknown, isRight: (value: unknown) => boolean): void => {
-    if (value === undefined || value === null) return;
+    if (value === undefined || value === null || (OBJECTS.has(key) && isEmptyList(value))) return;
     if (isRight(value)) kept[key] = value;
     else wrong.push(key);
   };
@@ -102,6 +104,8 @@ function readOptional(given: Members): { kept: Members; wrong: string[] } {
   if (isObject(kept['outputSchema'])) setApart(kept, kept['outputSchema']);
   return { kept, wrong };
 }
+
+const OBJECTS: ReadonlySet<string> = new Set(['annotations', 'execution', '_meta', 'outputSchema']);
 
 /** Only this client sets its own members: a server that sends them would hide a tool, or replace its schema. */
 function withoutOurs(meta: unknown): unknown {
@@ -133,14 +137,9 @@ function setApart(tool: Members, schema: Members): void {
 const ANY_TOOL = { name: 'any', inputSchema: { type: 'object' } };
 
 function isRightMember(key: string, value: unknown): boolean {
-  return issuesOf({ ...ANY_TOOL, [key]: value }).length === 0;
+  return toolIssues({ ...ANY_TOOL, [key]: value }).length === 0;
 }
 
-function issuesOf(tool: Members): string[] {
-  const checked = specTypeSchemas.Tool['~standard'].validate(tool);
-  const issues = 'issues' in checked ? (checked.issues ?? []) : [];
-  return issues.map(({ message, path = [] }) => {
-    const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
-    return `${steps.join('.')}: ${message}`;
-  });
+function toolIssues(tool: Members): string[] {
+  return issuesOf(specTypeSchemas.Tool, tool).map(({ path, message }) => `${path}: ${message}`);
 }

@@ -7,7 +7,7 @@ import { DEEPEST_RESULT } from '../contract/result.ts';
 import type { ServerAnswer, ServerRead } from '../contract/server-read.ts';
 import type { CallTools } from './call.ts';
 import { type CallDeadline, type CallLimits, startCallDeadline } from './call-deadline.ts';
-import { failedCall } from './call-failure.ts';
+import { failedOnSession } from './call-failure.ts';
 import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
 import { declaredOffers } from './server-offers.ts';
 import type { Session } from './session.ts';
@@ -95,8 +95,8 @@ async function exchange(
   } catch (error) {
     const ending = deadline.ending();
     if (ending !== null) return { kind: 'failed', error: ended(request, deadline), sent: true };
-    if (isAnswer(error)) return { kind: 'answer', answer: { error: errorOf(error) } };
-    const failure = failedCall(error, { server, holdsSessionId: session.holdsSessionId(), grant });
+    const failure = await failedOnSession(error, session, { server, grant });
+    if (!failure.refused && isAnswer(error)) return { kind: 'answer', answer: { error: errorOf(error) } };
     const failed: ReadOutcome = { kind: 'failed', error: failure.error, sent: failure.sent };
     return failure.refused ? { kind: 'refused', failed } : failed;
   }

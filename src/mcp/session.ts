@@ -3,6 +3,7 @@
 import {
   type Client,
   type ProgressCallback,
+  ProtocolError,
   SdkErrorCode,
   SdkHttpError,
   SseError,
@@ -10,7 +11,8 @@ import {
 } from '@modelcontextprotocol/client';
 import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
-import { isTimeout } from './connect-fault.ts';
+import { hasStatusOfLostSession, isDenied, isTimeout, tellsOfLostSession } from './connect-fault.ts';
+import { ANSWER_LOST } from './message-delivery.ts';
 import type { ServerRead } from '../contract/server-read.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import { type Askers, findAskers, onStreamOf } from './askers.ts';
@@ -77,6 +79,10 @@ export interface Session {
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
+  /** Whether the server, asked once more, says that it does not know the session. */
+  isForgotten(): Promise<boolean>;
+  /** A call has had no answer in time: a process that answers nothing any more is replaced. Returns at once. */
+  doubt(): void;
   call(params: CallParams, signal: AbortSignal, listeners: CallListeners): Promise<CallAnswer>;
   /** The answer as it stands. */
   task(request: TaskRequest): Promise<unknown>;
@@ -98,6 +104,7 @@ export type TransportKind = 'stdio' | 'http' | 'sse';
 /** Our transports offer more than the SDK asks for. */
 export type SessionTransport = Transport & {
   readonly pid?: number | null;
+  lastMessageAt?(): number;
   ending?(): string;
   endSession?(): Promise<void>;
 };
@@ -105,6 +112,8 @@ export type SessionTransport = Transport & {
 /** Calls have their own deadline, so the SDK's is set to the maximum. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
+/** How long a process whose call has timed out may take for each of two questions before it is replaced. */
+const SILENT_MS = 3_000;
 const ANY_RESULT = z.looseObject({});
 
 export interface SessionOptions {
@@ -130,7 +139,8 @@ export function openedSession(
     await transport.close().catch(() => {});
   };
   const inFlight = new Map<Promise<unknown>, CallListeners>();
-  let askers: Askers | undefined;
+  const offered = { questions: questions && era === 'legacy', sampling: sampling && era === 'legacy' };
+  const askers = startedAskers(client, offered, () => findAskers(transport, inFlight, logger));
   const during = async <T>(send: () => Promise<T>, listeners: CallListeners): Promise<T> => {
     const answer = onStreamOf(listeners, send);
     inFlight.set(answer, listeners);
@@ -139,36 +149,30 @@ export function openedSession(
       askers?.changed();
     });
   };
-  const send = async (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
-    const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
-    // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
-    if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
-    return client.request({ method: 'tools/call', params: eraParams(era, params) }, options);
-  };
-  // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
-  if (era === 'legacy' && (questions || sampling)) askers = findAskers(transport, inFlight, logger);
-  if (askers !== undefined && questions) answerQuestions(client, askers);
-  if (askers !== undefined && sampling) answerSampling(client, askers);
-  watchErrors({ client, transportKind, era, end, logger });
+  const holdsSessionId = (): boolean => transport.sessionId !== undefined;
+  const askForLife = sharedLife(async () => lifeOf(client, holdsSessionId()));
+  watchErrors({ client, transportKind, era, askForLife, end, logger });
+  const lose = (reason: string): void => lost.resolve((why ||= reason));
+  const doubt = createDoubt({ client, era, transport, calls: () => inFlight.keys(), lose });
   return {
     client,
     era,
     transportKind,
     pid: transport.pid ?? null,
-    makesTasks:
-      era === 'legacy' && client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined,
+    makesTasks: era === 'legacy' && offersTasks(client),
     lost: lost.promise,
-    holdsSessionId: () => transport.sessionId !== undefined,
+    holdsSessionId,
+    isForgotten: async () => (await askForLife()) === 'forgotten',
+    doubt: transportKind === 'stdio' ? doubt : () => {},
     described: () => ({
       transport: transportKind,
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
       sessionId: transport.sessionId ?? null,
     }),
-    call: async (params, signal, listeners) =>
-      callAnswer(
-        (await during(async () => send(params, signal, listeners.onProgress), listeners)) as RawToolResult,
-        era,
-      ),
+    async call(params, signal, listeners) {
+      const send = async () => sendCall(client, { era, transportKind }, params, signal, listeners.onProgress);
+      return callAnswer((await during(send, listeners)) as RawToolResult, era);
+    },
     task: async ({ method, taskId, more, timeoutMs: timeout, signal, onQuestion, onSampling }) => {
       const options = signal === undefined ? { timeout } : { timeout, signal };
       const answers = { ...(onQuestion && { onQuestion }), ...(onSampling && { onSampling }) };
@@ -183,13 +187,42 @@ export function openedSession(
       return during(ask, { ...NO_LISTENERS });
     },
     async retire(reason) {
-      why ||= reason;
-      lost.resolve(why);
+      lose(reason);
       await Promise.allSettled(inFlight.keys());
       await end(reason);
     },
     end,
   };
+}
+
+/** Where the client has not offered to answer, the SDK refuses the handler, and the server its question. */
+function startedAskers(
+  client: Client,
+  { questions, sampling }: { questions: boolean; sampling: boolean },
+  find: () => Askers,
+): Askers | null {
+  if (!questions && !sampling) return null;
+  const askers = find();
+  if (questions) answerQuestions(client, askers);
+  if (sampling) answerSampling(client, askers);
+  return askers;
+}
+
+function offersTasks(client: Client): boolean {
+  return client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined;
+}
+
+async function sendCall(
+  client: Client,
+  { era, transportKind }: Pick<Session, 'era' | 'transportKind'>,
+  params: CallParams,
+  signal: AbortSignal,
+  onprogress: ProgressCallback,
+): Promise<unknown> {
+  const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true } as const;
+  // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
+  if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
+  return client.request({ method: 'tools/call', params: eraParams(era, params) }, options);
 }
 
 /** A legacy server is called again, and not answered: it knows by itself that its page was opened. */
@@ -209,17 +242,80 @@ function callAnswer(result: RawToolResult, era: Session['era']): CallAnswer {
   return { kind: 'task', task: read !== null && era === 'legacy' ? { ...read, status: 'working' } : read };
 }
 
+interface Doubted {
+  readonly client: Client;
+  readonly era: Session['era'];
+  readonly transport: SessionTransport;
+  readonly calls: () => Iterable<Promise<unknown>>;
+  readonly lose: (why: string) => void;
+}
+
+/** One question at a time, however many calls have timed out. */
+function createDoubt({ client, era, transport, calls, lose }: Doubted): () => void {
+  let isOpen = false;
+  const isSilent = async (): Promise<boolean> => {
+    const askedAt = performance.now();
+    const older = [...calls()];
+    await askedInVain(client, era);
+    // A server that works on one call at a time may not read before it has ended that one.
+    await Promise.allSettled(older);
+    return (transport.lastMessageAt?.() ?? Infinity) < askedAt;
+  };
+  return () => {
+    if (isOpen) return;
+    isOpen = true;
+    void isSilent().then((silent) => {
+      isOpen = false;
+      if (silent) lose('it does not answer any more');
+    });
+  };
+}
+
+type Life = 'alive' | 'forgotten' | 'silent' | 'unreachable';
+
+/** Calls that fail together ask once; a session that is forgotten stays so, also after it has been closed for that. */
+function sharedLife(ask: () => Promise<Life>): () => Promise<Life> {
+  let asked: Promise<Life> | null = null;
+  return () =>
+    (asked ??= ask().then((life) => {
+      if (life !== 'forgotten') asked = null;
+      return life;
+    }));
+}
+
+/** Any answer of the server itself shows that it lives: not every server knows `ping`. */
+async function lifeOf(client: Client, holdsSessionId: boolean): Promise<Life> {
+  try {
+    await client.ping({ timeout: VERIFY_MS });
+    return 'alive';
+  } catch (error) {
+    if (isTimeout(error)) return 'silent';
+    if (holdsSessionId && (hasStatusOfLostSession(error) || tellsOfLostSession(error))) return 'forgotten';
+    if (error instanceof ProtocolError) return error.code === ANSWER_LOST ? 'unreachable' : 'alive';
+    const isRefusal = error instanceof SdkHttpError && error.status >= 400 && error.status < 500;
+    return isRefusal && !isDenied(error) ? 'alive' : 'unreachable';
+  }
+}
+
+/** Resolves when an answer has come, or none can be expected. Some servers ignore a ping; all have answered with their tools. */
+async function askedInVain(client: Client, era: Session['era']): Promise<void> {
+  const options = { timeout: SILENT_MS };
+  const hasNoAnswer = era === 'modern' || (await client.ping(options).then(() => false, isTimeout));
+  if (hasNoAnswer) await client.request({ method: 'tools/list' }, ANY_RESULT, options).catch(() => {});
+}
+
 interface Watched {
   readonly client: Client;
   readonly transportKind: TransportKind;
   readonly era: 'modern' | 'legacy';
+  readonly askForLife: () => Promise<Life>;
   readonly end: (why: string) => Promise<void>;
   readonly logger: Logger;
 }
 
 /** Most errors here are harmless (a progress note after its response). Only those about the stream of a session count. */
 function watchErrors(watched: Watched): void {
-  const { client, transportKind, era, end, logger } = watched;
+  const { client, transportKind, era, askForLife, end, logger } = watched;
   let verifying = false;
   client.onerror = (error) => {
     // The messages quote whole protocol messages, results included, so only the name is logged.
@@ -228,12 +324,11 @@ function watchErrors(watched: Watched): void {
     if (error instanceof SseError) return void end('the event stream broke');
     if (transportKind !== 'http' || era !== 'legacy' || verifying || !isStreamFailure(error)) return;
     verifying = true;
-    void client
-      .ping({ timeout: VERIFY_MS })
-      .catch((pingError: unknown) => (isTimeout(pingError) ? undefined : end('the session is gone')))
-      .finally(() => {
-        verifying = false;
-      });
+    void askForLife().then((life) => {
+      verifying = false;
+      if (life === 'forgotten') void end('the session is gone');
+      if (life === 'unreachable') void end('the server cannot be reached');
+    });
   };
 }
 

@@ -25,6 +25,8 @@ export interface StdioTransport extends Transport {
   /** The SDK recognises stdio by `pid` and `stderr`. */
   readonly pid: number | null;
   readonly stderr: null;
+  /** When the server last sent a message, as performance.now. */
+  lastMessageAt(): number;
   /** Why the connection ended, with the last line of stderr; '' while it has not. */
   ending(): string;
 }
@@ -33,10 +35,11 @@ interface Link {
   process: ServerProcess | null;
   closed: boolean;
   ending: string;
+  lastMessageAt: number;
 }
 
 export function createStdioTransport(options: StdioTransportOptions, logger: Logger): StdioTransport {
-  const link: Link = { process: null, closed: false, ending: '' };
+  const link: Link = { process: null, closed: false, ending: '', lastMessageAt: -Infinity };
   const guard = createAnswerGuard();
   const pace = createPace();
   const probe = createProbeWatch();
@@ -49,6 +52,7 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
     get pid() {
       return link.process?.pid ?? null;
     },
+    lastMessageAt: () => link.lastMessageAt,
     ending: () => link.ending,
     async start() {
       if (link.process !== null || link.closed)
@@ -86,6 +90,7 @@ function attach(
   { stderr, guard, pace, probe }: Readers,
 ): void {
   const deliver = (message: JSONRPCMessage): void => {
+    link.lastMessageAt = performance.now();
     probe.received(message);
     deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   };

@@ -3,7 +3,7 @@
 import { ProtocolError, ProtocolErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { isObject } from '../contract/json-object.ts';
-import { type FailedCall, failedCall } from './call-failure.ts';
+import { type FailedCall, failedOnSession } from './call-failure.ts';
 import { describe } from './connect-fault.ts';
 import type { Connection } from './connection.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
@@ -58,7 +58,7 @@ export async function askTask(
     const what = report === null ? 'something that is not a task' : 'another task';
     return { kind: 'forgotten', reason: `it answered with ${what}` };
   } catch (error) {
-    const failed = failedQuestion(server, session, error);
+    const failed = await failedQuestion(server, session, error);
     // A server may forget a task as soon as its result is fetched.
     return failed.kind === 'forgotten' && early !== null
       ? { kind: 'report', report: early, session }
@@ -105,13 +105,13 @@ export async function withdrawnTask(server: TaskServer, text: string, endpoint: 
   return cancelTask(server, task, AbortSignal.timeout(2 * CONNECT_MS));
 }
 
-function notCancelled(server: TaskServer, session: Session, error: unknown): Withdrawal {
+async function notCancelled(server: TaskServer, session: Session, error: unknown): Promise<Withdrawal> {
   const code = isOwnAnswer(error, session) ? codeOf(error) : null;
   if (code === ProtocolErrorCode.InvalidParams)
     return { kind: 'moot', reason: 'its server does not know it, or has ended it' };
   if (code === ProtocolErrorCode.MethodNotFound)
     return { kind: 'moot', reason: 'its server cancels no tasks' };
-  const { error: envelope, refused } = failureOf(server, session, error);
+  const { error: envelope, refused } = await failureOf(server, session, error);
   if (refused) server.connection.giveUp(session, envelope.message);
   return { kind: 'away', reason: describe(error) };
 }
@@ -148,14 +148,18 @@ function unreached({ connection }: TaskServer): { kind: 'away'; reason: string }
   return { kind: 'away', reason: connection.fault()?.message ?? 'it is not ready' };
 }
 
-function failureOf({ name: server }: TaskServer, session: Session, error: unknown): FailedCall {
-  return failedCall(error, { server, holdsSessionId: session.holdsSessionId() });
+async function failureOf(
+  { name: server }: TaskServer,
+  session: Session,
+  error: unknown,
+): Promise<FailedCall> {
+  return failedOnSession(error, session, { server });
 }
 
-function failedQuestion(server: TaskServer, session: Session, error: unknown): TaskAnswer {
+async function failedQuestion(server: TaskServer, session: Session, error: unknown): Promise<TaskAnswer> {
   const { connection, only } = server;
   const code = codeOf(error);
-  const { error: envelope, refused } = failureOf(server, session, error);
+  const { error: envelope, refused } = await failureOf(server, session, error);
   if (code === ANSWER_REFUSED) return { kind: 'refused', error: envelope };
   if (code === ProtocolErrorCode.InvalidParams)
     return { kind: 'forgotten', reason: 'it does not know the task' };

@@ -35,6 +35,8 @@ export interface ToolList {
   readonly instructions: string;
   /** What the server offers besides tools. */
   readonly offers: DeclaredOffers;
+  /** How long the list holds, as the server says; 0 = it does not say. Milliseconds. */
+  readonly ttlMs: number;
   find(name: string): ListedTool | undefined;
 }
 
@@ -48,6 +50,8 @@ export interface ToolListOptions {
   readonly instructions?: string | undefined;
   /** Default: nothing. */
   readonly offers?: DeclaredOffers;
+  /** Default: the server does not say. */
+  readonly ttlMs?: number;
 }
 
 /** In steps: looking at the schemas of a long list takes longer than calls of other servers may wait. */
@@ -74,8 +78,19 @@ export async function createToolList(tools: readonly Tool[], options: ToolListOp
       .trim()
       .slice(0, MAX_INSTRUCTIONS),
     offers: options.offers ?? NO_OFFERS,
+    ttlMs: options.ttlMs ?? 0,
     find: (name) => byName.get(name),
   };
+}
+
+/** Tools that have not changed keep their definitions. */
+export function isSameList(left: ToolList, right: ToolList): boolean {
+  return (
+    left.definitions.length === right.definitions.length &&
+    left.definitions.every((definition, index) => definition === right.definitions[index]) &&
+    JSON.stringify([left.faults, left.instructions, left.offers]) ===
+      JSON.stringify([right.faults, right.instructions, right.offers])
+  );
 }
 
 /** Those of all servers together have this much room at a host. */

@@ -10,6 +10,7 @@ import { parseKeepingDigits } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import { type Result, errorResult, okResult } from '../contract/result.ts';
 import { toolContent } from '../contract/tool-content.ts';
+import { shortened } from '../json-schema/shortened-text.ts';
 import type { RawToolResult } from './tool-call.ts';
 
 export type { DirectiveTrust } from '../contract/control-directive.ts';
@@ -154,6 +155,21 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+const MOST_KEPT_CHARACTERS = 64 * 1024;
+
+/** The content of a result that is refused, in the details of its error: media described, long text cut. */
+export function keptContent(items: readonly unknown[]): unknown[] {
+  let left = MOST_KEPT_CHARACTERS;
+  return items.flatMap((item) => {
+    const shown = describedItem(item);
+    const text = isText(shown) ? { ...shown, text: shortened(shown.text, Math.max(1, left)) } : shown;
+    const characters = JSON.stringify(text).length;
+    const fits = left > 0 && (isText(text) || characters <= left);
+    left -= fits ? characters : 0;
+    return fits ? [text] : [];
+  });
 }
 
 /** Media in a form that a model can use: its kind and size, not its base64. */

@@ -13,14 +13,17 @@ import { type ToolList, createToolList } from './tool-list.ts';
 export interface ToolWatch {
   /** Reads the list for the first time. Rejects when it cannot be read. */
   begin(): Promise<void>;
-  changesRead(): Promise<void>;
+  /** The list seems to be another one by now: it is read again, at most once in a while. Resolves when no reading is open. */
+  doubted(): Promise<void>;
   stop(): void;
 }
 
 export interface ToolWatchOptions {
   readonly session: Session;
   readonly logger: Logger;
-  readonly read: () => Promise<void>;
+  readonly read: () => Promise<Pick<ToolList, 'ttlMs'>>;
+  /** When a list is read again without a reason, by its `ttlMs`. Default: `rereadMs`. */
+  readonly restMs?: (ttlMs: number) => number;
   /** The resources or prompts of the server have changed, too. */
   readonly offersChanged: () => void;
 }
@@ -29,7 +32,16 @@ export interface ToolWatchOptions {
 const GATHER_MS = 100;
 /** However often a server announces changes, its list is read again no more often than this. Milliseconds. */
 const BETWEEN_READINGS_MS = 1_000;
+/** However many calls are refused for their tool or arguments, the list is read for them no more often than this. Milliseconds. */
+const BETWEEN_DOUBTS_MS = 30_000;
 const LIST_MS = 30_000;
+/** Milliseconds. */
+const REREAD_MS = { usual: 300_000, least: 30_000, most: 3_600_000 } as const;
+
+/** A server without a session may be another one by now, and can announce nothing. */
+export function rereadMs(ttlMs: number): number {
+  return ttlMs > 0 ? Math.min(Math.max(ttlMs, REREAD_MS.least), REREAD_MS.most) : REREAD_MS.usual;
+}
 
 export interface ReadToolsOptions {
   readonly session: Session;
@@ -54,8 +66,9 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
     signal: AbortSignal.any([signal, late]),
   } as const;
   try {
-    const { tools } = await session.client.listTools(undefined, options);
-    return await createToolList(tools, { ...rest, instructions });
+    const { tools, ttlMs } = await session.client.listTools(undefined, options);
+    const holds = typeof ttlMs === 'number' ? { ttlMs } : {};
+    return await createToolList(tools, { ...rest, ...holds, instructions });
   } catch (error) {
     if (!late.aborted || signal.aborted) throw error;
     throw new Error(`listing them took longer than ${LISTING_LIMITS.maxMs} ms`, { cause: error });
@@ -64,21 +77,26 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
 
 /** Watches from now on: a change that is announced together with the first list is a change of that list. */
 export function watchTools(options: ToolWatchOptions): ToolWatch {
-  const { session, logger } = options;
+  const { session, logger, restMs: restOf = rereadMs } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   let hasBegun = false;
   let reading: Promise<void> | null = null;
   let again = false;
   let readAt = -Infinity;
+  let doubtedAt = -Infinity;
+  let ttlMs = 0;
 
+  const readOnce = async (): Promise<void> => {
+    ({ ttlMs } = await options.read());
+  };
   const readAll = async (): Promise<void> => {
     do {
       const restMs = readAt + BETWEEN_READINGS_MS - performance.now();
       await delay(Math.max(GATHER_MS, restMs), undefined, { signal });
       again = false;
       readAt = performance.now();
-      await options.read();
+      await readOnce();
     } while (again);
   };
   const changed = (): void => {
@@ -94,6 +112,14 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
       });
   };
 
+  /** Rejects when the watch stops. */
+  const keepFresh = async (): Promise<never> => {
+    for (;;) {
+      await delay(restOf(ttlMs), undefined, { signal, ref: false });
+      changed();
+    }
+  };
+
   const offersChanged = (): void => {
     options.offersChanged();
     changed();
@@ -104,11 +130,17 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
   if (session.era === 'modern') void subscribe(session, signal, changed, logger);
   return {
     async begin() {
-      await options.read();
+      await readOnce();
       hasBegun = true;
       if (again) changed();
+      void keepFresh().catch(() => {});
     },
-    changesRead: async () => {
+    async doubted() {
+      const now = performance.now();
+      if (reading === null && now - doubtedAt >= BETWEEN_DOUBTS_MS) {
+        doubtedAt = now;
+        changed();
+      }
       if (reading !== null) await reading;
     },
     stop: () => stopping.abort(),

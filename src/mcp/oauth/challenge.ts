@@ -24,7 +24,7 @@ export async function challengeOf(
     settled: () => Promise.resolve(),
     summary: () => Promise.resolve(null),
   };
-  const memory = { legacyOnly: false, sseOnly: false };
+  const memory = { legacyOnly: false, sseOnly: false, announced: 0 };
   const opened = await openSession({
     server,
     tokens,

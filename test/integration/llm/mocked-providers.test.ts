@@ -112,6 +112,20 @@ describe.each(APIS)('%s', (api) => {
     },
   );
 
+  test('a tool with a choice at the root of its schema reaches the model', async () => {
+    const input_schema = {
+      type: 'object',
+      anyOf: [{ properties: { id: {} }, required: ['id'] }, { required: ['slug'] }],
+    };
+    const name = 'everything.get-sum';
+    const offered = { tools: [{ name, description: 'Adds', input_schema }], ...said('sum') };
+    expect(turnIn(await call({ type: 'llm_stream', ...offered }, at(api))).type).toBe('tool_calls');
+    const sent = JSON.stringify(mock.getRequests().at(-1)?.body);
+    // The mock notes no schemas of Google's requests.
+    if (api !== 'google') expect(sent).toContain('"properties":{"id":{}');
+    expect(sent).not.toContain('"anyOf"');
+  });
+
   test('streams parallel calls separately', async () => {
     const offered = { tools: ['everything.get-sum', 'everything.echo'], ...said('both') };
     const result = await call({ type: 'llm_stream', ...offered }, at(api));

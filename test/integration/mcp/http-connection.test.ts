@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createHttpFetch } from '../../../src/mcp/http-fetch.ts';
+import { createPace } from '../../../src/mcp/pace.ts';
 import { type Opened, openSession } from '../../../src/mcp/open-session.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { freePort } from '../../support/process.ts';
@@ -47,7 +49,7 @@ test('a wrong path is reported with the status and the address, without what may
   const url = `${path}/${'k'.repeat(25)}?token=secret-value`;
   const opened = await openSession({
     server: { ...legacy.options, transport: { kind: 'http', url, headers: {} } },
-    memory: { legacyOnly: false, sseOnly: false },
+    memory: { legacyOnly: false, sseOnly: false, announced: 0 },
     probeTimeoutMs: 5_000,
     stopped: new AbortController().signal,
     logger: SILENT,
@@ -55,7 +57,8 @@ test('a wrong path is reported with the status and the address, without what may
   expect(opened).toMatchObject({ ok: false, fault: { type: 'network', message: `HTTP 404 at ${path}/…` } });
 });
 
-test.each([404, 400])(
+// keryx 503, neotoma 1923, mcp-proxy 149: not every server reports a lost session by 404.
+test.each([404, 400, 401, 410, 422, 500, 503])(
   'a lost session, reported by %i, is opened again and the refused call repeated',
   async (status) => {
     const peer = await served(startLegacyPeer({ PEER_UNKNOWN_SESSION: String(status) }));
@@ -375,7 +378,7 @@ describe('a server of the old transport that never names its endpoint', () => {
   const open = async (stopped: AbortSignal, connectMs?: number): Promise<Opened> =>
     openSession({
       server: await silent(),
-      memory: { legacyOnly: false, sseOnly: true },
+      memory: { legacyOnly: false, sseOnly: true, announced: 0 },
       probeTimeoutMs: 2_000,
       stopped,
       logger: SILENT,
@@ -392,5 +395,148 @@ describe('a server of the old transport that never names its endpoint', () => {
 
   test('does not delay a stop', async () => {
     expect(await open(AbortSignal.timeout(50))).toMatchObject({ ok: false });
+  });
+});
+
+type Answer = (
+  message: { method: string; params?: { name?: string } },
+  request: IncomingMessage,
+) => object | null;
+
+/** A server in plain Node, as frameworks without the SDK are. `answer`: the members of what it answers; null: as usual. */
+async function startPlain(answer: Answer, onGet: (response: ServerResponse) => void) {
+  const seen: string[] = [];
+  const usual: Record<string, object> = {
+    initialize: {
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'plain', version: '1' },
+      },
+    },
+    'tools/list': { result: { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] } },
+    'tools/call': { result: { content: [{ type: 'text', text: 'said' }] } },
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    seen.push(
+      request.method === 'POST' ? (JSON.parse(body) as { method: string }).method : String(request.method),
+    );
+    if (request.method === 'GET') return onGet(response);
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const message = JSON.parse(body) as { id?: number; method: string };
+    if (message.id === undefined) return void response.writeHead(202).end();
+    const refusal = { error: { code: -32_601, message: 'Method not found' } };
+    const members = answer(message, request) ?? usual[message.method] ?? refusal;
+    response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'known' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...members }));
+  };
+  const server = createServer((request, response) => void serve(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  return { seen, options: { name: 'plain', transport: { kind: 'http' as const, url, headers: {} } } };
+}
+
+// typescript-sdk 1635, agent-framework 7656, LibreChat 11868.
+test.each([404, 500])('a stream refused by %i and a ping that is not known cut no call', async (status) => {
+  const pinged = Promise.withResolvers<void>();
+  const peer = await startPlain(
+    ({ method }) => {
+      if (method === 'ping') pinged.resolve();
+      return null;
+    },
+    (response) => void response.writeHead(status, { 'content-type': 'text/html' }).end('Cannot GET /mcp'),
+  );
+  const { call, statuses } = openPool(peer.options);
+  await call('echo');
+  await pinged.promise;
+  expect(textOf(await call('echo'))).toBe('said');
+  expect(statuses.filter(({ status: name }) => name === 'ready')).toHaveLength(1);
+});
+
+test('an answer of 200 that is no stream is not asked for again', async () => {
+  const url = await new Promise<string>((resolve) => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('It works!');
+    }).listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+    onTestFinished(() => void server.close());
+  });
+  const fetchHere = createHttpFetch({ pace: createPace(), onRefused: () => {} });
+  expect((await fetchHere(url)).status).toBe(405);
+  const resumed = await fetchHere(url, { headers: { 'last-event-id': '7' } });
+  expect(resumed.status).toBe(200);
+  await resumed.text();
+});
+
+describe('a JSON-RPC error about a session', () => {
+  const LOST = { error: { code: -32_001, message: 'Session not found' } };
+  const withoutStream = (response: ServerResponse): void => void response.writeHead(405).end();
+
+  // keryx 503: the error comes with 200.
+  test('begins another session when the server does not know it, and the call is repeated', async () => {
+    let isLost = false;
+    const peer = await startPlain(({ method }) => {
+      if (method === 'initialize') isLost = false;
+      return isLost && method !== 'server/discover' ? LOST : null;
+    }, withoutStream);
+    const { call, statuses } = openPool(peer.options);
+    await call('echo');
+    isLost = true;
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(statuses.filter(({ status }) => status === 'ready')).toHaveLength(2);
+  });
+
+  test('is the error of the tool when the server knows the session, and nothing is repeated', async () => {
+    const peer = await startPlain(({ method }) => (method === 'tools/call' ? LOST : null), withoutStream);
+    const { call } = openPool(peer.options);
+    expect(failureOf(await call('echo'))).toMatchObject({ sent: true, error: { type: 'tool_error' } });
+    expect(peer.seen.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+});
+
+describe('a server that was deployed anew, with other tools,', () => {
+  const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 'object', ...more } });
+  const withoutStream = (response: ServerResponse): void => void response.writeHead(405).end();
+  const REFUSED = { error: { code: -32_602, message: 'Unknown tool' } };
+
+  async function deployed(before: object, after: object) {
+    let isNew = false;
+    const peer = await startPlain(({ method, params }) => {
+      if (method === 'tools/list') return { result: { tools: [isNew ? after : before] } };
+      const { name } = (isNew ? after : before) as { name: string };
+      return method === 'tools/call' && params?.name !== name ? REFUSED : null;
+    }, withoutStream);
+    const pool = openPool(peer.options);
+    await pool.call(String((before as { name: string }).name));
+    isNew = true;
+    return { peer, ...pool };
+  }
+
+  test('is asked for its list before a call of an unknown tool is refused', async () => {
+    const { call } = await deployed(tool('old'), tool('new'));
+    expect(textOf(await call('new'))).toBe('said');
+  });
+
+  test('is asked for its list after it has refused a tool, whose call is not repeated', async () => {
+    const { call, peer, listings, until } = await deployed(tool('old'), tool('new'));
+    const before = peer.seen.filter((method) => method === 'tools/call').length;
+    expect(failureOf(await call('old')).error.type).toBe('unknown_tool');
+    expect(peer.seen.filter((method) => method === 'tools/call')).toHaveLength(before + 1);
+    await until(() => listings.at(-1)?.tools.some(({ name }) => name === 'new') === true);
+  });
+
+  test('is asked for its list before arguments are refused, and no more for the next wrong ones', async () => {
+    const narrow = { properties: { a: {} }, additionalProperties: false };
+    const { call, peer } = await deployed(tool('same', narrow), tool('same'));
+    expect(textOf(await call('same', { b: 1 }))).toBe('said');
+    const listed = peer.seen.filter((method) => method === 'tools/list').length;
+    for (let index = 0; index < 5; index += 1) await call('missing');
+    expect(peer.seen.filter((method) => method === 'tools/list')).toHaveLength(listed);
   });
 });

@@ -10,6 +10,9 @@ import { shared } from '../../support/shared.ts';
 const HARMLESS = [
   'error-null',
   'meta-null',
+  'meta-list',
+  'item-members-list',
+  'tool-result',
   'members-null',
   'item-members-null',
   'no-jsonrpc',
@@ -37,6 +40,9 @@ const UNUSABLE = [
   'result-list',
   'result-only-null',
   'content-null',
+  'meta-text',
+  'meta-member',
+  'nothing-at-all',
 ];
 
 const peer = shared(() => startMalformedPeer());
@@ -87,6 +93,30 @@ describe.each(['stdio', 'json', 'events', 'sse'])('over %s', (way) => {
     expect(textOf(await call('plain'))).toBe('said');
   });
 
+  test.each([
+    ['one-wrong-item', 'content.1.data'],
+    ['unknown-kind', 'content.1.type'],
+    ['content-text', 'content'],
+  ])('names the place of what is wrong, and keeps the text beside it: %s', async (tool, path) => {
+    const { error } = failureOf(await pool().call(tool));
+    expect(error).toMatchObject({
+      type: 'invalid_result',
+      details: {
+        errors: expect.arrayContaining([expect.objectContaining({ path })]) as unknown,
+        content: [{ type: 'text', text: 'said' }],
+      },
+    });
+    expect(error.message).toContain(`: ${path}: `);
+  });
+
+  test('the data of a result without content is its payload', async () => {
+    const { call } = pool();
+    expect(await call('data-only')).toMatchObject({
+      result: { structuredContent: { rows: [1, 2], total: 2 } },
+    });
+    expect(await call('structured-list')).toMatchObject({ result: { structuredContent: {} } });
+  });
+
   test.each(['padded-start', 'padded-end'])('finds the request of an oversized answer: %s', async (tool) => {
     const { call } = pool();
     const [failed, plain] = await Promise.all([call(tool), call('plain')]);
@@ -99,6 +129,11 @@ describe.each(['stdio', 'json', 'events', 'sse'])('over %s', (way) => {
     });
     expect(textOf(plain)).toBe('said');
   });
+});
+
+// Loggers such as pino write a JSON object a line, with any members.
+test('a line of JSON that is no message is no answer, whatever id it has', async () => {
+  expect(textOf(await openPool(malformedPeer()).call('logged-first'))).toBe('said');
 });
 
 describe('over HTTP', () => {

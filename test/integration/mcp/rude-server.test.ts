@@ -66,6 +66,23 @@ describe('a stdio server which', () => {
     expect(exists(pid)).toBe(false);
   });
 
+  // claude-code 35287, webstudio 6066: a server hangs for good after one call.
+  test('answers nothing any more is replaced after a call has timed out', async () => {
+    const { call, statuses, until } = openPool(rudePeer('hangs'));
+    expect(failureOf(await call('misbehave', {}, { timeoutMs: 100 })).error.type).toBe('timeout');
+    await until(() => statuses.filter(({ status }) => status === 'ready').length === 2);
+    expect(statuses.find(({ error }) => error !== undefined)?.error).toBe('it does not answer any more');
+    expect(textOf(await call('echo'))).toBe('said');
+  });
+
+  // java-sdk 724, metals 8015, graylog2-server 25322.
+  test.each(['knows-no-extensions', 'knows-no-form'])('%s in the handshake is reached', async (habit) => {
+    for (const questions of [false, true]) {
+      const { call } = openPool({ ...rudePeer(habit), questions });
+      expect(textOf(await call('echo'))).toBe('said');
+    }
+  });
+
   test('stops reading is replaced before its unread calls fill the memory', async () => {
     const { call, logs } = openPool(rudePeer('stops-reading'));
     await call('echo');

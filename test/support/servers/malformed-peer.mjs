@@ -34,6 +34,27 @@ const ANSWERS = {
   'members-null': (id) => text(id, { result: { ...SAID, isError: null, structuredContent: null } }),
   'item-members-null': (id) =>
     text(id, { result: { content: [{ ...SAID.content[0], annotations: null, _meta: null }] } }),
+  'meta-list': (id) => text(id, { result: { ...SAID, _meta: [] } }),
+  'item-members-list': (id) =>
+    text(id, { result: { content: [{ ...SAID.content[0], annotations: [], _meta: [] }] } }),
+  'tool-result': (id) => text(id, { result: { toolResult: 'said' } }),
+  'data-only': (id) => text(id, { result: { rows: [1, 2], total: 2 } }),
+  'structured-list': (id) => text(id, { result: { ...SAID, structuredContent: [] } }),
+  'meta-text': (id) => text(id, { result: { ...SAID, _meta: 'x' } }),
+  'meta-member': (id) => text(id, { result: { ...SAID, _meta: { progressToken: {} } } }),
+  'nothing-at-all': (id) => text(id, { result: {} }),
+  'one-wrong-item': (id) => text(id, { result: { content: [...SAID.content, { type: 'image', data: 7 }] } }),
+  'unknown-kind': (id) => text(id, { result: { content: [...SAID.content, { type: 'video' }] } }),
+  'content-text': (id) => text(id, { result: { content: 'said' } }),
+  'logged-first': (id) =>
+    [
+      JSON.stringify({ id, level: 30, msg: 'called' }),
+      JSON.stringify({ id, result: 'ok', time: 7 }),
+      JSON.stringify({ id, result: {}, time: 7 }),
+      JSON.stringify({ id, error: 'none' }),
+      `{"id":${id},"msg":"cut`,
+      text(id, { result: SAID }),
+    ].join('\n'),
   'no-jsonrpc': (id) => JSON.stringify({ id, result: SAID }),
   'jsonrpc-one': (id) => JSON.stringify({ jsonrpc: '1.0', id, result: SAID }),
   'jsonrpc-number': (id) => JSON.stringify({ jsonrpc: 2, id, result: SAID }),
@@ -76,7 +97,14 @@ const MODERN = {
 function handshake({ id, method }) {
   if (method === 'initialize') {
     const serverInfo = { name: 'malformed', version: '1' };
-    return text(id, { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } });
+    return text(id, {
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: [], experimental: [] },
+        serverInfo,
+        _meta: [],
+      },
+    });
   }
   if (method !== 'tools/list') return text(id, { error: { code: -32_601, message: 'Method not found' } });
   const names = ['plain', 'last-words', ...Object.keys(ANSWERS), ...ONLY_HTTP];
@@ -84,7 +112,7 @@ function handshake({ id, method }) {
     const outputSchema = SCHEMAS[name];
     return { name, inputSchema: { type: 'object' }, ...(outputSchema && { outputSchema }) };
   };
-  return text(id, { result: { tools: names.map(listed) } });
+  return text(id, { result: { tools: names.map(listed), _meta: [] } });
 }
 
 /** All that is sent at once. */

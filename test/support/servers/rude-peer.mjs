@@ -67,6 +67,7 @@ const misbehaviours = {
   },
 };
 let pending = null;
+let isHung = false;
 let refusals = 0;
 
 let listings = 0;
@@ -84,9 +85,18 @@ function list(id) {
 
 const together = (messages) => messages.map((each) => JSON.stringify(each)).join('\n');
 
-function onRequest(id, method) {
+/** As servers on the Java SDK before 0.8 and before 0.18 refuse what they do not know. */
+function refusedCapability({ elicitation = {}, ...others }) {
+  if (habit === 'knows-no-form') return Object.keys(elicitation)[0];
+  if (habit !== 'knows-no-extensions') return undefined;
+  return Object.keys(others).find((name) => !['roots', 'sampling', 'experimental'].includes(name));
+}
+
+function onRequest(id, method, params) {
   process.stderr.write(`asked for ${method}\n`);
   if (method === 'initialize') {
+    const refused = refusedCapability(params.capabilities);
+    if (refused !== undefined) return refuse(id, -32603, `Unrecognized field "${refused}"`);
     const capabilities = { tools: {} };
     return answer(id, {
       protocolVersion: '2025-06-18',
@@ -101,6 +111,7 @@ function onRequest(id, method) {
 }
 
 function onMessage({ id, method, params, error }) {
+  if (isHung) return;
   if (method === undefined) {
     refusals += error === undefined ? 0 : 1;
     if (refusals === 2 && pending !== null) answer(pending, SAID);
@@ -111,7 +122,7 @@ function onMessage({ id, method, params, error }) {
       misbehaviours[habit](id, params._meta?.progressToken);
     else answer(id, SAID);
   } else {
-    onRequest(id, method);
+    onRequest(id, method, params);
   }
 }
 
@@ -130,6 +141,9 @@ if (habit === 'refuses-to-start') {
   process.exit(2);
 }
 const input = createInterface({ input: process.stdin });
+misbehaviours['hangs'] = () => {
+  isHung = true;
+};
 misbehaviours['stops-reading'] = () => {
   input.pause();
   setInterval(() => {}, 1_000);
