@@ -66,7 +66,9 @@ export async function prepareRequest(
     maxOutputTokens: directive.max_tokens,
     temperature: directive.temperature,
     providerOptions: PROVIDER_OPTIONS,
-    ...(tools.length > 0 ? { tools: tools.map((tool) => functionTool(tool, names, provider)) } : {}),
+    ...(tools.length > 0
+      ? { tools: tools.map((tool) => functionTool(tool, names, rules.argumentNames)) }
+      : {}),
     ...(choice === null ? {} : { toolChoice: choice }),
     ...(directive.reasoning === undefined ? {} : { reasoning: directive.reasoning }),
     ...(directive.output_schema === undefined
@@ -121,11 +123,12 @@ async function completed(offer: OfferedTool, describeTool: DescribeTool): Promis
   };
 }
 
-/** The names that Anthropic accepts for the arguments of a tool. */
-const ANTHROPIC_NAMES = { names: /^[a-zA-Z0-9_.-]{1,64}$/ };
-
-function functionTool(tool: DescribedTool, names: ToolNames, provider: string): LanguageModelV4FunctionTool {
-  const fit = /anthropic/i.test(provider) ? ANTHROPIC_NAMES : {};
+function functionTool(
+  tool: DescribedTool,
+  names: ToolNames,
+  argumentNames: RegExp | null,
+): LanguageModelV4FunctionTool {
+  const fit = argumentNames === null ? {} : { names: argumentNames };
   return {
     type: 'function',
     name: names.encode(tool.name),

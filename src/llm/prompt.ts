@@ -29,12 +29,15 @@ export interface PromptRules {
   readonly assistantAfterTools: boolean;
   /** null: the provider's client sends reasoning back with its data. */
   readonly reasoning: ReasoningRule | null;
+  /** The names that it accepts for the arguments of tools; null: any. */
+  readonly argumentNames: RegExp | null;
 }
 
 export const OPEN_RULES: PromptRules = {
   systemAnywhere: true,
   assistantAfterTools: false,
   reasoning: null,
+  argumentNames: null,
 };
 
 export interface PromptOptions {

@@ -123,8 +123,9 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
 
 /** OpenAI alone takes instructions at any place. Chat templates of other servers (Qwen, Gemma, Mistral) raise an error. */
 function promptRules({ provider, model }: ModelRef, options: ProviderOptions | undefined): PromptRules {
-  if (options === undefined || options.type === 'scripted' || options.type === 'openai') return OPEN_RULES;
-  const strict = { ...OPEN_RULES, systemAnywhere: false };
+  if (options === undefined || TAKES_ALL.has(options.type)) return OPEN_RULES;
+  const argumentNames = isClaude(options.type, model) ? OF_CLAUDE : null;
+  const strict = { ...OPEN_RULES, systemAnywhere: false, argumentNames };
   if (options.type !== 'openai-compatible') return strict;
   return {
     ...strict,
@@ -132,6 +133,15 @@ function promptRules({ provider, model }: ModelRef, options: ProviderOptions | u
     reasoning: { provider, history: options.reasoningHistory },
   };
 }
+
+const TAKES_ALL: ReadonlySet<ProviderOptions['type']> = new Set(['scripted', 'openai', 'azure']);
+
+function isClaude(type: ProviderOptions['type'], model: string): boolean {
+  return type === 'anthropic' || ((type === 'bedrock' || type === 'vertex') && /claude/i.test(model));
+}
+
+/** The names of arguments that Anthropic accepts; it refuses a request with another one. */
+const OF_CLAUDE = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Mistral answers 400 to a user message after a tool's, wherever its models are served. */
 const OF_MISTRAL = /(?:mistral|ministral|mixtral|magistral|devstral|codestral|pixtral)/i;
