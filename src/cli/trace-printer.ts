@@ -80,7 +80,9 @@ export function createTracePrinter(
     }
   }
 
+  /** Also after the window of the request has ended: the number is printed at the end of the next one. */
   function leaveOut(): void {
+    timer ??= setTimeout(endWindow, limits.perMs).unref();
     window.left += 1;
   }
 

@@ -23,19 +23,8 @@ export function modelProviders(config: Config): ModelProviders {
 }
 
 function providerOptions(name: string, provider: ProviderConfig, directory: string): ProviderOptions {
-  const { lane, models } = provider;
   const promptCache = promptCacheOf(provider);
-  const shared = {
-    settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
-    prices: new Map(
-      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
-    ),
-    embeddingBatches: new Map(
-      [...models].flatMap(([model, { embedding_batch: texts }]) =>
-        texts === undefined ? [] : [[model, texts] as const],
-      ),
-    ),
-  };
+  const shared = sharedOptions(provider, promptCache);
   if (provider.type === 'scripted') {
     const script =
       provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
@@ -49,13 +38,7 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     model: (model: string) => modelSettings(provider, model),
     callerNames: provider.provider_options ?? null,
   };
-  const own = {
-    thinkTags: null,
-    reasoningHistory: 'as_received',
-    assistantAfterTools: null,
-    promptCache,
-    api: 'responses',
-  } as const;
+  const own = { ...OWN_DEFAULTS, promptCache };
   switch (provider.type) {
     case 'bedrock':
       return { ...remote, type: provider.type, region: provider.region, credentials: provider.awsKey };
@@ -82,6 +65,23 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
         assistantAfterTools: provider.assistant_after_tools ?? null,
       };
   }
+}
+
+/** The settings that only some of the providers with an address of their own have. */
+const OWN_DEFAULTS = {
+  thinkTags: null,
+  reasoningHistory: 'as_received',
+  assistantAfterTools: null,
+  api: 'responses',
+} as const;
+
+function sharedOptions({ lane, models }: ProviderConfig, promptCache: (model: string) => PromptCache) {
+  const settings = { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms };
+  const prices = [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model)));
+  const batches = [...models].flatMap(([model, { embedding_batch: texts }]) =>
+    texts === undefined ? [] : [[model, texts] as const],
+  );
+  return { settings, prices: new Map(prices), embeddingBatches: new Map(batches) };
 }
 
 /** What is set for the model wins over its provider's, and that over what is known of the model. */

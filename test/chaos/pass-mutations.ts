@@ -31,8 +31,8 @@ export const WRITTEN_MODEL_MUTATIONS: Readonly<Record<string, readonly Patch[]>>
   'flow-written-model': [
     patch(
       'src/llm/guarded-fetch.ts',
-      "heldBack({ ...init, redirect: 'manual' })",
-      "{ ...init, redirect: 'manual' }",
+      "heldBack({ ...wellFormedInit(init), redirect: 'manual' })",
+      "{ ...wellFormedInit(init), redirect: 'manual' }",
     ),
   ],
 };

@@ -286,7 +286,8 @@ test('the bucket behaves like its model, and a call passes after the wait it nam
         seconds += passMs / 1_000;
         expected.pass(passMs);
         const waitMs = await reserve(amount);
-        expect(waitMs).toBe(expected.take(amount));
+        // The level is stored with 14 digits: the two may round a millisecond apart.
+        expect(Math.abs(waitMs - expected.take(amount))).toBeLessThanOrEqual(1);
         if (waitMs > 0) {
           const wholeSeconds = Math.ceil(waitMs / 1_000);
           seconds += wholeSeconds;

@@ -72,18 +72,24 @@ describe('what a provider accepts as messages', () => {
     );
     const rules = (provider: string, model = 'm') =>
       providers.promptRules({ provider, model, name: `${provider}:${model}` });
-    const open = { systemAnywhere: true, assistantAfterTools: false, reasoning: null };
+    const open = { systemAnywhere: true, assistantAfterTools: false, reasoning: null, argumentNames: null };
     expect(rules('openai')).toEqual(open);
-    expect(rules('anthropic')).toEqual({ ...open, systemAnywhere: false });
+    expect(rules('anthropic')).toEqual({
+      ...open,
+      systemAnywhere: false,
+      argumentNames: expect.any(RegExp),
+    });
     expect(rules('local')).toEqual({
       systemAnywhere: false,
       assistantAfterTools: false,
+      argumentNames: null,
       reasoning: { provider: 'local', history: 'as_received' },
     });
     expect(rules('local', 'mistralai/Ministral-8B').assistantAfterTools).toBe(true);
     expect(rules('set', 'mistral')).toEqual({
       systemAnywhere: false,
       assistantAfterTools: false,
+      argumentNames: null,
       reasoning: { provider: 'set', history: 'none' },
     });
   });
