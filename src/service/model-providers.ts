@@ -56,14 +56,7 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     case 'google':
       return { ...remote, ...own, type: provider.type };
     case 'openai-compatible':
-      return {
-        ...remote,
-        ...own,
-        type: provider.type,
-        thinkTags: provider.think_tags === 'none' ? null : provider.think_tags,
-        reasoningHistory: provider.reasoning_history,
-        assistantAfterTools: provider.assistant_after_tools ?? null,
-      };
+      return { ...remote, ...own, type: provider.type, ...compatibleOptions(provider) };
   }
 }
 
@@ -74,6 +67,14 @@ const OWN_DEFAULTS = {
   assistantAfterTools: null,
   api: 'responses',
 } as const;
+
+function compatibleOptions(provider: Extract<ProviderConfig, { type: 'openai-compatible' }>) {
+  return {
+    thinkTags: provider.think_tags === 'none' ? null : provider.think_tags,
+    reasoningHistory: provider.reasoning_history,
+    assistantAfterTools: provider.assistant_after_tools ?? null,
+  };
+}
 
 function sharedOptions({ lane, models }: ProviderConfig, promptCache: (model: string) => PromptCache) {
   const settings = { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms };
