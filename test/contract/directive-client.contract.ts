@@ -371,7 +371,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const requestId = newId();
         await client.submit(['x', 'y'].map((id) => toolExec('fail', {}, { id, request_id: requestId })));
         await all(client.signals(requestId));
-        await vi.waitFor(async () => expect(await lettersOf(requestId)).toHaveLength(2), 5_000);
+        await vi.waitFor(async () => expect(await lettersOf(requestId)).toHaveLength(2), 20_000);
         return requestId;
       }
 

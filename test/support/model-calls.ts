@@ -47,7 +47,7 @@ export function providersAt(
     promptCache: () => 'off',
     model: () => ({ params: {}, structuredOutput: 'json_schema' }),
     callerNames: null,
-    settings: { timeoutMs: 20_000, idleTimeoutMs: 10_000 },
+    settings: { timeoutMs: 80_000, idleTimeoutMs: 10_000 },
     prices: new Map([['m', { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 }]]),
     embeddingBatches: new Map(),
     ...fields,

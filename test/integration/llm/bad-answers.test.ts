@@ -119,7 +119,7 @@ describe.each(APIS)('%s', (api) => {
     '%s that waits in vain closes the connection',
     async (type) => {
       await using server = await startProvider(() => {});
-      const result = await call({ type, timeout_ms: 200 }, { providers: providersAt(server.url, api) });
+      const result = await call({ type, timeout_ms: 600 }, { providers: providersAt(server.url, api) });
       await server.seen[0]?.closed;
       expect(errorIn(result)).toMatchObject({
         type: 'timeout',

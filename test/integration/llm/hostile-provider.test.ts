@@ -28,7 +28,7 @@ describe('a process with little memory outlives', () => {
 
   async function ending(type: string, model: string): Promise<unknown> {
     caller.write(`${type} ${model}\n`);
-    const line = await caller.waitForLine(new RegExp(`^\\{"type":"${type}","model":"${model}"`), 30_000);
+    const line = await caller.waitForLine(new RegExp(`^\\{"type":"${type}","model":"${model}"`), 90_000);
     return (JSON.parse(line) as { end: unknown }).end;
   }
 

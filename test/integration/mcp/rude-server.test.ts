@@ -69,6 +69,7 @@ describe('a stdio server which', () => {
   // claude-code 35287, webstudio 6066: a server hangs for good after one call.
   test('answers nothing any more is replaced after a call has timed out', async () => {
     const { call, statuses, until } = openPool(rudePeer('hangs'));
+    await call('echo');
     expect(failureOf(await call('misbehave', {}, { timeoutMs: 100 })).error.type).toBe('timeout');
     await until(() => statuses.filter(({ status }) => status === 'ready').length === 2);
     expect(statuses.find(({ error }) => error !== undefined)?.error).toBe('it does not answer any more');
