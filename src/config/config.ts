@@ -238,7 +238,10 @@ function parseServer(
   const parsed = schema.safeParse(raw);
   if (!parsed.success) {
     const errors = schemaErrors(parsed.error, schema, raw, place);
-    throw new ConfigError(source, errors.map((error) => withKeyOfHere(error, place)));
+    throw new ConfigError(
+      source,
+      errors.map((error) => withKeyOfHere(error, place)),
+    );
   }
   const server = { ...parsed.data, kind } as ServerConfig;
   const model = 'sampling' in server ? server.sampling?.model : undefined;

@@ -124,7 +124,8 @@ function refusedByHttp(error: SdkHttpError, { server, holdsSessionId, grant }: F
     return fail('rate_limited', 'The MCP server asks to slow down', false, retryAfter(error));
   if (status >= 500)
     return fail('provider_error', `The MCP server answered HTTP ${status}`, true, retryAfter(error));
-  if (status >= 300 && status < 400) return fail('executor', `The MCP server answered ${describe(error)}`, false);
+  if (status >= 300 && status < 400)
+    return fail('executor', `The MCP server answered ${describe(error)}`, false);
   return fail('executor', reasonIn(error) ?? `The MCP server answered HTTP ${status}`, false);
 }
 
@@ -189,11 +190,7 @@ function brokenProtocol(error: SdkError, context: FailureContext): FailedCall {
   return lostConnection(error, context, true);
 }
 
-function lostConnection(
-  error: unknown,
-  { server, ending = '' }: FailureContext,
-  sent: boolean,
-): FailedCall {
+function lostConnection(error: unknown, { server, ending = '' }: FailureContext, sent: boolean): FailedCall {
   const code = systemCode(error);
   const message = sent ? 'The connection to the MCP server was lost' : 'The MCP server could not be reached';
   const reason = ending === '' ? describe(error) : ending;

@@ -72,9 +72,11 @@ function readable(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   const read: Record<string, unknown> = Object.fromEntries(present);
   const servers = read['authorization_servers'];
   if (typeof servers === 'string' || Array.isArray(servers))
-    read['authorization_servers'] = [servers].flat().map((server: unknown) =>
-      typeof server === 'string' && URL.canParse(server) ? withSlash(server) : server,
-    );
+    read['authorization_servers'] = [servers]
+      .flat()
+      .map((server: unknown) =>
+        typeof server === 'string' && URL.canParse(server) ? withSlash(server) : server,
+      );
   if ('authorization_endpoint' in read) fillIn(read, METADATA);
   if ('access_token' in read) fillIn(read, { token_type: 'Bearer' });
   const { scope, expires_in: life } = read;
@@ -158,6 +160,20 @@ async function resolvedWithin(
   }
 }
 
+/** Behind a proxy the names of the outside may be unknown here: the proxy resolves them, and none of them is near. */
 async function resolved(hostname: string): Promise<string[]> {
-  return (await lookup(hostname, { all: true })).map(({ address }) => address);
+  try {
+    return (await lookup(hostname, { all: true })).map(({ address }) => address);
+  } catch (error) {
+    if (usesProxy()) return [];
+    throw error;
+  }
+}
+
+/** Where undici keeps what `fetch` connects with. */
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+function usesProxy(): boolean {
+  const dispatcher: unknown = Reflect.get(globalThis, DISPATCHER);
+  return typeof dispatcher === 'object' && dispatcher?.constructor.name === 'EnvHttpProxyAgent';
 }

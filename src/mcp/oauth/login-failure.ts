@@ -86,7 +86,12 @@ const CORRECTIONS: Readonly<Record<string, string>> = {
   unauthorized_client: 'client_id and grant',
   invalid_scope: 'scopes',
 };
-const PASSING: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable', 'slow_down', 'too_many_requests']);
+const PASSING: ReadonlySet<string> = new Set([
+  'server_error',
+  'temporarily_unavailable',
+  'slow_down',
+  'too_many_requests',
+]);
 
 function refusedLogin({ code, message }: OAuthError, place: string): LoginFailure {
   if (code === 'access_denied')
