@@ -84,6 +84,10 @@ async function answer(
   return reply(404, {});
 }
 
+function without(members: Members, name: string): Members {
+  return Object.fromEntries(Object.entries(members).filter(([key]) => key !== name));
+}
+
 const TOKEN = { access_token: 'token', token_type: 'Bearer' };
 
 test.each<[report: string, what: string, habit: Habit]>([
@@ -135,7 +139,7 @@ test.each<[report: string, what: string, habit: Habit]>([
   [
     'claude-code 17274',
     'no response types in its metadata',
-    { metadata: ({ response_types_supported: _, ...plain }) => plain },
+    { metadata: (plain) => without(plain, 'response_types_supported') },
   ],
   ['juspay-mcp 122', 'OAuth metadata at the address of OpenID', { onlyOpenId: true }],
   [
@@ -189,7 +193,7 @@ test.each<[what: string, habit: Habit, failure: { what: RegExp; how: RegExp }]>(
   ],
   [
     'no registration',
-    { metadata: ({ registration_endpoint: _, ...plain }) => plain },
+    { metadata: (plain) => without(plain, 'registration_endpoint') },
     { what: /dynamic client registration/, how: /client_id/ },
   ],
   [
