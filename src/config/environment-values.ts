@@ -5,7 +5,7 @@ import type { FieldError } from '../contract/problem.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const PLACEHOLDER = /\$\{(?<inside>[^{}]+)\}/g;
+const PLACEHOLDER = /\$\{(?<inside>[^}]+)\}/g;
 const VARIABLE = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s;
 /** The part of an unknown placeholder that a message may show: a longer or other text may be part of a secret. */
 const SHOWN = /^[\w.:/-]{1,64}$/;

@@ -17,6 +17,7 @@ test.each([
   ['Bearer ${env:A}', 'Bearer 1'],
   ['${env:MISSING:-default}', 'default'],
   ['${DOLLAR:-$}{A}', '${A}'],
+  ['${MISSING:-{"a":1}', '{"a":1'],
 ])('%s becomes %s', (text, expected) => {
   expect(fillIn(text, { A: '1', B: '2', EMPTY: '' })).toEqual({ value: expected, unset: [], unknown: [] });
 });
