@@ -116,7 +116,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^aws4fetch$/, ['archive/', 'llm/']],
   [/^croner$/, ['schedules/']],
   [/^(standardwebhooks|ipaddr\.js)$/, ['webhooks/']],
-  [/^commander($|\/)/, ['cli/']],
+  [/^(commander|undici)($|\/)/, ['cli/']],
   [/^(react|react-dom|@tanstack\/|@base-ui\/)/, ['console/']],
   [/^ajv/, ['json-schema/']],
   [/^@opentelemetry\//, ['telemetry/']],

@@ -24,6 +24,7 @@ import { addKeyVerbs, type WithKeys } from './key-verbs.ts';
 import { addMcpVerbs } from './mcp-verbs.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
+import { useProxies } from './proxies.ts';
 import { createReachLines } from './reach-lines.ts';
 import { localServiceUrl } from '../redis/private-redis.ts';
 import { addScheduleVerbs } from './schedule-verbs.ts';
@@ -79,6 +80,7 @@ export async function runCli(args: readonly string[], options: ProgramOptions): 
     exitCode = code;
   });
   try {
+    await useProxies(options.environment);
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {

@@ -11,10 +11,11 @@ import { fileSchema, wholeSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
-import { type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
+import { otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
 import { ownMember } from '../contract/own-member.ts';
+import type { FieldError } from '../contract/problem.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 
@@ -96,6 +97,8 @@ const NAME_A_FILE =
   'Name a file that exists with --config or ADJUTANT_CONFIG, or write a first one with the verb `init`.';
 const CORRECT_VARIABLE = 'Correct the variable, or unset it.';
 const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME:-default}.';
+const USE_VARIABLE =
+  'Write ${NAME} or ${env:NAME}, and set that variable; a ${ that is no placeholder is written ${DOLLAR:-$}{.';
 
 /** The pure part of `loadConfig`. */
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
@@ -129,17 +132,18 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
 /** Throws one `ConfigError` with the faults of the placeholders, the sections, the servers and the variables together. */
 function parseAll(raw: unknown, environment: Environment, source: string) {
   const filled = fillIn(raw, environment);
-  const unset = new Set(filled.errors.map(({ path }) => path));
+  const unfilled = new Set([...filled.unset, ...filled.unknown].map(({ path }) => path));
   const sections = attempted(() => parseOrThrow(wholeSchema, filled.value, source));
   const servers = attempted(() => parseServers(filled.value, source));
   const variables = attempted(() => parseVariables(environment));
   // What stands where a variable is not set is not yet the value.
   const errors = [sections, servers]
     .flatMap((each) => (each.ok ? [] : each.error.errors))
-    .filter(({ path }) => !unset.has(path));
+    .filter(({ path }) => !unfilled.has(path));
   const faults = [
     ...(errors.length > 0 ? [new ConfigError(source, errors)] : []),
-    ...(filled.errors.length > 0 ? [new ConfigError(source, filled.errors, { fix: SET_VARIABLE })] : []),
+    ...(filled.unset.length > 0 ? [new ConfigError(source, filled.unset, { fix: SET_VARIABLE })] : []),
+    ...(filled.unknown.length > 0 ? [new ConfigError(source, filled.unknown, { fix: USE_VARIABLE })] : []),
     ...(variables.ok ? [] : [variables.error]),
   ];
   const [first, ...others] = faults;
@@ -213,6 +217,11 @@ function parseServers(file: unknown, source: string): Map<string, ServerConfig> 
   return new Map(found.filter(([, server]) => !server.disabled));
 }
 
+function withKeyOfHere(error: FieldError, place: string): FieldError {
+  const how = error.path.startsWith(`${place}.`) ? otherHostsKey(error.path.slice(place.length + 1)) : null;
+  return how === null ? error : { ...error, message: `${error.message}; ${how}` };
+}
+
 /** `known`: null = it cannot be told which models there are. */
 function parseServer(
   name: string,
@@ -225,7 +234,16 @@ function parseServer(
     throw new ConfigError(source, [{ path: `mcpServers.${name}`, message }]);
   }
   const { kind, schema } = transportOf(raw);
-  const server = { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
+  const place = `mcpServers.${name}`;
+  const parsed = schema.safeParse(raw);
+  if (!parsed.success) {
+    const errors = schemaErrors(parsed.error, schema, raw, place);
+    throw new ConfigError(
+      source,
+      errors.map((error) => withKeyOfHere(error, place)),
+    );
+  }
+  const server = { ...parsed.data, kind } as ServerConfig;
   const model = 'sampling' in server ? server.sampling?.model : undefined;
   const message = model === undefined || known === null ? null : modelFault(model, known);
   if (message === null) return server;

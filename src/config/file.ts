@@ -17,13 +17,24 @@ export type ConfigFile =
 export function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = decoded(readFileSync(path));
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     return { ok: false, message: `cannot be read (${code})`, place: null };
   }
   return parseConfigText(text);
 }
+
+/** Some editors and shells of Windows write UTF-16, and mark it at the beginning. */
+function decoded(bytes: Buffer): string {
+  const encoding = ENCODINGS.find(({ mark }) => bytes.subarray(0, 2).equals(mark))?.encoding ?? 'utf-8';
+  return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+}
+
+const ENCODINGS = [
+  { mark: Buffer.from([0xff, 0xfe]), encoding: 'utf-16le' },
+  { mark: Buffer.from([0xfe, 0xff]), encoding: 'utf-16be' },
+] as const;
 
 export function parseConfigText(text: string): ConfigFile {
   const source = text.replace(/^\uFEFF/, '');

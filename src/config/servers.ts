@@ -117,6 +117,11 @@ export const stdioServerSchema = z
       description: 'Group that the program runs as; needs `uid`.',
       fallback: 'the worker’s group',
     }),
+    start_timeout_ms: positiveDurationMsSchema.default(90_000).register(notes, {
+      description:
+        'Time for the program to start and to answer the handshake; a first `npx` or `uvx` downloads a package.',
+      unit: 'ms',
+    }),
     ...strangerFields,
   })
   .refine(({ uid, gid }) => (uid === undefined) === (gid === undefined), {
@@ -197,6 +202,29 @@ export type ModuleServerConfig = ConfigOf<'module'>;
 /** A server that speaks MCP. */
 export type McpServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
 export type ServerConfig = McpServerConfig | ModuleServerConfig;
+
+const CALL_LIMIT = 'milliseconds in `lane.timeout_ms` limit a call';
+const START_LIMIT = 'milliseconds in `start_timeout_ms` limit the start of a program';
+
+/** Keys that other MCP hosts read, and how the same is written here. Their times are seconds at some, milliseconds at others. */
+const OTHER_HOSTS: ReadonlyMap<string, string> = new Map([
+  ['timeout', `${CALL_LIMIT}, ${START_LIMIT}`],
+  ['tool_timeout_sec', CALL_LIMIT],
+  ['requestTimeout', CALL_LIMIT],
+  ['initTimeout', START_LIMIT],
+  ['startup_timeout_sec', START_LIMIT],
+  ['startup_timeout_ms', START_LIMIT],
+  ['serverUrl', 'write the address as `url`'],
+  ['httpUrl', 'write the address as `url`'],
+  ['transport', 'write `type`, or leave it out'],
+  ['enabled', 'write `"disabled": true` to leave a server out'],
+  ['envFile', 'write each variable in `env` as `${NAME}`, and load the file before the start'],
+]);
+
+/** How a key of other hosts is written here; null: it is none. */
+export function otherHostsKey(key: string): string | null {
+  return OTHER_HOSTS.get(key) ?? null;
+}
 
 /** What of a server besides its tools MCP clients of the service may see. */
 export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {

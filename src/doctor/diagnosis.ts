@@ -180,6 +180,8 @@ function stdioRemedy(
   { fault: { passing }, late }: Failed,
 ): string {
   if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
+  if (!passing && /\s/.test(command))
+    return `Write the program alone in ${place}.command, and each argument as a text of ${place}.args.`;
   if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is searched on the PATH.`;
   const run = `Run its command (${command} …) by hand in ${cwd}`;
   return late

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
-import type { Signal } from '../contract/signal.ts';
+import { isTerminalSignal, type Signal } from '../contract/signal.ts';
 import type { Wait } from '../contract/waiting.ts';
 import { type CallQuestion, callQuestions } from './call-questions.ts';
 import type { ProgressRelay } from './progress-relay.ts';
@@ -99,8 +99,10 @@ async function followedToEnd(
 ): Promise<boolean> {
   using feed = questionFeed(listener);
   try {
-    for await (const event of heardSignals(client, place, feed, signal))
+    for await (const event of heardSignals(client, place, feed, signal)) {
       if (relay !== null) report(event, place.requestId, relay);
+      if (isTerminalSignal(event) && event.causationid === place.id) break;
+    }
     return true;
   } catch (error) {
     return !(error instanceof ServiceUnavailable);

@@ -1,5 +1,6 @@
 /** One `tools/call`: a directive is submitted, its progress relayed, its end answered.
  *  It must never submit a call twice, nor cancel one because a connection was lost for a moment. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
@@ -138,16 +139,24 @@ export async function attended<Answer>(
   }
 }
 
+/** How long the answer waits for progress that the log holds before it. Milliseconds. */
+const LAST_PROGRESS_MS = 2_000;
+
 async function watched(
   { client }: CallParts,
   { place, tool }: AcceptedCall,
   { signal, relay, listener, patienceMs: forMs }: Waiter,
 ): Promise<CallToolResult | null> {
   const over = new AbortController();
-  if (relay !== null || listener !== null) void followCall(client, place, { relay, listener }, over.signal);
+  const isFollowed = relay !== null || listener !== null;
+  const followed = isFollowed ? followCall(client, place, { relay, listener }, over.signal) : null;
   try {
     const end = await awaitEnd(client, place, { forMs, signal, enough: listener?.enough ?? null });
-    return end && (await answered(client, end, place, await tool()));
+    if (end === null) return null;
+    // The log is read apart from the end, and no progress may follow the answer.
+    const tooLong = wait(LAST_PROGRESS_MS, undefined, { signal: over.signal }).catch(() => {});
+    if (relay !== null) await Promise.race([followed, tooLong]);
+    return await answered(client, end, place, await tool());
   } finally {
     over.abort();
   }

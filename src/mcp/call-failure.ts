@@ -37,6 +37,8 @@ export interface FailureContext {
   readonly holdsSessionId: boolean;
   /** How the service gets tokens for the server. Default: it gets none. */
   readonly grant?: OAuthOptions['grant'] | undefined;
+  /** How the connection has ended, as a program that was killed; '' = it has not. Default: unknown. */
+  readonly ending?: string;
 }
 
 export interface EndingContext {
@@ -76,11 +78,11 @@ export function failedCall(error: unknown, context: FailureContext): FailedCall 
 /** The same for a call on a session: one that the server says in its own way not to know is asked once more about it. */
 export async function failedOnSession(
   error: unknown,
-  session: Pick<Session, 'holdsSessionId' | 'isForgotten'>,
-  context: Omit<FailureContext, 'holdsSessionId'>,
+  session: Pick<Session, 'holdsSessionId' | 'isForgotten' | 'ending'>,
+  context: Omit<FailureContext, 'holdsSessionId' | 'ending'>,
 ): Promise<FailedCall> {
   const holdsSessionId = session.holdsSessionId();
-  const failure = failedCall(error, { ...context, holdsSessionId });
+  const failure = failedCall(error, { ...context, holdsSessionId, ending: session.ending() });
   if (failure.refused || !holdsSessionId || !tellsOfLostSession(error)) return failure;
   // A tool may have sessions of its own: only a server that refuses another request, too, has not run it.
   if (!(await session.isForgotten())) return failure;
@@ -122,6 +124,8 @@ function refusedByHttp(error: SdkHttpError, { server, holdsSessionId, grant }: F
     return fail('rate_limited', 'The MCP server asks to slow down', false, retryAfter(error));
   if (status >= 500)
     return fail('provider_error', `The MCP server answered HTTP ${status}`, true, retryAfter(error));
+  if (status >= 300 && status < 400)
+    return fail('executor', `The MCP server answered ${describe(error)}`, false);
   return fail('executor', reasonIn(error) ?? `The MCP server answered HTTP ${status}`, false);
 }
 
@@ -186,10 +190,11 @@ function brokenProtocol(error: SdkError, context: FailureContext): FailedCall {
   return lostConnection(error, context, true);
 }
 
-function lostConnection(error: unknown, { server }: FailureContext, sent: boolean): FailedCall {
+function lostConnection(error: unknown, { server, ending = '' }: FailureContext, sent: boolean): FailedCall {
   const code = systemCode(error);
   const message = sent ? 'The connection to the MCP server was lost' : 'The MCP server could not be reached';
-  const details = { server, reason: describe(error), ...(code === null ? {} : { code }) };
+  const reason = ending === '' ? describe(error) : ending;
+  const details = { server, reason, ...(code === null ? {} : { code }) };
   return { error: errorEnvelope('network', message, details), sent, refused: !sent };
 }
 

@@ -259,6 +259,11 @@ async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
   if (tool === undefined) {
     const names = list.definitions.map((definition) => definition.name);
     const details = { server, tool: name, close_names: closeNames(name, names) };
+    const reason = list.leftOut(name);
+    if (reason !== null) {
+      const message = `The tool "${name}" of the MCP server "${server}" is left out: it ${reason}`;
+      return unsent('unknown_tool', message, { ...details, reason });
+    }
     return unsent('unknown_tool', `The MCP server "${server}" has no tool "${name}"`, details);
   }
   const { deadline, request } = call;

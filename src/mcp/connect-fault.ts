@@ -124,7 +124,7 @@ export function systemCode(error: unknown): string | null {
 
 /** The innermost cause is the useful one: fetch only reports that it failed. */
 export function describe(error: unknown): string {
-  if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
+  if (error instanceof SdkHttpError) return `HTTP ${error.status}${redirectIn(error)}`;
   if (error instanceof SseError && error.code !== undefined) return `HTTP ${error.code}`;
   const scope = lackingScope(error);
   if (scope !== null) return `HTTP 403: the token lacks ${scope.text}`;
@@ -135,6 +135,17 @@ export function describe(error: unknown): string {
   text = withoutHeaderValue(text).replace(NO_NEWS, '');
   const code = systemCode(error);
   return (code === null || text.includes(code) ? text : `${text} (${code})`).slice(0, 300);
+}
+
+/** Longer parts of an address may be a key. */
+const LONGEST_TARGET = 200;
+
+/** Where an answer points that is not followed, as the SDK writes it. */
+function redirectIn({ status, message }: SdkHttpError): string {
+  const target = /\bRedirect to (\S+) not followed|; try (\S+) as the endpoint/.exec(message);
+  const [, there, secure] = target ?? [];
+  if (status < 300 || status >= 400 || target === null) return '';
+  return `: it points to ${(there ?? secure ?? '').slice(0, LONGEST_TARGET)}, which is not followed: a redirect to another address needs that address as the URL`;
 }
 
 /** fetch quotes a header that it cannot send, which may be a token. */

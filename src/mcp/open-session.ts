@@ -40,7 +40,7 @@ export interface OpenOptions {
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
   readonly logger: Logger;
-  /** Most time for an attempt by one transport, milliseconds. Default: 90 000. */
+  /** Most time for an attempt by one transport, milliseconds. Default: that of the server's program, or 90 000. */
   readonly connectMs?: number;
 }
 
@@ -48,7 +48,7 @@ export type Opened =
   | { readonly ok: true; readonly session: Session }
   | { readonly ok: false; readonly fault: ConnectFault; readonly error: unknown };
 
-/** How long a server may take to answer the handshake; a first `npx` downloads a package. Milliseconds. */
+/** How long a server that runs elsewhere may take to answer the handshake. Milliseconds. */
 const HANDSHAKE_MS = 60_000;
 /** Most time to connect by one transport: not every step of it has a limit of its own. Milliseconds. */
 const CONNECT_MS = 90_000;
@@ -153,17 +153,19 @@ async function connectOnce(
   legacy: boolean,
 ): Promise<Opened> {
   const client = createClient(options);
-  const ended = endOf(options);
+  const { transport: how } = options.server;
+  const { connectMs = (how.kind === 'stdio' ? how.startMs : undefined) ?? CONNECT_MS, stopped } = options;
+  const ended = endOf(stopped, connectMs);
   const connected = client.connect(transport, {
-    timeout: HANDSHAKE_MS,
-    signal: options.stopped,
+    timeout: how.kind === 'stdio' ? connectMs : HANDSHAKE_MS,
+    signal: stopped,
     ...(legacy ? { prior: { kind: 'legacy' } as const } : {}),
   });
   try {
     await Promise.race([connected, ended.promise]);
     return { ok: true, session: openedSession(client, transport, kind, sessionOptions(options)) };
   } catch (error) {
-    const ending = transport.ending?.() ?? '';
+    const ending = endingOf(error, transport, how, connectMs);
     await transport.close().catch(() => {});
     // A process that was still starting exists only then.
     if (kind === 'stdio') await connected.catch(() => {}).then(() => transport.close());
@@ -171,6 +173,22 @@ async function connectOnce(
   } finally {
     ended.dispose();
   }
+}
+
+/** How the program ended, or that it did not start in time, with what it printed; '' = another fault. */
+function endingOf(
+  error: unknown,
+  transport: SessionTransport,
+  how: McpServerOptions['transport'],
+  connectMs: number,
+): string {
+  const ending = transport.ending?.() ?? '';
+  if (ending !== '' || how.kind !== 'stdio' || !isTimeout(error)) return ending;
+  const printed = transport.printed?.() ?? '';
+  // Arguments are not repeated: they may hold values of the environment.
+  const program = how.args.length === 0 ? how.command : `${how.command} …`;
+  const late = `\`${program}\` did not answer within ${connectMs} ms (start_timeout_ms)`;
+  return printed === '' ? `${late}, and printed nothing` : `${late}; it printed: ${printed}`;
 }
 
 function helpFor({ name, transport }: McpServerOptions): (scope: string) => string {
@@ -183,10 +201,7 @@ function sessionOptions({ logger, server: { questions, sampling } }: OpenOptions
 }
 
 /** Rejects at a stop, or when the attempt takes too long: a transport that waits for the server may not end by itself. */
-function endOf({ stopped, connectMs = CONNECT_MS }: OpenOptions): {
-  promise: Promise<never>;
-  dispose(): void;
-} {
+function endOf(stopped: AbortSignal, connectMs: number): { promise: Promise<never>; dispose(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
   const stop = (): void => reject(new SdkError(SdkErrorCode.ConnectionClosed, 'The connection was stopped'));

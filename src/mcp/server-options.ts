@@ -9,6 +9,8 @@ export interface StdioTransportOptions {
   /** Added to the few variables every child inherits (PATH, HOME, …). No other variable of this process is passed on. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Most time from the start to the answer of the handshake. Milliseconds. Default 90 000. */
+  readonly startMs?: number;
   /** The user that the process runs as, without any other group. Default: as this process. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }

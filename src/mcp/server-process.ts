@@ -1,6 +1,7 @@
 /** A server's process in its own process group: started, watched, and ended with everything that it started.
  *  It must never leave a member of the group alive once `end` has returned. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { StdioTransportOptions } from './server-options.ts';
 
@@ -33,9 +34,19 @@ export async function startServerProcess(options: StdioTransportOptions): Promis
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', reject);
+    child.once('error', (error) => reject(explained(error, options)));
   });
   return watch(child, child.pid ?? 0);
+}
+
+/** Node reports a missing folder, and arguments in the command, as a program that does not exist. */
+function explained(error: NodeJS.ErrnoException, { command, cwd }: StdioTransportOptions): Error {
+  const [program = '', ...others] = command.trim().split(/\s+/);
+  if (error.code !== 'ENOENT') return error;
+  if (cwd !== undefined && !existsSync(cwd)) error.message += `: the folder ${cwd} does not exist`;
+  else if (others.length > 0)
+    error.message += `: \`command\` is the program alone, so write ${program} there and the rest in \`args\``;
+  return error;
 }
 
 function watch(child: ChildProcessWithoutNullStreams, pid: number): ServerProcess {

@@ -78,6 +78,8 @@ export interface Session {
   described(): ToolCallSession;
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
+  /** Why the connection has ended; '' = it has not. */
+  ending(): string;
   holdsSessionId(): boolean;
   /** Whether the server, asked once more, says that it does not know the session. */
   isForgotten(): Promise<boolean>;
@@ -106,6 +108,8 @@ export type SessionTransport = Transport & {
   readonly pid?: number | null;
   lastMessageAt?(): number;
   ending?(): string;
+  /** The line of a program's output that most likely explains a fault; '' = it has printed nothing. */
+  printed?(): string;
   endSession?(): Promise<void>;
 };
 
@@ -132,7 +136,8 @@ export function openedSession(
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   let why = '';
   const lost = Promise.withResolvers<string>();
-  client.onclose = () => lost.resolve(why || transport.ending?.() || 'the connection closed');
+  const ending = (): string => why || (transport.ending?.() ?? '');
+  client.onclose = () => lost.resolve(ending() || 'the connection closed');
   const end = async (reason: string): Promise<void> => {
     why ||= reason;
     await transport.endSession?.();
@@ -161,6 +166,7 @@ export function openedSession(
     pid: transport.pid ?? null,
     makesTasks: era === 'legacy' && offersTasks(client),
     lost: lost.promise,
+    ending,
     holdsSessionId,
     isForgotten: async () => (await askForLife()) === 'forgotten',
     doubt: transportKind === 'stdio' ? doubt : () => {},

@@ -7,15 +7,17 @@ import type { Logger } from '../telemetry/logger.ts';
 import { headOf, tailOf } from '../bounds/text-ends.ts';
 import { deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
+import { createOutputTail, type OutputTail } from './output-tail.ts';
 import { type Pace, createPace } from './pace.ts';
 import { readMessages, startsAsMessage } from './read-message.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-import { type StderrTail, createStderrTail } from './stderr-tail.ts';
 import { type ProbeWatch, createProbeWatch } from './unanswered-probe.ts';
 
 /** Of a refused line, to find the request that it answers. */
 const KEPT_END_BYTES = 256;
+/** The part of a line on stdout without a message that is kept. */
+const MAX_STRAY_BYTES = 2_000;
 /** A server that leaves this much unread has stopped reading. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** With this much unread, a cancellation would arrive too late. */
@@ -27,8 +29,10 @@ export interface StdioTransport extends Transport {
   readonly stderr: null;
   /** When the server last sent a message, as performance.now. */
   lastMessageAt(): number;
-  /** Why the connection ended, with the last line of stderr; '' while it has not. */
+  /** Why the connection ended, with the line of the output that explains it; '' while it has not. */
   ending(): string;
+  /** The line of the program's output that most likely explains a fault; '' = it has printed nothing. */
+  printed(): string;
 }
 
 interface Link {
@@ -43,9 +47,9 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
   const guard = createAnswerGuard();
   const pace = createPace();
   const probe = createProbeWatch();
-  const stderr = createStderrTail({
+  const output = createOutputTail({
     onLine: (line, suppressed) =>
-      logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
+      logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server output'),
   });
   const transport: StdioTransport = {
     stderr: null,
@@ -54,11 +58,12 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
     },
     lastMessageAt: () => link.lastMessageAt,
     ending: () => link.ending,
+    printed: () => printedBy(output),
     async start() {
       if (link.process !== null || link.closed)
         throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
       link.process = await startServerProcess(options);
-      attach(link.process, transport, link, { stderr, guard, pace, probe });
+      attach(link.process, transport, link, { output, guard, pace, probe });
     },
     send(message) {
       const refusal = probe.refusal(message);
@@ -77,7 +82,7 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
 }
 
 interface Readers {
-  readonly stderr: StderrTail;
+  readonly output: OutputTail;
   readonly guard: AnswerGuard;
   readonly pace: Pace;
   readonly probe: ProbeWatch;
@@ -87,7 +92,7 @@ function attach(
   server: ServerProcess,
   transport: StdioTransport,
   link: Link,
-  { stderr, guard, pace, probe }: Readers,
+  { output, guard, pace, probe }: Readers,
 ): void {
   const deliver = (message: JSONRPCMessage): void => {
     link.lastMessageAt = performance.now();
@@ -95,8 +100,7 @@ function attach(
     deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   };
   const lost = (how: string): void => {
-    if (link.ending === '')
-      link.ending = [how, stderr.lineOfCause().slice(0, 300)].filter((part) => part !== '').join(': ');
+    if (link.ending === '') link.ending = [how, printedBy(output)].filter((part) => part !== '').join(': ');
     closeOnce(link, transport);
     void server.end(true);
   };
@@ -115,6 +119,8 @@ function attach(
           tailOf(line, KEPT_END_BYTES).toString(),
         );
       for (const message of messages) deliver(message);
+      // Some programs print their errors there.
+      if (messages.length === 0) output.line(headOf(line, MAX_STRAY_BYTES).toString());
     },
     onOversized: (head, tail) => refuse(`is larger than ${MAX_MESSAGE_BYTES} bytes`, head, tail),
     onEndless: () => lost(`sent a message larger than ${MAX_MESSAGE_BYTES} bytes that does not end`),
@@ -126,13 +132,17 @@ function attach(
     server.stdout.pause();
     setTimeout(() => server.stdout.resume(), restMs);
   });
-  server.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  server.stderr.on('data', (chunk: Buffer) => output.push(chunk));
   for (const pipe of [server.stdin, server.stdout, server.stderr]) {
     pipe.on('error', (error: Error) => transport.onerror?.(error));
   }
   // No answer can come any more, even if the process lives on. Delayed, so that an exit can report how it ended.
   server.stdout.once('close', () => setTimeout(lost, 20, 'closed its stdout'));
   void server.gone.then(lost);
+}
+
+function printedBy(output: OutputTail): string {
+  return output.lineOfCause().slice(0, 300);
 }
 
 interface ReadLine {

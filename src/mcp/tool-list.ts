@@ -38,6 +38,8 @@ export interface ToolList {
   /** How long the list holds, as the server says; 0 = it does not say. Milliseconds. */
   readonly ttlMs: number;
   find(name: string): ListedTool | undefined;
+  /** What is wrong with a tool that the server lists, and that is left out for it; null: it is not. */
+  leftOut(name: string): string | null;
 }
 
 export interface ToolListOptions {
@@ -59,10 +61,14 @@ export async function createToolList(tools: readonly Tool[], options: ToolListOp
   const nextStep = createSteps();
   const byName = new Map<string, ListedTool>();
   const faults: ToolFault[] = [];
+  const leftOut = new Map<string, string>();
   for (const tool of tools) {
     const fault = byName.has(tool.name) ? LISTED_TWICE : descriptorFault(tool);
     if (fault !== null) faults.push(toolFault(tool.name, messageOf(fault)));
-    if (fault?.isLeftOut === true) continue;
+    if (fault?.isLeftOut === true) {
+      leftOut.set(shortened(tool.name, MAX_NAME_CHARACTERS), fault.message);
+      continue;
+    }
     const listed = listedTool(readDefinition(options.server, tool), options);
     const tasks = tool.execution?.taskSupport ?? 'forbidden';
     byName.set(tool.name, listed.tasks === tasks ? listed : { ...listed, tasks });
@@ -80,6 +86,7 @@ export async function createToolList(tools: readonly Tool[], options: ToolListOp
     offers: options.offers ?? NO_OFFERS,
     ttlMs: options.ttlMs ?? 0,
     find: (name) => byName.get(name),
+    leftOut: (name) => leftOut.get(shortened(name, MAX_NAME_CHARACTERS)) ?? null,
   };
 }
 

@@ -71,7 +71,10 @@ function transportOptions(
   }
 }
 
-function processOf({ command, args, env, cwd = '.', uid, gid }: StdioServerConfig, directory: string) {
+function processOf(
+  { command, args, env, cwd = '.', uid, gid, start_timeout_ms: startMs }: StdioServerConfig,
+  directory: string,
+) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
-  return { kind: 'stdio', command, args, env, cwd: resolve(directory, cwd), ...user } as const;
+  return { kind: 'stdio', command, args, env, startMs, cwd: resolve(directory, cwd), ...user } as const;
 }

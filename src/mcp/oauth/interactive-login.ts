@@ -14,7 +14,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { HttpTransportOptions, OAuthOptions } from '../server-options.ts';
-import { createAuthFetch, requireReachable } from './auth-fetch.ts';
+import { createAuthFetch, requireReachable, withSlash } from './auth-fetch.ts';
 import { endpointsSchema, isSameIssuer, type Login } from './login.ts';
 import { LoginFault } from './login-fault.ts';
 import { loginOf } from './login-tokens.ts';
@@ -52,7 +52,7 @@ export async function beginLogin(request: LoginRequest): Promise<BegunLogin> {
   const scope = scopeOf(request);
   const { resourceMetadataUrl } = challenge;
   await authorize(flow, {
-    serverUrl,
+    serverUrl: withSlash(serverUrl),
     fetchFn,
     forceReauthorization: true,
     ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
@@ -177,10 +177,13 @@ class LoginFlow implements OAuthClientProvider {
 
   async finish(params: URLSearchParams, fetchFn: FetchLike): Promise<Login> {
     const { transport } = this.#request;
-    await new StreamableHTTPClientTransport(new URL(transport.url), {
+    const answer = new URLSearchParams(params);
+    const iss = answer.get('iss');
+    if (iss !== null && isSameIssuer(iss, this.issuer())) answer.set('iss', this.issuer());
+    await new StreamableHTTPClientTransport(new URL(withSlash(transport.url)), {
       authProvider: this,
       fetch: fetchFn,
-    }).finishAuth(params);
+    }).finishAuth(answer);
     if (this.#tokens === undefined || this.#client === undefined)
       throw new LoginFault('auth', 'the authorization server gave no token');
     return loginOf({ tokens: this.#tokens, before: this.#begun(this.#client), now: this.#request.now() });

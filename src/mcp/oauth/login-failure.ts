@@ -7,6 +7,7 @@ import {
   OAuthError,
   RegistrationRejectedError,
 } from '@modelcontextprotocol/client';
+import { ownMember } from '../../contract/own-member.ts';
 import { describe } from '../connect-fault.ts';
 import { AddressRefused } from './auth-fetch.ts';
 import { LoginFault } from './login-fault.ts';
@@ -26,10 +27,15 @@ export function loginFailureOf(error: unknown, server: string): LoginFailure {
     return { what: sentence(error.message), how: `Correct ${place}, or ask its operator.` };
   if (error instanceof RegistrationRejectedError)
     return {
-      what: `The authorization server does not register this client (HTTP ${error.status}).`,
-      how: register,
+      what: `The authorization server does not register this client (HTTP ${error.status}${codeIn(error.body)}).`,
+      how: error.status >= 500 ? AGAIN : register,
     };
   if (error instanceof OAuthError) return refusedLogin(error, place);
+  if (error instanceof IssuerMismatchError && error.kind === 'metadata')
+    return {
+      what: `The metadata of the authorization server ${shown(error.expected)} names another issuer: ${shown(error.received)}.`,
+      how: 'Ask the operator of the MCP server to name that issuer in both documents.',
+    };
   if (error instanceof AuthorizationServerMismatchError || error instanceof IssuerMismatchError)
     return {
       what: 'The answer does not come from the authorization server that the login began at.',
@@ -42,7 +48,17 @@ export function loginFailureOf(error: unknown, server: string): LoginFailure {
     };
   if (error instanceof TypeError)
     return { what: `The authorization server cannot be reached: ${describe(error)}.`, how: AGAIN };
-  return { what: unusable(error), how: register };
+  return unusable(error, { server, register });
+}
+
+function shown(text: string | undefined): string {
+  return plainText(text ?? 'none', 100);
+}
+
+/** The code in the body of a refusal, as the end of a list; '' = there is none. */
+function codeIn(body: string): string {
+  const code = /"error"\s*:\s*"([a-z_]{1,40})"/.exec(body.slice(0, 2_000))?.[1];
+  return code === undefined ? '' : `, ${code}`;
 }
 
 /** Of the MCP server itself: it says where to log in. */
@@ -54,10 +70,28 @@ export function unreachedServer(server: string, fault: string): LoginFailure {
 }
 
 /** What the SDK itself says is about the metadata. */
-function unusable(error: unknown): string {
+function unusable(error: unknown, { server, register }: { server: string; register: string }): LoginFailure {
   const text = error instanceof Error ? plainText(error.message, 200) : 'an unknown fault';
-  return `The login failed: ${text}.`;
+  const what = `The login failed: ${text}.`;
+  if (text.startsWith('Protected resource'))
+    return { what, how: `Correct mcpServers.${server}.url to the address that the server names.` };
+  if (text.startsWith('HTTP 5')) return { what, how: AGAIN };
+  if (text.includes('dynamic client registration')) return { what, how: register };
+  return { what, how: 'Ask the operator of the authorization server to correct its answers.' };
 }
+
+/** By the code of a refusal: what of the configuration it is about. */
+const CORRECTIONS: Readonly<Record<string, string>> = {
+  invalid_client: 'client_id and the secret or private key',
+  unauthorized_client: 'client_id and grant',
+  invalid_scope: 'scopes',
+};
+const PASSING: ReadonlySet<string> = new Set([
+  'server_error',
+  'temporarily_unavailable',
+  'slow_down',
+  'too_many_requests',
+]);
 
 function refusedLogin({ code, message }: OAuthError, place: string): LoginFailure {
   if (code === 'access_denied')
@@ -66,9 +100,12 @@ function refusedLogin({ code, message }: OAuthError, place: string): LoginFailur
       how: 'Run the command again, and consent.',
     };
   const why = plainText(`${code}: ${message}`, 200);
+  const part = ownMember(CORRECTIONS, code);
   return {
     what: `The authorization server refused the login: ${why}.`,
-    how: `Correct ${place}, and run the command again.`,
+    how: PASSING.has(code)
+      ? AGAIN
+      : `Correct ${part === undefined ? place : `${part} of ${place}`}, and run the command again.`,
   };
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { describe } from '../connect-fault.ts';
 import type { OAuthOptions } from '../server-options.ts';
-import { AddressRefused, createAuthFetch } from './auth-fetch.ts';
+import { AddressRefused, createAuthFetch, withSlash } from './auth-fetch.ts';
 import type { Login } from './login.ts';
 import { loginOf } from './login-tokens.ts';
 
@@ -93,7 +93,7 @@ async function ownToken(request: RenewalRequest, fetchFn: FetchLike): Promise<Lo
   const scope =
     auth.scopes.length > 0 ? auth.scopes.join(' ') : (challenge.scope ?? login?.scope ?? undefined);
   await authorize(provider, {
-    serverUrl,
+    serverUrl: withSlash(serverUrl),
     fetchFn,
     ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
     ...(scope === undefined ? {} : { scope }),

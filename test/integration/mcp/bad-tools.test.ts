@@ -21,6 +21,16 @@ async function listedWith(raw: unknown, ...cursor: unknown[]): Promise<Listed> {
   return { faults, tools: (pool.tools('named') ?? []).filter(({ name }) => name !== 'good') };
 }
 
+// Its callers were only told that there is no such tool.
+test('a call of a tool that is left out says why', async () => {
+  const { call } = openPool(namedTools([{ raw: { name: 'bad' } }, 'good']));
+  expect(failureOf(await call('bad')).error).toMatchObject({
+    type: 'unknown_tool',
+    message: 'The tool "bad" of the MCP server "named" is left out: it has no input schema',
+    details: { reason: 'has no input schema' },
+  });
+});
+
 describe('a tool is left out', () => {
   test.each([
     ['null', null, '#1', 'is not an object'],

@@ -69,11 +69,49 @@ describe('a stdio server which', () => {
   // claude-code 35287, webstudio 6066: a server hangs for good after one call.
   test('answers nothing any more is replaced after a call has timed out', async () => {
     const { call, statuses, until } = openPool(rudePeer('hangs'));
-    await call('echo');
+    expect(textOf(await call('echo'))).toBe('said');
     expect(failureOf(await call('misbehave', {}, { timeoutMs: 100 })).error.type).toBe('timeout');
     await until(() => statuses.filter(({ status }) => status === 'ready').length === 2);
     expect(statuses.find(({ error }) => error !== undefined)?.error).toBe('it does not answer any more');
     expect(textOf(await call('echo'))).toBe('said');
+  });
+
+  // inspector 1123, cursor 3914: a program that was killed in a call was only "Connection closed".
+  test.each([
+    ['exits', 'exited with code 7: Error: the disk is full'],
+    ['is-killed', 'was killed by SIGKILL: Error: the disk is full'],
+  ])('%s in a call ends it with how and why', async (habit, reason) => {
+    const { call } = openPool(rudePeer(habit));
+    await call('echo');
+    expect(failureOf(await call('misbehave')).error).toMatchObject({ type: 'network', details: { reason } });
+  });
+
+  test('prints its error to stdout ends with it', async () => {
+    const { call } = openPool(rudePeer('complains-on-stdout'));
+    expect(failureOf(await call('echo', {}, { waitsForServer: false })).error.message).toContain(
+      'exited with code 1: Error: API_KEY is not set',
+    );
+  });
+
+  test('does not start in time is named with its setting and what it printed', async () => {
+    const peer = rudePeer('never-starts');
+    const server = { ...peer, transport: { ...peer.transport, startMs: 300 } };
+    const { call } = openPool(server);
+    const { message } = failureOf(await call('echo', {}, { waitsForServer: false })).error;
+    expect(message).toContain(`\`${process.execPath} …\` did not answer within 300 ms (start_timeout_ms)`);
+  });
+
+  test.each([
+    [
+      'arguments in its command',
+      { command: `${process.execPath} --version` },
+      /program alone, .* the rest in `args`/,
+    ],
+    ['a folder that is missing', { cwd: '/no/such/folder' }, /the folder \/no\/such\/folder does not exist/],
+  ])('has %s is not started, and the cause is named', async (_, wrong, message) => {
+    const peer = rudePeer('polite');
+    const { call } = openPool({ ...peer, transport: { ...peer.transport, ...wrong } });
+    expect(failureOf(await call('echo')).error.message).toMatch(message);
   });
 
   // java-sdk 724, metals 8015, graylog2-server 25322.

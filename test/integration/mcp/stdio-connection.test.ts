@@ -284,7 +284,7 @@ test('a server that floods stderr is drained, and little of it is logged', async
   const { call, logs } = openPool(legacyPeer());
   expect(textOf(await call('shout'))).toBe('shouted');
   expect(textOf(await call('echo'))).toBe('{}');
-  expect(logs.filter((line) => line.message === 'MCP server stderr').length).toBeLessThanOrEqual(100);
+  expect(logs.filter((line) => line.message === 'MCP server output').length).toBeLessThanOrEqual(100);
 });
 
 test('no more calls are in flight than the server’s limit', async () => {

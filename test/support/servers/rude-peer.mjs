@@ -1,7 +1,7 @@
 /** A stdio server that breaks one rule, named by its first argument.
  *  It must never break another one: a test must know what it saw. */
 import { spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [, , habit = 'polite'] = process.argv;
@@ -33,6 +33,12 @@ const misbehaviours = {
     });
     write({ jsonrpc: '2.0', method: 'notifications/progress' });
     answer(id, SAID);
+  },
+  exits: () => {
+    process.stderr.write('Error: the disk is full\n', () => process.exit(7));
+  },
+  'is-killed': () => {
+    process.stderr.write('Error: the disk is full\n', () => process.kill(process.pid, 'SIGKILL'));
   },
   'answers-rubbish': (id) => answer(id, { content: 'not a list' }),
   'closes-stdout': () => {
@@ -111,7 +117,7 @@ function onRequest(id, method, params) {
 }
 
 function onMessage({ id, method, params, error }) {
-  if (isHung) return;
+  if (isHung || habit === 'never-starts') return;
   if (method === undefined) {
     refusals += error === undefined ? 0 : 1;
     if (refusals === 2 && pending !== null) answer(pending, SAID);
@@ -135,6 +141,10 @@ if (habit === 'will-not-leave') {
     { stdio: 'inherit' },
   );
   process.stderr.write(`child ${child.pid}\n`);
+}
+if (habit === 'complains-on-stdout') {
+  writeSync(1, 'Starting\nError: API_KEY is not set\n');
+  process.exit(1);
 }
 if (habit === 'refuses-to-start') {
   process.stderr.write('the configuration file is missing\n');

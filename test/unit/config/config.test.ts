@@ -316,6 +316,45 @@ describe('a file', () => {
     );
   });
 
+  // PowerShell writes UTF-16 where it redirects into a file.
+  test.each([
+    ['little', [0xff, 0xfe]],
+    ['big', [0xfe, 0xff]],
+  ])('in UTF-16 of %s end first is read by its mark', (order, mark) => {
+    const text = Buffer.from('{"worker": {"drain_ms": 7}}', 'utf16le');
+    const bytes = Buffer.concat([Buffer.from(mark), order === 'big' ? text.swap16() : text]);
+    const path = file('');
+    writeFileSync(path, bytes);
+    expect(loadConfig(path, {})).toMatchObject({ worker: { drain_ms: 7 } });
+  });
+
+  test.each([
+    [
+      { command: 'npx', timeout: 60 },
+      /timeout is not a known key.*; milliseconds in `lane\.timeout_ms` limit a call/,
+    ],
+    [{ command: 'npx', startup_timeout_sec: 60 }, /; milliseconds in `start_timeout_ms` limit the start/],
+    [{ httpUrl: 'https://host.example/mcp' }, /httpUrl is not a known key.*; write the address as `url`/],
+  ])('names the key of here for one of another host: %j', (server, says) => {
+    const path = file(JSON.stringify({ mcpServers: { a: server } }));
+    expect(fault(() => loadConfig(path, {})).message).toMatch(says);
+  });
+
+  test('stops the start at a placeholder that is no variable, with a fix of its own', () => {
+    const path = file(
+      '{"mcpServers": {"a": {"url": "https://host.example", "bearer_token": "${input:key}"}}}',
+    );
+    const { faults } = fault(() => loadConfig(path, {}));
+    expect(faults).toEqual([
+      {
+        says: expect.stringMatching(
+          /mcpServers\.a\.bearer_token has the placeholder \$\{input:key\}/,
+        ) as string,
+        fix: expect.stringMatching(/^Write \$\{NAME\} or \$\{env:NAME\}/) as string,
+      },
+    ]);
+  });
+
   test('names every fault at once, each with its own fix and the place of what it is in', () => {
     const lines = [
       '{',

@@ -12,9 +12,28 @@ test.each([
   ['${MISSING:-}', ''],
   ['${A:-default}', '1'],
   ['${EMPTY}', ''],
-  ['$A ${} ${1A} $${A}', '$A ${} ${1A} $1'],
+  ['$A ${} $${A}', '$A ${} $1'],
+  // VS Code and Cursor write variables of the environment so.
+  ['Bearer ${env:A}', 'Bearer 1'],
+  ['${env:MISSING:-default}', 'default'],
+  ['${DOLLAR:-$}{A}', '${A}'],
+  ['${MISSING:-{"a":1}', '{"a":1'],
 ])('%s becomes %s', (text, expected) => {
-  expect(fillIn(text, { A: '1', B: '2', EMPTY: '' })).toEqual({ value: expected, errors: [] });
+  expect(fillIn(text, { A: '1', B: '2', EMPTY: '' })).toEqual({ value: expected, unset: [], unknown: [] });
+});
+
+// Servers were started with the placeholder itself as their token.
+test.each([
+  [
+    '${input:api-key}',
+    'has the placeholder ${input:api-key}: an editor asks a person for "api-key", a service cannot',
+  ],
+  ['x ${config:a.b}', 'has the unknown placeholder ${config:a.b}'],
+  ['${1A}', 'has the unknown placeholder ${1A}'],
+  ['${my-var:-secret}', 'has the unknown placeholder ${my-var}'],
+  ['pass${wo#rd}', 'has a placeholder in ${…} that is not the name of a variable'],
+])('%s is an error that names it', (text, message) => {
+  expect(fillIn({ a: text }, {}).unknown).toEqual([{ path: 'a', message }]);
 });
 
 test('a value that looks like a placeholder is not filled in again', () => {
@@ -33,7 +52,7 @@ test('every string is filled in, however deep, and nothing else', () => {
 });
 
 test('each unset variable is an error at its path', () => {
-  const { errors } = fillIn({ a: ['', '${ONE}'], b: { c: '${TWO} ${THREE}' } }, {});
+  const { unset: errors } = fillIn({ a: ['', '${ONE}'], b: { c: '${TWO} ${THREE}' } }, {});
   expect(errors.map(({ path }) => path)).toEqual(['a[1]', 'b.c', 'b.c']);
   expect(errors.map(({ message }) => message).join()).toMatch(/ONE.*TWO.*THREE/);
 });

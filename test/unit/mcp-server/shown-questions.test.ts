@@ -9,7 +9,9 @@ import {
   type InputQuestion,
 } from '../../../src/mcp-server/call-questions.ts';
 import { elicitationOf } from '../../../src/mcp-server/elicitation.ts';
+import { createProgressRelay } from '../../../src/mcp-server/progress-relay.ts';
 import { followCall } from '../../../src/mcp-server/question-feed.ts';
+import { submitCall } from '../../../src/mcp-server/tool-call.ts';
 
 const showing = { host: { by: 'MCP host', showsForms: true, opensUrls: true }, tool: null };
 
@@ -95,4 +97,48 @@ test('a client that comes back is not asked what the log, read to its end, says 
   await followCall({ signals } as never, { requestId: 'r', id: 'c' }, hearing, new AbortController().signal);
   vi.useRealTimers();
   expect(changed).toHaveBeenCalledExactlyOnceWith([], expect.any(Function));
+});
+
+// The conformance scenario tools-call-with-progress failed under load: the end was heard before the last progress.
+test('progress that the log holds before the end is sent before the answer', async () => {
+  const sent: string[] = [];
+  const end = {
+    type: 'ai.tool.result',
+    sequence: 2,
+    causationid: 'c',
+    data: { result: { ok: true, payload: 'done' }, metadata: {} },
+  };
+  const client = {
+    submit: async () => ({ request_id: 'r', directives: [{ id: 'c', status: 'accepted' }] }),
+    result: async () => end,
+    async *signals(_: string, { follow = true }: { follow?: boolean } = {}) {
+      if (!follow) return;
+      // The log is read later than the end is known.
+      await new Promise((resolve) => void setImmediate(resolve));
+      yield { type: 'ai.tool.progress', sequence: 1, causationid: 'c', data: { progress: 100 } };
+      yield end;
+    },
+  };
+  using relay = createProgressRelay(async ({ progress }) => void sent.push(`progress ${progress}`), 60_000);
+  const parts = {
+    client,
+    departures: { join: () => () => {} },
+    stop: new AbortController().signal,
+    onError: () => {},
+  };
+  const call = {
+    place: { requestId: 'r', id: 'c' },
+    tool: { server: 's', tool: 't', effect: 'read' },
+    arguments: {},
+  };
+  const waiter = {
+    relay,
+    listener: null,
+    patienceMs: Infinity,
+    signal: new AbortController().signal,
+    isLost: () => false,
+  };
+  await submitCall(parts as never, call as never, waiter as never);
+  sent.push('answer');
+  expect(sent).toEqual(['progress 100', 'answer']);
 });

@@ -1,10 +1,10 @@
 /** Which part of a server's stderr is kept and which is logged.
  *  It must never wait for a real second. */
 import { expect, test } from 'vitest';
-import { createStderrTail } from '../../../src/mcp/stderr-tail.ts';
+import { createOutputTail } from '../../../src/mcp/output-tail.ts';
 
 test('keeps the last 64 KiB', () => {
-  const tail = createStderrTail({ onLine: () => {}, now: () => 0 });
+  const tail = createOutputTail({ onLine: () => {}, now: () => 0 });
   for (let index = 0; index < 3_000; index += 1) tail.push(Buffer.from(`line ${index} ${'x'.repeat(90)}\n`));
   expect(Buffer.byteLength(tail.text())).toBe(64 * 1024);
   expect(tail.lineOfCause()).toMatch(/^line 2999 /);
@@ -13,7 +13,7 @@ test('keeps the last 64 KiB', () => {
 test('logs 20 lines a second and then says how many it left out', () => {
   let now = 0;
   const logged: [string, number][] = [];
-  const tail = createStderrTail({
+  const tail = createOutputTail({
     onLine: (line, suppressed) => logged.push([line, suppressed]),
     now: () => now,
   });
@@ -26,7 +26,7 @@ test('logs 20 lines a second and then says how many it left out', () => {
 
 test('puts a line together from its pieces and leaves out empty ones', () => {
   const logged: string[] = [];
-  const tail = createStderrTail({ onLine: (line) => logged.push(line), now: () => 0 });
+  const tail = createOutputTail({ onLine: (line) => logged.push(line), now: () => 0 });
   for (const piece of ['he', 'llo\n\n  \nwor', 'ld\n']) tail.push(Buffer.from(piece));
   expect(logged).toEqual(['hello', 'world']);
   expect(tail.lineOfCause()).toBe('world');
@@ -34,14 +34,14 @@ test('puts a line together from its pieces and leaves out empty ones', () => {
 
 test('a line without an end does not grow', () => {
   const logged: string[] = [];
-  const tail = createStderrTail({ onLine: (line) => logged.push(line), now: () => 0 });
+  const tail = createOutputTail({ onLine: (line) => logged.push(line), now: () => 0 });
   for (let index = 0; index < 1_000; index += 1) tail.push(Buffer.from('x'.repeat(1_000)));
   tail.push(Buffer.from('\n'));
   expect(logged[0]?.length).toBeLessThanOrEqual(2_000);
 });
 
 test('the line of the cause is the one that names an error, not the stack or the version after it', () => {
-  const tail = createStderrTail({ onLine: () => {} });
+  const tail = createOutputTail({ onLine: () => {} });
   const said = [
     "Error: Cannot find module '/x/nothere.js'",
     '    at Module._load (node:internal)',

@@ -1,24 +1,27 @@
-/** Reads a server's stderr: keeps the last part, logs a limited part, drains all of it.
+/** Reads what a server prints beside its messages: keeps the last part, logs a limited part, drains all of it.
  *  It must never grow with what the server writes. */
 
 const MAX_KEPT_BYTES = 64 * 1024;
 const MAX_LINE_CHARACTERS = 2_000;
 const LINES_PER_SECOND = 20;
 
-export interface StderrTail {
+export interface OutputTail {
+  /** Bytes of stderr. */
   push(chunk: Buffer): void;
+  /** A whole line of stdout that is no message. */
+  line(text: string): void;
   text(): string;
   /** The line that most likely explains the end of the server: the last that names an error, else the last; or ''. */
   lineOfCause(): string;
 }
 
-export interface StderrTailOptions {
+export interface OutputTailOptions {
   /** Gets at most 20 lines a second; `suppressed` counts the lines left out since the one before. */
   readonly onLine: (line: string, suppressed: number) => void;
   readonly now?: () => number;
 }
 
-export function createStderrTail(options: StderrTailOptions): StderrTail {
+export function createOutputTail(options: OutputTailOptions): OutputTail {
   const kept = createByteTail(MAX_KEPT_BYTES);
   const admit = createLineLimiter(options.now ?? Date.now);
   let partial = '';
@@ -40,6 +43,10 @@ export function createStderrTail(options: StderrTailOptions): StderrTail {
       const lines = (partial + chunk.toString('utf8')).split('\n');
       partial = (lines.pop() ?? '').slice(-MAX_LINE_CHARACTERS);
       for (const text of lines) line(text);
+    },
+    line(text) {
+      kept.push(Buffer.from(`${text}\n`));
+      line(text);
     },
     text: () => kept.text(),
     lineOfCause: () => lineOfCause(kept.text()),
