@@ -94,3 +94,10 @@ test('a failed later read changes nothing', async () => {
   reads[1]?.reject(new Error('Connection is closed.'));
   expect((await source.current()).has('a')).toBe(true);
 });
+
+test('a tool that was left out is known by its name, so that its worker can say why', async () => {
+  const { source, reads } = setUp();
+  const known = source.current();
+  reads[0]?.resolve([{ ...entry('files', 'read'), faults: [{ tool: 'write', message: 'has no name' }] }]);
+  expect((await known).get('files')).toEqual(['read', 'write']);
+});
