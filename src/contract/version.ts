@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'a901b63429e4789f6448c6b3002e3dfa8c571c5bcffdf2712e368647440be294';
+export const CONTRACT_SHA256 = '2775514c91bfd1326c469a48af52f4d8c135eb9635d4d6eb16f2fe9e2c63443c';
