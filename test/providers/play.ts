@@ -69,7 +69,7 @@ export async function openTheatre(rows: readonly Row[]): Promise<Theatre> {
 async function playCall(row: CallRow, cell: Cell, url: string, seen: () => readonly Seen[]): Promise<void> {
   const model = `p:${modelOf(row)}`;
   const type = cell.mode === 'streamed' ? 'llm_stream' : 'llm_generate';
-  const providers = providersAt(`${url}/${cell.wire}`, cell.wire);
+  const providers = providersAt(`${url}/${cell.wire}`, cell.wire, row.settings);
   const tools = { 't.purge': { name: 't.purge', input_schema: { type: 'object', properties: {} } } };
   const fields = { type, model, timeout_ms: 20_000, ...row.asks } as Parameters<typeof call>[0];
   const result = await call(fields, { providers, tools, context: { models: [model] } });

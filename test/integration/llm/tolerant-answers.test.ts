@@ -1,6 +1,6 @@
 /** Answers in forms that are not quite those of the providers' documents, as public reports show them: they are read as what they are.
  *  It must never wait for a limit: each answer ends by what the provider did, or by the grace of a finished answer. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Api, call, errorIn, providersAt, told, turnIn } from '../../support/model-calls.ts';
 import {
   type Answer,
@@ -10,6 +10,12 @@ import {
   STREAM_HEAD,
   streamed,
 } from '../../support/provider-server.ts';
+
+// The grace of a finished answer, whose length no test needs.
+vi.mock(import('../../../src/llm/answer-limits.ts'), async (original) => ({
+  ...(await original()),
+  END_GRACE_MS: 150 as 2_000,
+}));
 
 interface Wire {
   /** Events before the text. */
