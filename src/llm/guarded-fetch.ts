@@ -44,7 +44,10 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
     const isStream = asksForStream(input, init);
     const begun = isStream ? await beginning(response) : null;
     if (begun !== null && (wire === null || begun.isEvents))
-      return withBody(response, boundedStream(begun.body, limits, wire, () => noteComplete(init?.signal)));
+      return withBody(
+        response,
+        boundedStream(begun.body, limits, wire, () => noteComplete(init?.signal)),
+      );
     const { bytes } = await whole(begun?.body ?? response.body, limits);
     const fail: Fail = (message, status = response.status) =>
       unanswered(response, {

@@ -23,7 +23,10 @@ export function noteUnusable(run: Run, result: unknown): void {
  * The error that answers a call of a user's strategy; null: it may start. A strategy may give the call the model's id, at
  * any time, or, in the step that reads the answer, an id of its own.
  */
-export function takeUnusable(run: Run, { id, tool_name, arguments: given }: ToolCallDirective): ErrorEnvelope | null {
+export function takeUnusable(
+  run: Run,
+  { id, tool_name, arguments: given }: ToolCallDirective,
+): ErrorEnvelope | null {
   const { unusable } = run.state;
   const strategy = run.parts.strategies.get(run.agent.strategy);
   if (unusable === undefined || (strategy && run.parts.trusted.has(strategy))) return null;
@@ -49,5 +52,7 @@ function isEmpty(given: unknown): boolean {
 function callsIn(result: unknown): ToolCall[] {
   const payload = isObject(result) ? result['payload'] : null;
   const calls = isObject(payload) ? payload['tool_calls'] : null;
-  return Array.isArray(calls) ? (calls as unknown[]).filter(isObject).map((call) => call as unknown as ToolCall) : [];
+  return Array.isArray(calls)
+    ? (calls as unknown[]).filter(isObject).map((call) => call as unknown as ToolCall)
+    : [];
 }

@@ -231,7 +231,9 @@ export function answerCall(
 }
 
 /** The error that a model reads instead of a result of its call; null: the arguments can be used. */
-export function unusableArguments(call: Pick<ToolCall, 'arguments' | 'arguments_error'>): ErrorEnvelope | null {
+export function unusableArguments(
+  call: Pick<ToolCall, 'arguments' | 'arguments_error'>,
+): ErrorEnvelope | null {
   const { arguments: given, arguments_error: fault } = call;
   if (fault === undefined && isObject(given)) return null;
   const message = fault?.message ?? 'The tool was not called: the arguments are not a JSON object.';

@@ -99,9 +99,12 @@ const HALF_RESULT: RunRow = {
 const CUT = '{"folder":"/var/tmp/sess';
 
 /** The model calls tools in one answer, then answers. */
-const both = (...calls: readonly { call: string; name: string }[]): RunRow['says'] =>
+const both =
+  (...calls: readonly { call: string; name: string }[]): RunRow['says'] =>
   (_cell, index) =>
-    index === 0 ? { parts: calls.map((each) => ({ ...each, arguments: '{}' })) } : { parts: [{ text: 'done' }] };
+    index === 0
+      ? { parts: calls.map((each) => ({ ...each, arguments: '{}' })) }
+      : { parts: [{ text: 'done' }] };
 
 export const CALLS: readonly RunRow[] = [
   {

@@ -33,7 +33,12 @@ const HEAD = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm'
 type Fragment = readonly [index: number | null, id: string | null, name: string | null, text: unknown];
 
 /** Fragments of calls, one for each chunk. */
-function fragments(kind: string, rule: string, list: readonly Fragment[], calls: readonly unknown[]): CallRow {
+function fragments(
+  kind: string,
+  rule: string,
+  list: readonly Fragment[],
+  calls: readonly unknown[],
+): CallRow {
   return {
     through: 'call',
     kind,
@@ -118,7 +123,12 @@ const fragmented: readonly CallRow[] = [
     ],
     [{ n: 1 }, { n: 2 }],
   ),
-  fragments('arguments as an object', 'ggml-org/llama.cpp#20198', [[0, 'a', 't_purge', { n: 1 }]], [{ n: 1 }]),
+  fragments(
+    'arguments as an object',
+    'ggml-org/llama.cpp#20198',
+    [[0, 'a', 't_purge', { n: 1 }]],
+    [{ n: 1 }],
+  ),
   counted('tokens with the names of Responses', 'earendil-works/pi#2325: mlx-vlm, vLLM', {
     input_tokens: 5,
     output_tokens: 3,
@@ -368,7 +378,7 @@ const runs: readonly RunRow[] = [
     rule: 'local servers: finish_reason tool_calls without a call',
     wires: ['openai-chat', 'anthropic', 'compatible'],
     says: says({ parts: [{ text: 'I will call a tool now.' }], finish: 'calls' }),
-    expects: ({ error }) => assert.equal(error?.details['reason'], 'no_tool_calls'),
+    expects: ({ error }) => assert.match(JSON.stringify(error), /no_tool_calls/),
   },
 ];
 

@@ -13,7 +13,10 @@ const DONE = { parts: [{ text: '{"n":1}' }] };
 const bodyIn = (seen: readonly Seen[]): Json => seen.at(-1)?.body ?? {};
 
 /** As `models.<model>.params` and `structured_output`. */
-function model(params: Json, structuredOutput: 'json_schema' | 'json_object' | 'prompt' = 'json_schema'): Settings {
+function model(
+  params: Json,
+  structuredOutput: 'json_schema' | 'json_object' | 'prompt' = 'json_schema',
+): Settings {
   return { model: () => ({ params, structuredOutput }) };
 }
 
@@ -43,8 +46,7 @@ const THOUGHT = {
     { role: 'user', content: 'x' },
     {
       role: 'assistant',
-      content: '',
-      content_parts: [{ type: 'thinking', text: 'hm' }],
+      content: [{ type: 'thinking', text: 'hm' }],
       tool_calls: [{ id: 'c', name: 't.purge', arguments: {} }],
     },
     { role: 'tool', tool_call_id: 'c', name: 't.purge', content: 'done' },
@@ -153,10 +155,30 @@ export const SETTINGS: readonly Row[] = [
       assert.deepEqual([top_k, nested], [7, { a: [1] }]);
     },
   },
-  refuser('kimi-k2.5', 'Moonshot: "invalid temperature: only 1 is allowed for this model"', ['compatible'], 'max_tokens'),
-  refuser('openai/gpt-5.1', 'OpenRouter, LiteLLM: the model behind the name', ['compatible'], 'max_completion_tokens'),
-  refuser('o3-mini', 'OpenAI: "Unsupported parameter: \'max_tokens\'"', ['openai-chat'], 'max_completion_tokens'),
-  refuser('claude-opus-4-7', 'Anthropic: "`temperature` is deprecated for this model"', ['anthropic'], 'max_tokens'),
+  refuser(
+    'kimi-k2.5',
+    'Moonshot: "invalid temperature: only 1 is allowed for this model"',
+    ['compatible'],
+    'max_tokens',
+  ),
+  refuser(
+    'openai/gpt-5.1',
+    'OpenRouter, LiteLLM: the model behind the name',
+    ['compatible'],
+    'max_completion_tokens',
+  ),
+  refuser(
+    'o3-mini',
+    'OpenAI: "Unsupported parameter: \'max_tokens\'"',
+    ['openai-chat'],
+    'max_completion_tokens',
+  ),
+  refuser(
+    'claude-opus-4-7',
+    'Anthropic: "`temperature` is deprecated for this model"',
+    ['anthropic'],
+    'max_tokens',
+  ),
   {
     through: 'call',
     kind: 'one text that is too large to embed',
@@ -169,7 +191,10 @@ export const SETTINGS: readonly Row[] = [
       assert.equal(result.ok, false);
       if (result.ok) return;
       const { type, retryable, details } = result.error;
-      assert.deepEqual([type, retryable, details['reason']], ['validation_error', false, 'request_too_large']);
+      assert.deepEqual(
+        [type, retryable, details['reason']],
+        ['validation_error', false, 'request_too_large'],
+      );
       assert.equal(unavailable, true, 'another model may take it');
       assert.equal(seen.length, 2);
     },

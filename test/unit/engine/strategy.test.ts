@@ -120,7 +120,9 @@ describe('a user’s strategy', () => {
           const made = signal.type === 'ai.llm.response' ? callsOf(signal) : state;
           const calls = made.map((call) => callTool(idOf(call), call.name, call.arguments));
           if (later && signal.type === 'ai.llm.response') return { state: made, awaits: 'input' };
-          return signal.type === 'ai.tool.result' ? { state, awaits: 'input' } : { state: [], directives: calls };
+          return signal.type === 'ai.tool.result'
+            ? { state, awaits: 'input' }
+            : { state: [], directives: calls };
         },
       });
     const callsOf = ({ data }: Extract<StrategySignal, { type: 'ai.llm.response' }>): readonly Call[] =>
@@ -137,7 +139,9 @@ describe('a user’s strategy', () => {
     });
 
     test('nor later', () => {
-      const sim = run(calling(({ id }) => id, true)).model('m', { text: '', tool_calls: [cut] }).input('go');
+      const sim = run(calling(({ id }) => id, true))
+        .model('m', { text: '', tool_calls: [cut] })
+        .input('go');
       expect(sim.directive('c1')).toMatchObject(refused);
     });
 
@@ -147,7 +151,11 @@ describe('a user’s strategy', () => {
       const strategy = calling(({ id }) => id, false);
       const sim = run(strategy).model('m', { text: '', tool_calls: [cut, whole, bare] });
       const types = sim.accepted.slice(1).map(({ id, type }) => [id, type]);
-      expect(types).toEqual([['c1', 'emit_tool_error'], ['c2', 'tool_exec'], ['c3', 'tool_exec']]);
+      expect(types).toEqual([
+        ['c1', 'emit_tool_error'],
+        ['c2', 'tool_exec'],
+        ['c3', 'tool_exec'],
+      ]);
     });
   });
 
