@@ -169,6 +169,10 @@ const REFILLS = /"retryDelay"|per ?(minute|day)|requests per/i;
 const ABOVE_THE_RATE =
   /request too large for [^]{0,300}tokens per (min|day)|usage is required for long context/i;
 
+/** A prompt that the provider's filter refuses: Azure; OpenAI and Anthropic for some contents. */
+const FILTERED =
+  /content_filter|content_policy_violation|content management policy|content filtering policy/i;
+
 /** A refusal explains itself at its beginning; a longer text would cost the event loop time. */
 const READ_CHARACTERS = 8_000;
 
@@ -193,6 +197,7 @@ function judgement(refusal: Refusal, ref: ModelRef): Judgement {
   if (CONTEXT_LENGTH.some((words) => words.test(text)))
     return { type: 'validation_error', reason: 'context_length' };
   if (status >= 500 || status === 425) return { type: 'provider_error', reason: null };
+  if (FILTERED.test(text)) return { type: 'validation_error', reason: 'refused' };
   if (status === 413) return { type: 'validation_error', reason: 'request_too_large' };
   if (status !== 404) return { type: 'validation_error', reason: null };
   return namesModel(refusal, ref) || /model/i.test(text)

@@ -84,6 +84,11 @@ const results: readonly RunRow[] = [
   },
 ];
 
+function called(kind: string, rule: string, name: string, finish?: Finish): RunRow {
+  const expects: RunRow['expects'] = (_run, seen) => assert.match(second(seen), new RegExp(RAN));
+  return { through: 'run', kind, rule, wires: TEXT_ARGUMENTS, says: once(name, '{}', finish), expects };
+}
+
 const HALF_RESULT: RunRow = {
   through: 'run',
   kind: 'half a surrogate pair in a result is replaced',
@@ -135,6 +140,18 @@ export const CALLS: readonly RunRow[] = [
   unreadable('70 levels of arguments', `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 'bounded depth'),
   ...results,
   HALF_RESULT,
+  called(
+    'calls beside finish_reason stop',
+    'ollama/ollama#7963, googleapis/python-genai#2868',
+    't_purge',
+    'stop',
+  ),
+  called(
+    'the routing of gpt-oss in a name',
+    'pydantic/pydantic-ai#7143, earendil-works/pi#4439',
+    't_purge<|channel|>commentary',
+  ),
+  called('the namespace of gpt-oss in a name', 'harmony: functions.<name>', 'functions.t_purge'),
   {
     through: 'run',
     kind: 'two calls with one id',

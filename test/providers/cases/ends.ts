@@ -7,6 +7,8 @@ import type { CallRow, Cell, Reply, Row, RunRow, Write } from '../row.ts';
 import { bodyOfAnswer, CHAT, chatChunk, events, eventsOf, json, refused, refusedInStream } from '../wires.ts';
 
 const TEXT = 'hello';
+const FILTERED =
+  "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry.";
 const WORDS = 'the words of the provider';
 const SAID = { parts: [{ text: TEXT }] };
 const says = (answer: Reply) => (): Reply => answer;
@@ -296,7 +298,29 @@ const FAILURES: readonly CallRow[] = [
   },
 ];
 
+const BLOCKED: CallRow = {
+  through: 'call',
+  kind: 'a prompt that is refused',
+  rule: '2389-research/tracker#543: promptFeedback.blockReason and no candidates, with status 200',
+  wires: ['google'],
+  says: ({ mode }) => {
+    const body = {
+      promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+      usageMetadata: {},
+      modelVersion: 'm',
+    };
+    return mode === 'whole' ? json(200, body) : events([data(body)]);
+  },
+  expects: (result, seen) => {
+    assert.deepEqual([turnIn(result).finish_reason, turnIn(result).text], ['content_filter', '']);
+    assert.equal(seen.length, 1);
+  },
+};
+
+const PROXY_PAGE = '<!DOCTYPE html><html><head><title>api.x | 524: A timeout occurred</title></head></html>';
+
 const ends: readonly CallRow[] = [
+  BLOCKED,
   ENDED_BY_MARK,
   ENDED_BY_REASON,
   ...FAILURES,
@@ -335,6 +359,27 @@ function explained(kind: string, rule: string, says: CallRow['says'], wires?: Ca
 }
 
 const errors: readonly CallRow[] = [
+  {
+    through: 'call',
+    kind: 'a page of a proxy with its own status',
+    rule: 'Cloudflare: 520 to 527; 1024XEngineer/Windup#269',
+    says: () => json(524, PROXY_PAGE, { 'content-type': 'text/html' }),
+    expects: (result) => {
+      const { type, retryable, message } = errorIn(result);
+      assert.deepEqual([type, retryable], ['provider_error', true]);
+      assert.match(message, /524: A timeout occurred/);
+    },
+  },
+  {
+    through: 'call',
+    kind: 'a prompt that the filter of a proxy refuses',
+    rule: 'Azure: 400 content_filter, ResponsibleAIPolicyViolation; tatsu-lab/alpaca_eval#227 repeats it',
+    says: ({ wire }) => refused(wire, { status: 400, code: 'content_filter', message: FILTERED }),
+    expects: (result) => {
+      const { type, retryable, details } = errorIn(result);
+      assert.deepEqual([type, retryable, details['reason']], ['validation_error', false, 'refused']);
+    },
+  },
   explained('an error as {detail}', 'FastAPI (vLLM, TGI): {"detail": …}', says(json(422, { detail: WORDS }))),
   explained('an error as text', 'xAI, Ollama: {"error": "…"}', says(json(400, { error: WORDS }))),
   explained(
