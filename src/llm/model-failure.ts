@@ -127,8 +127,8 @@ function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure 
   const message = refusal.message || `the provider answered HTTP ${status}`;
   const known = failure(type, message, reason === null ? details : { ...details, reason }, {
     mayHaveCost: false,
-    // Another model has other limits.
-    ...(reason === 'request_too_large' ? { unavailable: true } : {}),
+    // Another model has other limits, and may have a longer context.
+    ...(reason === 'request_too_large' || reason === 'context_length' ? { unavailable: true } : {}),
   });
   return type === 'rate_limited'
     ? { ...known, limits: namesModel(refusal, ref) ? 'model' : 'provider' }

@@ -11,6 +11,7 @@ const MOST_KEPT = 256;
 
 /** Notes the calls of an answer; an id that a newer answer uses again belongs to that answer. */
 export function noteUnusable(run: Run, result: unknown): void {
+  if (isBuiltIn(run)) return;
   const before = run.state.unusable ?? [];
   const calls = callsIn(result);
   const unusable = calls.filter((call) => call.arguments_error !== undefined);
@@ -28,8 +29,7 @@ export function takeUnusable(
   { id, tool_name, arguments: given }: ToolCallDirective,
 ): ErrorEnvelope | null {
   const { unusable } = run.state;
-  const strategy = run.parts.strategies.get(run.agent.strategy);
-  if (unusable === undefined || (strategy && run.parts.trusted.has(strategy))) return null;
+  if (unusable === undefined) return null;
   const named = unusable.find((call) => call.id === id);
   const found = named ?? (isEmpty(given) ? onlyUnusable(run, tool_name) : undefined);
   if (found === undefined) return null;
@@ -42,6 +42,12 @@ function onlyUnusable({ signal }: Run, name: string): ToolCall | undefined {
   if (signal?.type !== 'ai.llm.response') return undefined;
   const calls = callsIn(signal.data.result).filter((call) => call.name === name && isEmpty(call.arguments));
   return calls.every((call) => call.arguments_error !== undefined) ? calls[0] : undefined;
+}
+
+/** The built-in strategies answer such calls themselves. */
+function isBuiltIn({ parts, agent }: Run): boolean {
+  const strategy = parts.strategies.get(agent.strategy);
+  return strategy !== undefined && parts.trusted.has(strategy);
 }
 
 function isEmpty(given: unknown): boolean {
