@@ -79,7 +79,7 @@ export const AGENTS = {
 export const LONG_RESULT = `${'a page of text '.repeat(1_400)}THE END`;
 export const HANDLES = { next_page_token: 'page-2', issue_key: 'OPS-7', s3_key: 'in/a.csv' };
 /** Half a surrogate pair, as JSON may carry it. */
-export const HALF = 'half \ud83d end';
+const HALF = 'half \ud83d end';
 export const RAN = 'THE TOOL RAN';
 export const NEXT_ANSWER = 'the next model';
 

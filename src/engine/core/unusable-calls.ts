@@ -6,7 +6,7 @@ import type { ToolCall } from '../../contract/message.ts';
 import { type ToolCallDirective, unusableArguments } from '../strategies/strategy.ts';
 import type { Run } from './run-state.ts';
 
-/** Calls that a run remembers: more than one answer can have. */
+/** Calls that a run remembers: as many as one answer can have. */
 const MOST_KEPT = 256;
 
 /** Notes the calls of an answer; an id that a newer answer uses again belongs to that answer. */

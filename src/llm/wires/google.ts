@@ -14,6 +14,7 @@ export const GOOGLE: Wire = {
         const reason = candidate?.['finishReason'];
         hasContent ||= isObject(candidate?.['content']);
         isFinished ||= typeof reason === 'string' && reason !== 'CONTINUATION';
+        isFinished ||= isObject(event['promptFeedback']) && Boolean(event['promptFeedback']['blockReason']);
         return [event];
       },
       rest: () => [],
@@ -44,9 +45,6 @@ function mend(answer: Members, mending: Mending): void {
   mendCounts(mending, answer, 'usageMetadata');
   if (isObject(answer['promptFeedback'])) drop(mending, answer['promptFeedback'], 'safetyRatings');
   if (!Array.isArray(answer['candidates'])) drop(mending, answer, 'candidates');
-  // A prompt that is refused has no candidate; its client would report an answer without an end.
-  if (isBlocked(answer) && objectsIn(mending, answer, 'candidates').length === 0)
-    put(mending, answer, 'candidates', [{ content: { parts: [] }, finishReason: 'SAFETY' }]);
   for (const candidate of objectsIn(mending, answer, 'candidates')) {
     drop(mending, candidate, 'groundingMetadata', 'urlContextMetadata', 'safetyRatings');
     keepOnly(mending, candidate, 'string', 'finishReason', 'finishMessage');
@@ -55,8 +53,4 @@ function mend(answer: Members, mending: Mending): void {
     else if (!Array.isArray(content['parts'])) put(mending, content, 'parts', []);
     else objectsIn(mending, content, 'parts');
   }
-}
-
-function isBlocked({ promptFeedback }: Members): boolean {
-  return isObject(promptFeedback) && typeof promptFeedback['blockReason'] === 'string';
 }
