@@ -358,6 +358,11 @@ function explained(kind: string, rule: string, says: CallRow['says'], wires?: Ca
   return { through: 'call', kind, rule, ...(wires ? { wires } : {}), says, expects };
 }
 
+const refusedPrompt: CallRow['expects'] = (result) => {
+  const { type, retryable, details } = errorIn(result);
+  assert.deepEqual([type, retryable, details['reason']], ['validation_error', false, 'refused']);
+};
+
 const errors: readonly CallRow[] = [
   {
     through: 'call',
@@ -375,10 +380,15 @@ const errors: readonly CallRow[] = [
     kind: 'a prompt that the filter of a proxy refuses',
     rule: 'Azure: 400 content_filter, ResponsibleAIPolicyViolation; tatsu-lab/alpaca_eval#227 repeats it',
     says: ({ wire }) => refused(wire, { status: 400, code: 'content_filter', message: FILTERED }),
-    expects: (result) => {
-      const { type, retryable, details } = errorIn(result);
-      assert.deepEqual([type, retryable, details['reason']], ['validation_error', false, 'refused']);
-    },
+    expects: refusedPrompt,
+  },
+  {
+    through: 'call',
+    kind: 'the same inside a stream',
+    rule: 'OpenRouter: errors while streaming',
+    modes: ['streamed'],
+    says: ({ wire }) => refusedInStream(wire, { status: 400, code: 'content_filter', message: FILTERED }),
+    expects: refusedPrompt,
   },
   explained('an error as {detail}', 'FastAPI (vLLM, TGI): {"detail": …}', says(json(422, { detail: WORDS }))),
   explained('an error as text', 'xAI, Ollama: {"error": "…"}', says(json(400, { error: WORDS }))),
