@@ -196,8 +196,8 @@ function judgement(refusal: Refusal, ref: ModelRef): Judgement {
   // Ollama, older llama.cpp and proxies report it as their own failure.
   if (CONTEXT_LENGTH.some((words) => words.test(text)))
     return { type: 'validation_error', reason: 'context_length' };
-  if (status >= 500 || status === 425) return { type: 'provider_error', reason: null };
   if (FILTERED.test(text)) return { type: 'validation_error', reason: 'refused' };
+  if (status >= 500 || status === 425) return { type: 'provider_error', reason: null };
   if (status === 413) return { type: 'validation_error', reason: 'request_too_large' };
   if (status !== 404) return { type: 'validation_error', reason: null };
   return namesModel(refusal, ref) || /model/i.test(text)

@@ -17,10 +17,7 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/permission/, 403],
   [/billing/, 402],
   [/not_found/, 404],
-  [
-    /invalid|bad_request|content_(filter|policy)|context_length|exceed_context|too_large|failed_precondition|out_of_range/,
-    400,
-  ],
+  [/invalid|bad_request|context_length|exceed_context|too_large|failed_precondition|out_of_range/, 400],
   [/overloaded|capacity_exceeded/, 529],
   [/unavailable/, 503],
   [/timeout|deadline_exceeded/, 408],
