@@ -22,40 +22,22 @@ export function modelProviders(config: Config): ModelProviders {
   return createModelProviders(new Map(options));
 }
 
+const HTTP_DEFAULTS = {
+  thinkTags: null,
+  reasoningHistory: 'as_received',
+  assistantAfterTools: null,
+  api: 'responses',
+} as const;
+
 function providerOptions(name: string, provider: ProviderConfig, directory: string): ProviderOptions {
-  const { lane, models } = provider;
-  const promptCache = promptCacheOf(provider);
-  const shared = {
-    settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
-    prices: new Map(
-      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
-    ),
-    embeddingBatches: new Map(
-      [...models].flatMap(([model, { embedding_batch: texts }]) =>
-        texts === undefined ? [] : [[model, texts] as const],
-      ),
-    ),
-  };
+  const shared = sharedOptions(provider);
   if (provider.type === 'scripted') {
     const script =
       provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
     return { ...shared, type: provider.type, script, pace: provider.pace ?? null };
   }
-  const remote = {
-    ...shared,
-    baseUrl: provider.base_url ?? null,
-    headers: provider.headers,
-    key: () => (provider.awsKey() === null ? provider.key.read() : null),
-    model: (model: string) => modelSettings(provider, model),
-    callerNames: provider.provider_options ?? null,
-  };
-  const own = {
-    thinkTags: null,
-    reasoningHistory: 'as_received',
-    assistantAfterTools: null,
-    promptCache,
-    api: 'responses',
-  } as const;
+  const remote = { ...shared, ...remoteOptions(provider) };
+  const own = { ...HTTP_DEFAULTS, promptCache: promptCacheOf(provider) };
   switch (provider.type) {
     case 'bedrock':
       return { ...remote, type: provider.type, region: provider.region, credentials: provider.awsKey };
@@ -84,8 +66,38 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
   }
 }
 
+/** The options of every provider. */
+function sharedOptions(provider: ProviderConfig) {
+  const { lane, models } = provider;
+  const promptCache = promptCacheOf(provider);
+  return {
+    settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
+    prices: new Map(
+      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
+    ),
+    embeddingBatches: new Map(
+      [...models].flatMap(([model, { embedding_batch: texts }]) =>
+        texts === undefined ? [] : [[model, texts] as const],
+      ),
+    ),
+  };
+}
+
+/** The options of every provider that is reached over HTTP. */
+function remoteOptions(provider: RemoteConfig) {
+  return {
+    baseUrl: provider.base_url ?? null,
+    headers: provider.headers,
+    key: () => (provider.awsKey() === null ? provider.key.read() : null),
+    model: (model: string) => modelSettings(provider, model),
+    callerNames: provider.provider_options ?? null,
+  };
+}
+
+type RemoteConfig = Exclude<ProviderConfig, { type: 'scripted' }>;
+
 /** What is set for the model wins over its provider's, and that over what is known of the model. */
-function modelSettings(provider: Exclude<ProviderConfig, { type: 'scripted' }>, name: string): ModelSettings {
+function modelSettings(provider: RemoteConfig, name: string): ModelSettings {
   const model = provider.models.get(name);
   return {
     params: { ...knownParams(provider.type, name), ...provider.params, ...model?.params },

@@ -20,16 +20,22 @@ function someOf(row: Row, at: number): Cell[] {
 }
 
 /** All at once: most of a row is waiting for processes and connections. */
-const played = shared(async () => {
-  await using theatre = await openTheatre(ROWS);
-  const cells = ROWS.flatMap((row, at) => someOf(row, at).map((cell) => ({ row, cell })));
-  const all = await playAll(theatre, cells);
-  return { of: (row: Row) => all.filter((one) => one.row === row), [Symbol.asyncDispose]: async () => {} };
+const short = shared(async () => {
+  const theatre = await openTheatre(ROWS);
+  const played = playAll(
+    theatre,
+    ROWS.flatMap((row, at) => someOf(row, at).map((cell) => ({ row, cell }))),
+  );
+  const dispose = async (): Promise<void> => {
+    await played;
+    await theatre[Symbol.asyncDispose]();
+  };
+  return { played, [Symbol.asyncDispose]: dispose };
 });
 
 describe('what providers send', () => {
-  test.each(ROWS.map((row) => [row.kind, row] as const))('%s', (_kind, row) => {
-    const cells = played.of(row);
+  test.each(ROWS.map((row) => [row.kind, row] as const))('%s', async (_kind, row) => {
+    const cells = (await short.played).filter((one) => one.row === row);
     expect(cells).not.toEqual([]);
     for (const { cell, outcome } of cells)
       expect(outcome, `${row.rule}: ${cell.wire}, ${cell.mode}`).toBe('right');
