@@ -41,3 +41,6 @@ export const EMBEDDING_LIMITS: AnswerLimits = {
 
 /** Most bytes that are read of an error. */
 export const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Milliseconds that a finished answer waits for a report of its tokens after its last event, if the connection stays open. */
+export const END_GRACE_MS = 2_000;

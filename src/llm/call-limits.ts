@@ -23,10 +23,19 @@ export interface LimitSettings {
   idleTimeoutMs: number;
 }
 
+/** The calls whose limits are counting, by their signal. */
+const counting = new WeakMap<AbortSignal, () => void>();
+
+/** The answer of the call with this signal is complete: silence after it is no fault of the provider. */
+export function noteComplete(signal: AbortSignal | null | undefined): void {
+  if (signal) counting.get(signal)?.();
+}
+
 export function beginLimits(caller: AbortSignal, { timeoutMs, idleTimeoutMs }: LimitSettings): CallLimits {
   const controller = new AbortController();
   let stopped: CallStop | null = null;
   let isWaiting = false;
+  let isComplete = false;
   let idle: NodeJS.Timeout | undefined;
 
   function stop(reason: CallStop): void {
@@ -38,12 +47,16 @@ export function beginLimits(caller: AbortSignal, { timeoutMs, idleTimeoutMs }: L
   const total = setTimeout(() => stop('total'), timeoutMs);
   if (caller.aborted) onCaller();
   else caller.addEventListener('abort', onCaller, { once: true });
+  counting.set(controller.signal, () => {
+    isComplete = true;
+    isWaiting = false;
+  });
 
   return {
     signal: controller.signal,
     stop: () => stopped,
     expectNext() {
-      isWaiting = true;
+      isWaiting = !isComplete;
       // One timer for all pieces: a stream has thousands.
       if (idle) idle.refresh();
       else idle = setTimeout(() => (isWaiting ? stop('idle') : undefined), idleTimeoutMs);

@@ -9,6 +9,7 @@ import { isObject } from '../contract/json-object.ts';
 import { REDACTED } from '../contract/redaction.ts';
 import { wellFormedJson } from '../contract/well-formed.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { noteComplete } from './call-limits.ts';
 import { reportedError } from './provider-status.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { followed } from './sent-requests.ts';
@@ -43,7 +44,10 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
     const isStream = asksForStream(input, init);
     const begun = isStream ? await beginning(response) : null;
     if (begun !== null && (wire === null || begun.isEvents))
-      return withBody(response, boundedStream(begun.body, limits, wire));
+      return withBody(
+        response,
+        boundedStream(begun.body, limits, wire, () => noteComplete(init?.signal)),
+      );
     const { bytes } = await whole(begun?.body ?? response.body, limits);
     const fail: Fail = (message, status = response.status) =>
       unanswered(response, {
@@ -172,7 +176,7 @@ function unanswered(
   });
 }
 
-function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null): Body {
+function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null, onComplete: () => void): Body {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
@@ -181,7 +185,7 @@ function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null): Bod
     bytes += chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
-  const events = wire === null ? {} : createAnswerEvents(wire);
+  const events = wire === null ? {} : createAnswerEvents(wire, onComplete);
   return boundedEvents(body, { limits, onRefused, onChunk, ...events });
 }
 

@@ -127,8 +127,8 @@ function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure 
   const message = refusal.message || `the provider answered HTTP ${status}`;
   const known = failure(type, message, reason === null ? details : { ...details, reason }, {
     mayHaveCost: false,
-    // Another model has other limits.
-    ...(reason === 'request_too_large' ? { unavailable: true } : {}),
+    // Another model has other limits, and may have a longer context.
+    ...(reason === 'request_too_large' || reason === 'context_length' ? { unavailable: true } : {}),
   });
   return type === 'rate_limited'
     ? { ...known, limits: namesModel(refusal, ref) ? 'model' : 'provider' }
@@ -169,6 +169,10 @@ const REFILLS = /"retryDelay"|per ?(minute|day)|requests per/i;
 const ABOVE_THE_RATE =
   /request too large for [^]{0,300}tokens per (min|day)|usage is required for long context/i;
 
+/** A prompt that the provider's filter refuses: Azure; OpenAI and Anthropic for some contents. */
+const FILTERED =
+  /content_filter|content_policy_violation|content management policy|content filtering policy/i;
+
 /** A refusal explains itself at its beginning; a longer text would cost the event loop time. */
 const READ_CHARACTERS = 8_000;
 
@@ -192,6 +196,7 @@ function judgement(refusal: Refusal, ref: ModelRef): Judgement {
   // Ollama, older llama.cpp and proxies report it as their own failure.
   if (CONTEXT_LENGTH.some((words) => words.test(text)))
     return { type: 'validation_error', reason: 'context_length' };
+  if (FILTERED.test(text)) return { type: 'validation_error', reason: 'refused' };
   if (status >= 500 || status === 425) return { type: 'provider_error', reason: null };
   if (status === 413) return { type: 'validation_error', reason: 'request_too_large' };
   if (status !== 404) return { type: 'validation_error', reason: null };

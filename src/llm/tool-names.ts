@@ -26,8 +26,14 @@ export function toolNames(names: Iterable<string>): ToolNames {
       if (wireName === undefined) throw new Error(`the tool "${name}" is not part of the call`);
       return wireName;
     },
-    decode: (wireName) => ours.get(wireName) ?? wireName,
+    decode: (wireName) => ours.get(wireName) ?? ours.get(withoutHarmony(wireName)) ?? wireName,
   };
+}
+
+/** Servers of gpt-oss may leave its routing in a name: `functions.read`, `read<|channel|>commentary`. */
+function withoutHarmony(wireName: string): string {
+  const [name = ''] = wireName.split('<|', 1);
+  return name.startsWith('functions.') ? name.slice('functions.'.length) : name;
 }
 
 function wireNamesOf(names: ReadonlySet<string>): Map<string, string> {

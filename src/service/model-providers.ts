@@ -22,23 +22,22 @@ export function modelProviders(config: Config): ModelProviders {
   return createModelProviders(new Map(options));
 }
 
+const HTTP_DEFAULTS = {
+  thinkTags: null,
+  reasoningHistory: 'as_received',
+  assistantAfterTools: null,
+  api: 'responses',
+} as const;
+
 function providerOptions(name: string, provider: ProviderConfig, directory: string): ProviderOptions {
-  const promptCache = promptCacheOf(provider);
-  const shared = sharedOptions(provider, promptCache);
+  const shared = sharedOptions(provider);
   if (provider.type === 'scripted') {
     const script =
       provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
     return { ...shared, type: provider.type, script, pace: provider.pace ?? null };
   }
-  const remote = {
-    ...shared,
-    baseUrl: provider.base_url ?? null,
-    headers: provider.headers,
-    key: () => (provider.awsKey() === null ? provider.key.read() : null),
-    model: (model: string) => modelSettings(provider, model),
-    callerNames: provider.provider_options ?? null,
-  };
-  const own = { ...OWN_DEFAULTS, promptCache };
+  const remote = { ...shared, ...remoteOptions(provider) };
+  const own = { ...HTTP_DEFAULTS, promptCache: promptCacheOf(provider) };
   switch (provider.type) {
     case 'bedrock':
       return { ...remote, type: provider.type, region: provider.region, credentials: provider.awsKey };
@@ -56,37 +55,49 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
     case 'google':
       return { ...remote, ...own, type: provider.type };
     case 'openai-compatible':
-      return { ...remote, ...own, type: provider.type, ...compatibleOptions(provider) };
+      return {
+        ...remote,
+        ...own,
+        type: provider.type,
+        thinkTags: provider.think_tags === 'none' ? null : provider.think_tags,
+        reasoningHistory: provider.reasoning_history,
+        assistantAfterTools: provider.assistant_after_tools ?? null,
+      };
   }
 }
 
-/** The settings that only some of the providers with an address of their own have. */
-const OWN_DEFAULTS = {
-  thinkTags: null,
-  reasoningHistory: 'as_received',
-  assistantAfterTools: null,
-  api: 'responses',
-} as const;
-
-function compatibleOptions(provider: Extract<ProviderConfig, { type: 'openai-compatible' }>) {
+/** The options of every provider. */
+function sharedOptions(provider: ProviderConfig) {
+  const { lane, models } = provider;
+  const promptCache = promptCacheOf(provider);
   return {
-    thinkTags: provider.think_tags === 'none' ? null : provider.think_tags,
-    reasoningHistory: provider.reasoning_history,
-    assistantAfterTools: provider.assistant_after_tools ?? null,
+    settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
+    prices: new Map(
+      [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model))),
+    ),
+    embeddingBatches: new Map(
+      [...models].flatMap(([model, { embedding_batch: texts }]) =>
+        texts === undefined ? [] : [[model, texts] as const],
+      ),
+    ),
   };
 }
 
-function sharedOptions({ lane, models }: ProviderConfig, promptCache: (model: string) => PromptCache) {
-  const settings = { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms };
-  const prices = [...models].flatMap(([model, { price }]) => priceEntry(model, price, promptCache(model)));
-  const batches = [...models].flatMap(([model, { embedding_batch: texts }]) =>
-    texts === undefined ? [] : [[model, texts] as const],
-  );
-  return { settings, prices: new Map(prices), embeddingBatches: new Map(batches) };
+/** The options of every provider that is reached over HTTP. */
+function remoteOptions(provider: RemoteConfig) {
+  return {
+    baseUrl: provider.base_url ?? null,
+    headers: provider.headers,
+    key: () => (provider.awsKey() === null ? provider.key.read() : null),
+    model: (model: string) => modelSettings(provider, model),
+    callerNames: provider.provider_options ?? null,
+  };
 }
 
+type RemoteConfig = Exclude<ProviderConfig, { type: 'scripted' }>;
+
 /** What is set for the model wins over its provider's, and that over what is known of the model. */
-function modelSettings(provider: Exclude<ProviderConfig, { type: 'scripted' }>, name: string): ModelSettings {
+function modelSettings(provider: RemoteConfig, name: string): ModelSettings {
   const model = provider.models.get(name);
   return {
     params: { ...knownParams(provider.type, name), ...provider.params, ...model?.params },

@@ -2,29 +2,11 @@
  *  It must never exit 0 when a cell is wrong, or when no cell was played. */
 import type { Api } from '../support/model-calls.ts';
 import { ROWS } from './cases/rows.ts';
-import { cellsOf, openTheatre, type Outcome, type Theatre } from './play.ts';
-import type { Cell, Row } from './row.ts';
+import { cellsOf, openTheatre, playAll, type Played } from './play.ts';
+import type { Row } from './row.ts';
 import { WIRES } from './wires.ts';
 
-const AT_ONCE = 24;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-
-interface Played {
-  readonly row: Row;
-  readonly cell: Cell;
-  readonly outcome: Outcome;
-}
-
-async function playAll(theatre: Theatre, rows: readonly Row[]): Promise<Played[]> {
-  const waiting = rows.flatMap((row) => cellsOf(row).map((cell) => ({ row, cell })));
-  const played: Played[] = [];
-  const playNext = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      played.push({ ...next, outcome: await theatre.play(next.row, next.cell) });
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, playNext));
-  return played;
-}
 
 /** `–`: the wire has no such form. */
 function shown(all: readonly Played[], row: Row, wire: Api): string {
@@ -37,7 +19,8 @@ function shown(all: readonly Played[], row: Row, wire: Api): string {
 const [words = ''] = process.argv.slice(2);
 const rows = ROWS.filter(({ kind }) => kind.includes(words));
 await using theatre = await openTheatre(rows);
-const played = await playAll(theatre, rows);
+const cells = rows.flatMap((row) => cellsOf(row).map((cell) => ({ row, cell })));
+const played = await playAll(theatre, cells);
 
 const columns = WIRES.map((wire) => wire.padEnd(14)).join('');
 print(`${'kind'.padEnd(62)}${columns}rule`);
@@ -49,4 +32,5 @@ const wrong = played.filter(({ outcome }) => outcome !== 'right');
 for (const { row, cell, outcome } of wrong)
   print(`\nWRONG  ${row.kind}, ${cell.wire}, ${cell.mode}\n  ${outcome === 'right' ? '' : outcome.wrong}`);
 print(`\n${played.length - wrong.length} of ${played.length} cells are right, in ${rows.length} rows`);
+print('Amazon Bedrock, Vertex AI and Azure: npm test -- test/integration/llm/cloud-providers.test.ts');
 process.exitCode = wrong.length === 0 && played.length > 0 ? 0 : 1;

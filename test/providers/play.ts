@@ -66,10 +66,32 @@ export async function openTheatre(rows: readonly Row[]): Promise<Theatre> {
   };
 }
 
+export interface Played {
+  readonly row: Row;
+  readonly cell: Cell;
+  readonly outcome: Outcome;
+}
+
+const AT_ONCE = 24;
+
+export async function playAll(
+  theatre: Theatre,
+  cells: readonly Omit<Played, 'outcome'>[],
+): Promise<readonly Played[]> {
+  const waiting = [...cells];
+  const played: Played[] = [];
+  const playNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      played.push({ ...next, outcome: await theatre.play(next.row, next.cell) });
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, playNext));
+  return played;
+}
+
 async function playCall(row: CallRow, cell: Cell, url: string, seen: () => readonly Seen[]): Promise<void> {
   const model = `p:${modelOf(row)}`;
   const type = cell.mode === 'streamed' ? 'llm_stream' : 'llm_generate';
-  const providers = providersAt(`${url}/${cell.wire}`, cell.wire);
+  const providers = providersAt(`${url}/${cell.wire}`, cell.wire, row.settings);
   const tools = { 't.purge': { name: 't.purge', input_schema: { type: 'object', properties: {} } } };
   const fields = { type, model, timeout_ms: 20_000, ...row.asks } as Parameters<typeof call>[0];
   const result = await call(fields, { providers, tools, context: { models: [model] } });

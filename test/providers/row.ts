@@ -2,7 +2,7 @@
 import type { Result } from '../../src/contract/result.ts';
 import type { RunView } from '../../src/contract/run.ts';
 import type { ScriptedServers } from '../../src/testing/scripted-tools.ts';
-import type { Api, call, CallResult } from '../support/model-calls.ts';
+import type { Api, call, CallResult, providersAt } from '../support/model-calls.ts';
 import type { ServerResponse } from 'node:http';
 import type { Mode, Said } from './wires.ts';
 
@@ -43,6 +43,8 @@ interface Kind {
 export interface CallRow extends Kind {
   readonly through: 'call';
   readonly asks?: Partial<Parameters<typeof call>[0]>;
+  /** Settings of the provider. */
+  readonly settings?: NonNullable<Parameters<typeof providersAt>[2]>;
   readonly expects: (result: CallResult, seen: readonly Seen[], cell: Cell) => void;
 }
 
@@ -76,12 +78,15 @@ export const AGENTS = {
 /** A result of a normal page: longer than 16,384 characters. */
 export const LONG_RESULT = `${'a page of text '.repeat(1_400)}THE END`;
 export const HANDLES = { next_page_token: 'page-2', issue_key: 'OPS-7', s3_key: 'in/a.csv' };
+/** Half a surrogate pair, as JSON may carry it. */
+const HALF = 'half \ud83d end';
 export const RAN = 'THE TOOL RAN';
 export const NEXT_ANSWER = 'the next model';
 
 export const TOOLS: ScriptedServers = {
   t: {
     purge: { run: () => RAN },
+    half: { run: () => HALF },
     handles: { run: () => HANDLES },
     page: { run: () => LONG_RESULT },
     list: { run: () => ({ members: Array.from({ length: 150 }, (_, at) => `member-${at}-end`) }) },

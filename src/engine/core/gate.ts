@@ -22,6 +22,7 @@ import { accept, answerWithError } from './open-calls.ts';
 import { type OpenCall, type Run, without } from './run-state.ts';
 import { estimateTokens, textTokens } from './token-estimate.ts';
 import { approvalFor } from './tool-policy.ts';
+import { takeUnusable } from './unusable-calls.ts';
 
 const WORK_TYPES: ReadonlySet<string> = new Set([
   'llm_stream',
@@ -65,6 +66,8 @@ export function admit(run: Run, request: WorkRequest): void {
 
 function admitTool(run: Run, call: ToolCallDirective): void {
   const name = call.tool_name;
+  const unusable = takeUnusable(run, call);
+  if (unusable !== null) return answerWithError(run, readable(call), unusable);
   switch (approvalFor(run, name)) {
     case 'unknown':
       return answerWithError(run, readable(call), errorEnvelope('unknown_tool', `Unknown tool: ${name}`));

@@ -9,6 +9,7 @@ import { endRun } from './lifecycle.ts';
 import { close } from './open-calls.ts';
 import { count, type Run } from './run-state.ts';
 import { step } from './step.ts';
+import { noteUnusable } from './unusable-calls.ts';
 
 type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
 type AnswerType = 'ai.llm.response' | 'ai.tool.result' | 'ai.embed.result' | 'directive.result';
@@ -53,6 +54,7 @@ function takeAnswer(run: Run, signal: SignalOf<AnswerType>): void {
     return;
   }
   spend(run, call, signal);
+  if (signal.type === 'ai.llm.response') noteUnusable(run, signal.data.result);
   step(run, signal);
 }
 

@@ -2,7 +2,7 @@
 // Must never be changed below its first level: documents of earlier turns share those objects.
 import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message } from '../../contract/message.ts';
+import type { Message, ToolCall } from '../../contract/message.ts';
 import type { RunStatus } from '../../contract/run.ts';
 import type { Usage } from '../../contract/usage.ts';
 import type { AnyStrategy, StrategySignal, ToolCallDirective, WorkRequest } from '../strategies/strategy.ts';
@@ -106,6 +106,8 @@ export interface RunState {
   children: readonly Child[];
   /** Whether the run knows that its parent has ended, and goes on without one. */
   orphan: boolean;
+  /** Calls of the last answers whose arguments cannot be used, and that have no result. Default: none. */
+  unusable?: readonly ToolCall[];
   /** Every directive id that the run has used. */
   used: Readonly<Record<string, 1>>;
   usage: Usage;

@@ -224,16 +224,21 @@ export function answerCall(
   call: ToolCall,
   options: Omit<ToolCallDirective, 'type' | 'id' | 'tool_name' | 'arguments'> = {},
 ): ToolCallDirective | ToolErrorDirective {
-  const { name, arguments: given, arguments_error: fault } = call;
-  if (fault === undefined && isObject(given)) return callTool(id, name, given, options);
+  const { name, arguments: given } = call;
+  const fault = unusableArguments(call);
+  if (fault === null) return callTool(id, name, given as JsonObject, options);
+  return { type: 'emit_tool_error', id, tool_name: name, error: fault };
+}
+
+/** The error that a model reads instead of a result of its call; null: the arguments can be used. */
+export function unusableArguments(
+  call: Pick<ToolCall, 'arguments' | 'arguments_error'>,
+): ErrorEnvelope | null {
+  const { arguments: given, arguments_error: fault } = call;
+  if (fault === undefined && isObject(given)) return null;
   const message = fault?.message ?? 'The tool was not called: the arguments are not a JSON object.';
   const details = fault === undefined ? {} : { reason: fault.reason, written: fault.written };
-  return {
-    type: 'emit_tool_error',
-    id,
-    tool_name: name,
-    error: errorEnvelope('validation_error', message, details),
-  };
+  return errorEnvelope('validation_error', message, details);
 }
 
 /**

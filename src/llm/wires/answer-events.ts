@@ -2,12 +2,9 @@
 // Must never hold an event, nor end an answer before its provider has finished it.
 import { jsonExcess } from '../../bounds/json-shape.ts';
 import { isObject } from '../../contract/json-object.ts';
-import { LANGUAGE_LIMITS } from '../answer-limits.ts';
+import { END_GRACE_MS, LANGUAGE_LIMITS } from '../answer-limits.ts';
 import { reportedError } from '../provider-status.ts';
 import type { Members, Mending, Wire } from './wire.ts';
-
-/** Milliseconds that a finished answer waits for a report of its tokens after its last event, if the connection stays open. */
-const END_GRACE_MS = 2_000;
 
 /** Larger events and answers are passed on as they are: they hold an image, which no client refuses. */
 export const MAX_MENDED_BYTES = 1024 * 1024;
@@ -24,7 +21,8 @@ export interface AnswerEvents {
   endsInMs(): number | null;
 }
 
-export function createAnswerEvents(wire: Wire): AnswerEvents {
+/** `onComplete`: the finish reason or the end has come. */
+export function createAnswerEvents(wire: Wire, onComplete: () => void): AnswerEvents {
   const repair = wire.repair();
   let isEnded = false;
   /** The end of the grace, on the monotonic clock; null: the answer is not finished. */
@@ -33,6 +31,7 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
   function noteEnd(): void {
     const state = repair.state();
     isEnded ||= state === 'ended';
+    if (state !== 'open') onComplete();
     if (state === 'finished') endsAt = performance.now() + END_GRACE_MS;
   }
 
@@ -44,6 +43,7 @@ export function createAnswerEvents(wire: Wire): AnswerEvents {
     if (data === '' || data === 'null') return NOTHING;
     if (data === '[DONE]') {
       isEnded = true;
+      onComplete();
       return bytesOf(repair.complete(), 'data: [DONE]\n\n');
     }
     const value = parsed(data);

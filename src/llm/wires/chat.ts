@@ -59,7 +59,7 @@ function chatRepair(thinkTags: ThinkTags | null): AnswerRepair {
 
   return {
     next(event, mending) {
-      mendCounts(mending, event, 'usage');
+      mendUsage(event, mending);
       mendHead(event, mending);
       const [choice] = objectsIn(mending, event, 'choices');
       if (choice) mendChoice(choice, mending);
@@ -82,6 +82,20 @@ function saysSomething({ content, reasoning_content, reasoning, refusal, tool_ca
 function spread(message: Members, { thinking, text }: SplitText, mending: Mending): void {
   if (text !== message['content']) put(mending, message, 'content', text);
   if (thinking !== '') put(mending, message, 'reasoning_content', thinking);
+}
+
+/** Some servers (mlx-vlm) count under the names of the Responses API. */
+function mendUsage(event: Members, mending: Mending): void {
+  mendCounts(mending, event, 'usage');
+  const { usage } = event;
+  if (!isObject(usage)) return;
+  const { input_tokens, output_tokens } = usage;
+  if (typeof input_tokens === 'number') setAbsent(usage, 'prompt_tokens', input_tokens, mending);
+  if (typeof output_tokens === 'number') setAbsent(usage, 'completion_tokens', output_tokens, mending);
+}
+
+function setAbsent(counts: Members, name: string, count: number, mending: Mending): void {
+  if (typeof counts[name] !== 'number') put(mending, counts, name, count);
 }
 
 /** The members beside the choices. */
@@ -162,7 +176,7 @@ function createCallIndex() {
 
 function mendWhole(answer: Members, mending: Mending, thinkTags: ThinkTags | null): void {
   mendHead(answer, mending);
-  mendCounts(mending, answer, 'usage');
+  mendUsage(answer, mending);
   const choices = objectsIn(mending, answer, 'choices');
   if (choices.length === 0) put(mending, answer, 'choices', [{ index: 0, message: {} }]);
   for (const choice of choices) {

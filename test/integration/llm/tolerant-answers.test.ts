@@ -1,6 +1,6 @@
 /** Answers in forms that are not quite those of the providers' documents, as public reports show them: they are read as what they are.
  *  It must never wait for a limit: each answer ends by what the provider did, or by the grace of a finished answer. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Api, call, errorIn, providersAt, told, turnIn } from '../../support/model-calls.ts';
 import {
   type Answer,
@@ -10,6 +10,12 @@ import {
   STREAM_HEAD,
   streamed,
 } from '../../support/provider-server.ts';
+
+// The grace of a finished answer, whose length no test needs.
+vi.mock(import('../../../src/llm/answer-limits.ts'), async (original) => ({
+  ...(await original()),
+  END_GRACE_MS: 150 as 2_000,
+}));
 
 interface Wire {
   /** Events before the text. */
@@ -127,7 +133,7 @@ function around(api: Api, ...odd: unknown[]): string {
   );
 }
 
-describe.each(APIS)('%s: one odd event loses no answer', (api) => {
+describe.concurrent.each(APIS)('%s: one odd event loses no answer', (api) => {
   test.each<[string, unknown]>([
     // An SSE comment and an event without data are ignored (WHATWG HTML, 9.2.6).
     ['a comment', ': keep-alive\n\n'],
@@ -170,7 +176,7 @@ describe.each(APIS)('%s: one odd event loses no answer', (api) => {
   });
 });
 
-describe.each(CHATS)('%s: chunks in other forms', (api) => {
+describe.concurrent.each(CHATS)('%s: chunks in other forms', (api) => {
   const odd = (choice: object) => ({ id: 'c', choices: [{ index: 0, ...choice }] });
   test.each<[string, unknown]>([
     ['without choices', { id: 'c', usage: { prompt_tokens: 1, completion_tokens: 1 } }],
@@ -306,7 +312,7 @@ function leftOpen(text: string): Answer {
   };
 }
 
-describe.each(APIS)('%s: the end of an answer', (api) => {
+describe.concurrent.each(APIS)('%s: the end of an answer', (api) => {
   test('its last event ends it, though the connection stays open', async () => {
     await using server = await startProvider(leftOpen(around(api)));
     const result = await call(STREAM, { providers: providersAt(server.url, api) });
@@ -332,7 +338,7 @@ describe.each(APIS)('%s: the end of an answer', (api) => {
   });
 });
 
-test.each<Api>(['compatible', 'openai-chat', 'anthropic', 'google'])(
+test.concurrent.each<Api>(['compatible', 'openai-chat', 'anthropic', 'google'])(
   '%s: a finish reason ends an answer without an end mark, with the tokens reported after it',
   async (api) => {
     const { start, text, finish, stop } = WIRES[api];
@@ -419,7 +425,7 @@ describe('a refusal of an answer with an output schema is not repaired', () => {
   });
 });
 
-describe.each(APIS)('%s: what the provider said is in the message of the error', (api) => {
+describe.concurrent.each(APIS)('%s: what the provider said is in the message of the error', (api) => {
   const page = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>x</body></html>';
   const text =
     (status: number, body: string, type: string): Answer =>
@@ -497,7 +503,7 @@ describe.each(APIS)('%s: what the provider said is in the message of the error',
   });
 });
 
-describe.each(APIS)('%s: a whole JSON answer to a request for a stream', (api) => {
+describe.concurrent.each(APIS)('%s: a whole JSON answer to a request for a stream', (api) => {
   test.each(['application/json', 'text/event-stream'])('is read as the answer, as %s', async (type) => {
     const result = await asked(api, (response) => {
       response.writeHead(200, { 'content-type': type });

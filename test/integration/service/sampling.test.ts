@@ -129,6 +129,17 @@ describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (
   });
 });
 
+/** Chat templates (Qwen, Gemma, Mistral) raise an error for a second instruction and for two user messages in a row. */
+test.each(['modern', 'legacy'])(
+  'what a tool of a %s server asks obeys the rules of its provider',
+  async (server) => {
+    expect((await call(`${server}.sum-in-parts`)).said).toBe('in short STOP and long');
+    const { messages } = (provider.seen.at(-1)?.body ?? {}) as { messages: { role: string }[] };
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(JSON.stringify(messages)).toMatch(/Be brief.*one.*two/);
+  },
+);
+
 test('the listing says which server may ask which model', async () => {
   await call('modern.plain');
   const { servers } = await client.tools();

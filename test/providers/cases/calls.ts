@@ -59,7 +59,10 @@ const results: readonly RunRow[] = [
     rule: 'RFC 8259, section 6: such numbers are not interoperable; ids of Discord and X have 19 digits',
     says: once('t_purge', '{"id":9007199254740993}'),
     wires: TEXT_ARGUMENTS,
-    expects: (_run, seen) => assert.doesNotMatch(second(seen), /9007199254740992/),
+    expects: (run, seen, cell) => {
+      notRun(run, seen, cell);
+      assert.match(second(seen), /inexact_number/);
+    },
   },
   {
     through: 'run',
@@ -81,7 +84,32 @@ const results: readonly RunRow[] = [
   },
 ];
 
+function called(kind: string, rule: string, name: string, finish?: Finish): RunRow {
+  const expects: RunRow['expects'] = (_run, seen) => assert.match(second(seen), new RegExp(RAN));
+  return { through: 'run', kind, rule, wires: TEXT_ARGUMENTS, says: once(name, '{}', finish), expects };
+}
+
+const HALF_RESULT: RunRow = {
+  through: 'run',
+  kind: 'half a surrogate pair in a result is replaced',
+  rule: 'RFC 8259, section 8.2; a tool that cuts a text in the middle of a pair',
+  says: once('t_half', '{}'),
+  expects: (run, seen) => {
+    assert.equal(run.status, 'completed', JSON.stringify(run.error));
+    assert.doesNotMatch(second(seen), /\\ud[89a-f]/i);
+    assert.match(second(seen), /half \ufffd end/);
+  },
+};
+
 const CUT = '{"folder":"/var/tmp/sess';
+
+/** The model calls tools in one answer, then answers. */
+const both =
+  (...calls: readonly { call: string; name: string }[]): RunRow['says'] =>
+  (_cell, index) =>
+    index === 0
+      ? { parts: calls.map((each) => ({ ...each, arguments: '{}' })) }
+      : { parts: [{ text: 'done' }] };
 
 export const CALLS: readonly RunRow[] = [
   {
@@ -111,4 +139,28 @@ export const CALLS: readonly RunRow[] = [
   unreadable('NaN in arguments', '{"n":NaN}', 'RFC 8259, section 6: NaN is not permitted'),
   unreadable('70 levels of arguments', `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 'bounded depth'),
   ...results,
+  HALF_RESULT,
+  called(
+    'calls beside finish_reason stop',
+    'ollama/ollama#7963, googleapis/python-genai#2868',
+    't_purge',
+    'stop',
+  ),
+  called(
+    'the routing of gpt-oss in a name',
+    'pydantic/pydantic-ai#7143, earendil-works/pi#4439',
+    't_purge<|channel|>commentary',
+  ),
+  called('the namespace of gpt-oss in a name', 'harmony: functions.<name>', 'functions.t_purge'),
+  {
+    through: 'run',
+    kind: 'two calls with one id',
+    rule: 'huggingface/smolagents#2683: providers repeat an id',
+    says: both({ call: 'call_1', name: 't_purge' }, { call: 'call_1', name: 't_handles' }),
+    expects: (run, seen) => {
+      assert.equal(run.status, 'completed', JSON.stringify(run.error));
+      assert.match(second(seen), new RegExp(RAN));
+      assert.match(second(seen), /OPS-7/);
+    },
+  },
 ];

@@ -7,6 +7,9 @@ import type { CallRow, Cell, Reply, Row, RunRow, Write } from '../row.ts';
 import { bodyOfAnswer, CHAT, chatChunk, events, eventsOf, json, refused, refusedInStream } from '../wires.ts';
 
 const TEXT = 'hello';
+const FILTERED =
+  "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry.";
+const WORDS = 'the words of the provider';
 const SAID = { parts: [{ text: TEXT }] };
 const says = (answer: Reply) => (): Reply => answer;
 
@@ -28,6 +31,117 @@ function odd(kind: string, extra: string, rule: string, wires: CallRow['wires'] 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const named = (type: string, more: object = {}): string => `event: ${type}\n${data({ type, ...more })}`;
 const HEAD = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' };
+
+type Fragment = readonly [index: number | null, id: string | null, name: string | null, text: unknown];
+
+/** Fragments of calls, one for each chunk. */
+function fragments(
+  kind: string,
+  rule: string,
+  list: readonly Fragment[],
+  calls: readonly unknown[],
+): CallRow {
+  return {
+    through: 'call',
+    kind,
+    rule,
+    wires: CHAT,
+    modes: ['streamed'],
+    asks: { tools: ['t.purge'] } as NonNullable<CallRow['asks']>,
+    says: () => {
+      const deltas = list.map(([index, id, name, text]) => ({
+        ...(index === null ? {} : { index }),
+        ...(id === null ? {} : { id }),
+        type: 'function',
+        function: { ...(name === null ? {} : { name }), arguments: text },
+      }));
+      const chunks = deltas.map((delta) => data(chatChunk({ tool_calls: [delta] })));
+      return events([...chunks, data(chatChunk({}, 'tool_calls')), 'data: [DONE]\n\n']);
+    },
+    expects: (result) => {
+      const { tool_calls } = turnIn(result);
+      assert.deepEqual(
+        tool_calls.map(({ name, arguments: given }) => [name, given]),
+        calls.map((each) => ['t.purge', each]),
+      );
+      assert.equal(new Set(tool_calls.map(({ id }) => id)).size, calls.length, 'ids are not distinct');
+    },
+  };
+}
+
+function counted(kind: string, rule: string, usage: object): CallRow {
+  return {
+    through: 'call',
+    kind,
+    rule,
+    wires: CHAT,
+    modes: ['streamed'],
+    says: ({ wire }) => {
+      const [first = '', ...rest] = eventsOf(wire, SAID).filter((text) => !text.includes('[DONE]'));
+      const plain = rest.map((text) => text.replace(/"usage":{[^}]*}/, '"usage":null'));
+      return events([first, ...plain, data({ ...HEAD, choices: [], usage }), 'data: [DONE]\n\n']);
+    },
+    expects: (result) => {
+      const { input_tokens, output_tokens } = turnIn(result).usage ?? {};
+      assert.deepEqual([input_tokens, output_tokens], [5, 3]);
+    },
+  };
+}
+
+const fragmented: readonly CallRow[] = [
+  fragments(
+    'two calls without an index',
+    'vercel/ai#7238, ollama/ollama#7881',
+    [
+      [null, 'a', 't_purge', '{"n":1}'],
+      [null, 'b', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ),
+  fragments(
+    'two calls with one index',
+    'Gemini through its interface for the clients of OpenAI: every call has index 0',
+    [
+      [0, 'a', 't_purge', '{"n":1}'],
+      [0, 'b', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ),
+  fragments(
+    'a name in every fragment',
+    'NousResearch/hermes-agent#8259: MiniMax through NVIDIA NIM',
+    [
+      [0, 'a', 't_purge', '{"n"'],
+      [0, 'a', 't_purge', ':1}'],
+    ],
+    [{ n: 1 }],
+  ),
+  fragments(
+    'two calls with empty ids',
+    'lmstudio-ai/lmstudio-bug-tracker#830, openai/openai-dotnet#428',
+    [
+      [0, '', 't_purge', '{"n":1}'],
+      [1, '', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ),
+  fragments(
+    'arguments as an object',
+    'ggml-org/llama.cpp#20198',
+    [[0, 'a', 't_purge', { n: 1 }]],
+    [{ n: 1 }],
+  ),
+  counted('tokens with the names of Responses', 'earendil-works/pi#2325: mlx-vlm, vLLM', {
+    input_tokens: 5,
+    output_tokens: 3,
+  }),
+  counted('a count of tokens that is null', 'zed-industries/zed#62983: cache_write_tokens: null', {
+    prompt_tokens: 5,
+    completion_tokens: 3,
+    total_tokens: 8,
+    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: null },
+  }),
+];
 
 const odds: readonly CallRow[] = [
   odd('a chunk without choices', data({ ...HEAD, prompt_filter_results: [] }), 'Azure: the first chunk'),
@@ -82,6 +196,13 @@ const odds: readonly CallRow[] = [
   },
 ];
 
+function leftOpen(texts: readonly string[]): Write {
+  return (response) => {
+    response.writeHead(200, STREAM_HEAD);
+    response.write(texts.join(''));
+  };
+}
+
 const ENDED_BY_MARK: CallRow = {
   through: 'call',
   kind: 'the end mark ends an answer on an open connection',
@@ -89,25 +210,120 @@ const ENDED_BY_MARK: CallRow = {
   wires: ['openai-chat', 'openai', 'anthropic', 'compatible'],
   modes: ['streamed'],
   asks: { idle_timeout_ms: 2_000 } as NonNullable<CallRow['asks']>,
-  says:
-    ({ wire }) =>
-    (response) => {
-      response.writeHead(200, STREAM_HEAD);
-      response.write(eventsOf(wire, SAID).join(''));
-    },
+  says: ({ wire }) => leftOpen(eventsOf(wire, SAID)),
   expects: saysHello,
 };
 
-const ends: readonly CallRow[] = [
-  ENDED_BY_MARK,
+const ENDED_BY_REASON: CallRow = {
+  ...ENDED_BY_MARK,
+  kind: 'a finish reason ends an answer on an open connection',
+  rule: 'Gemini has no end mark; a compatible server leaves [DONE] out',
+  wires: ['openai-chat', 'google', 'compatible'],
+  waits: true,
+  // Shorter than the grace for a report of the tokens.
+  asks: { idle_timeout_ms: 500 } as NonNullable<CallRow['asks']>,
+  says: ({ wire }) => leftOpen(eventsOf(wire, SAID).filter((text) => !text.includes('[DONE]'))),
+};
+
+/** Half an answer, and then each wire's own word for a failure. */
+function broken({ wire, mode }: Cell): Reply {
+  const half = { parts: [{ text: 'half an ans' }] };
+  if (wire === 'openai') return failedResponse({ code: 'server_error', message: WORDS })({ wire, mode });
+  if (wire === 'google') {
+    const candidate = { index: 0, content: {}, finishReason: 'MALFORMED_FUNCTION_CALL' };
+    const body = { candidates: [candidate], usageMetadata: {}, modelVersion: 'm' };
+    return mode === 'whole' ? json(200, body) : events([data(body)]);
+  }
+  if (wire !== 'anthropic') return { ...half, finish: 'error' };
+  return mode === 'whole'
+    ? refused(wire, { status: 200, code: 'api_error', message: WORDS })
+    : events([
+        ...eventsOf(wire, half).slice(0, 3),
+        named('error', { error: { type: 'overloaded_error', message: WORDS } }),
+      ]);
+}
+
+const failedResponse =
+  (error: { code: string; message: string }) =>
+  ({ wire, mode }: Cell): Reply => {
+    const body = bodyOfAnswer(wire, { parts: [{ text: 'half an ans' }] }) as object;
+    const response = { ...body, status: 'failed', error };
+    if (mode === 'whole') return json(200, response);
+    const begun = eventsOf(wire, { parts: [{ text: 'half an ans' }] }).slice(0, 3);
+    return events([...begun, named('response.failed', { sequence_number: 9, response })]);
+  };
+
+const TOO_LARGE =
+  'Request too large for gpt-4.1 in organization o on tokens per min (TPM): Limit 30000, Requested 35364.';
+
+function failing(code: string, message: string, type: string, reason?: string): CallRow {
+  return {
+    through: 'call',
+    kind: `a failed response: ${code}${reason === undefined ? '' : `, ${reason}`}`,
+    rule: 'vercel/ai#6534: response.failed, and status failed, carry the error of the response',
+    wires: ['openai'],
+    says: (cell) => failedResponse({ code, message })(cell),
+    expects: (result) => {
+      const { type: found, details } = errorIn(result);
+      assert.deepEqual([found, details['reason']], [type, reason]);
+    },
+  };
+}
+
+const FAILURES: readonly CallRow[] = [
   {
     through: 'call',
-    kind: 'finish_reason error is a failed attempt',
-    rule: 'OpenRouter: errors while streaming come with finish_reason "error"',
-    wires: CHAT,
-    says: says({ parts: [{ text: 'half an ans' }], finish: 'error' }),
-    expects: (result) => assert.equal(errorIn(result).retryable, true),
+    kind: 'a failure in an answer is a failed attempt',
+    rule: 'OpenRouter: finish_reason "error"; Responses: status failed; Anthropic: error; Gemini: MALFORMED_FUNCTION_CALL',
+    says: broken,
+    expects: (result) => {
+      const { type, retryable } = errorIn(result);
+      assert.deepEqual([type, retryable], ['provider_error', true]);
+    },
   },
+  failing('rate_limit_exceeded', 'Rate limit reached, please try again in 2s.', 'rate_limited'),
+  failing('rate_limit_exceeded', TOO_LARGE, 'validation_error', 'request_too_large'),
+  {
+    through: 'call',
+    kind: 'an answer that fills the context window is cut',
+    rule: 'Anthropic, stop reasons: model_context_window_exceeded; earendil-works/pi#1868',
+    wires: ['anthropic'],
+    says: ({ mode }) => {
+      const body = bodyOfAnswer('anthropic', SAID) as object;
+      if (mode === 'whole') return json(200, { ...body, stop_reason: 'model_context_window_exceeded' });
+      const texts = eventsOf('anthropic', SAID);
+      return events(texts.map((text) => text.replace('end_turn', 'model_context_window_exceeded')));
+    },
+    expects: (result) => assert.equal(turnIn(result).finish_reason, 'length'),
+  },
+];
+
+const BLOCKED: CallRow = {
+  through: 'call',
+  kind: 'a prompt that is refused',
+  rule: '2389-research/tracker#543: promptFeedback.blockReason and no candidates, with status 200',
+  wires: ['google'],
+  says: ({ mode }) => {
+    const body = {
+      promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+      usageMetadata: {},
+      modelVersion: 'm',
+    };
+    return mode === 'whole' ? json(200, body) : events([data(body)]);
+  },
+  expects: (result, seen) => {
+    assert.deepEqual([turnIn(result).finish_reason, turnIn(result).text], ['content_filter', '']);
+    assert.equal(seen.length, 1);
+  },
+};
+
+const PROXY_PAGE = '<!DOCTYPE html><html><head><title>api.x | 524: A timeout occurred</title></head></html>';
+
+const ends: readonly CallRow[] = [
+  BLOCKED,
+  ENDED_BY_MARK,
+  ENDED_BY_REASON,
+  ...FAILURES,
   {
     through: 'call',
     kind: '[DONE] without a finish reason is an answer',
@@ -137,14 +353,43 @@ const ends: readonly CallRow[] = [
   },
 ];
 
-const WORDS = 'the words of the provider';
-
 function explained(kind: string, rule: string, says: CallRow['says'], wires?: CallRow['wires']): CallRow {
   const expects: CallRow['expects'] = (result) => assert.match(errorIn(result).message, new RegExp(WORDS));
   return { through: 'call', kind, rule, ...(wires ? { wires } : {}), says, expects };
 }
 
+const refusedPrompt: CallRow['expects'] = (result) => {
+  const { type, retryable, details } = errorIn(result);
+  assert.deepEqual([type, retryable, details['reason']], ['validation_error', false, 'refused']);
+};
+
 const errors: readonly CallRow[] = [
+  {
+    through: 'call',
+    kind: 'a page of a proxy with its own status',
+    rule: 'Cloudflare: 520 to 527; 1024XEngineer/Windup#269',
+    says: () => json(524, PROXY_PAGE, { 'content-type': 'text/html' }),
+    expects: (result) => {
+      const { type, retryable, message } = errorIn(result);
+      assert.deepEqual([type, retryable], ['provider_error', true]);
+      assert.match(message, /524: A timeout occurred/);
+    },
+  },
+  {
+    through: 'call',
+    kind: 'a prompt that the filter of a proxy refuses',
+    rule: 'Azure: 400 content_filter, ResponsibleAIPolicyViolation; tatsu-lab/alpaca_eval#227 repeats it',
+    says: ({ wire }) => refused(wire, { status: 400, code: 'content_filter', message: FILTERED }),
+    expects: refusedPrompt,
+  },
+  {
+    through: 'call',
+    kind: 'the same inside a stream',
+    rule: 'OpenRouter: errors while streaming',
+    modes: ['streamed'],
+    says: ({ wire }) => refusedInStream(wire, { status: 400, code: 'content_filter', message: FILTERED }),
+    expects: refusedPrompt,
+  },
   explained('an error as {detail}', 'FastAPI (vLLM, TGI): {"detail": …}', says(json(422, { detail: WORDS }))),
   explained('an error as text', 'xAI, Ollama: {"error": "…"}', says(json(400, { error: WORDS }))),
   explained(
@@ -188,11 +433,8 @@ const runs: readonly RunRow[] = [
     rule: 'local servers: finish_reason tool_calls without a call',
     wires: ['openai-chat', 'anthropic', 'compatible'],
     says: says({ parts: [{ text: 'I will call a tool now.' }], finish: 'calls' }),
-    expects: (run) => {
-      assert.equal(run.status, 'completed', JSON.stringify(run.error));
-      assert.notEqual(run.termination_reason, 'final_answer');
-    },
+    expects: ({ error }) => assert.match(JSON.stringify(error), /no_tool_calls/),
   },
 ];
 
-export const ENDS: readonly Row[] = [...odds, ...ends, ...errors, ...runs];
+export const ENDS: readonly Row[] = [...odds, ...fragmented, ...ends, ...errors, ...runs];

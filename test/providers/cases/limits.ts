@@ -41,7 +41,7 @@ function refusal(expected: Expected, play: typeof refused = refused) {
   });
 }
 
-const CONTEXT_LENGTH: Expected = { type: 'validation_error', reason: 'context_length' };
+const CONTEXT_LENGTH: Expected = { type: 'validation_error', reason: 'context_length', unavailable: true };
 const NO_CREDIT: Expected = { type: 'auth', reason: 'no_credit', unavailable: true };
 const tooLong = refusal(CONTEXT_LENGTH);
 const unpaid = refusal(NO_CREDIT);
@@ -326,19 +326,35 @@ const COMPACTED: readonly RunRow[] = [
   },
 ];
 
-const FALLBACK: ServiceRow = {
-  through: 'service',
-  kind: 'without credit the next model answers',
-  rule: 'code-yeongyu/oh-my-openagent#3610',
-  chained: true,
-  asks: { max_retries: 3 },
-  says: ({ wire }) => refused(wire, bad('Your credit balance is too low to access the Anthropic API.')),
-  expects: (result, seen) => {
-    assert.ok(result.ok, JSON.stringify(result));
-    assert.equal((result.payload as { text: string }).text, NEXT_ANSWER);
-    assert.equal(seen.length, 1, 'the model without credit was asked again');
-  },
-};
+/** The next model of the alias answers, after one request to the first. */
+function nextAnswers(kind: string, rule: string, refusal: Refusal): ServiceRow {
+  return {
+    through: 'service',
+    kind,
+    rule,
+    chained: true,
+    asks: { max_retries: 3 },
+    says: ({ wire }) => refused(wire, refusal),
+    expects: (result, seen) => {
+      assert.ok(result.ok, JSON.stringify(result));
+      assert.equal((result.payload as { text: string }).text, NEXT_ANSWER);
+      assert.equal(seen.length, 1, 'the first model was asked again');
+    },
+  };
+}
+
+const FALLBACKS: readonly ServiceRow[] = [
+  nextAnswers(
+    'without credit the next model answers',
+    'code-yeongyu/oh-my-openagent#3610',
+    bad('Your credit balance is too low to access the Anthropic API.'),
+  ),
+  nextAnswers(
+    'a prompt that is too long for one model goes to the next',
+    'LiteLLM: context_window_fallbacks; the next model may have a longer context',
+    REFUSED,
+  ),
+];
 
 /** Under load there are fewer requests, never more. */
 function paused(kind: string, rule: string, headers: Record<string, string>): ServiceRow {
@@ -372,6 +388,6 @@ export const REFUSALS: readonly Row[] = [
   ...LIMITS,
   ...STREAMED,
   ...COMPACTED,
-  FALLBACK,
+  ...FALLBACKS,
   ...PAUSES,
 ];

@@ -5,5 +5,6 @@ import { EMBEDDINGS } from './embeddings.ts';
 import { ENDS } from './ends.ts';
 import { HISTORY } from './history.ts';
 import { REFUSALS } from './limits.ts';
+import { SETTINGS } from './settings.ts';
 
-export const ROWS: readonly Row[] = [...CALLS, ...EMBEDDINGS, ...HISTORY, ...ENDS, ...REFUSALS];
+export const ROWS: readonly Row[] = [...CALLS, ...EMBEDDINGS, ...HISTORY, ...ENDS, ...SETTINGS, ...REFUSALS];

@@ -77,6 +77,16 @@ function registerModelTools(server: McpServer): void {
       ? inputRequired({ inputRequests: { sum: sample('sum up', { stopSequences: ['STOP'] }) } })
       : text(said);
   });
+  // Two messages of the user in a row, and instructions.
+  server.registerTool('sum-in-parts', { inputSchema: label }, async (_args, ctx) => {
+    const part = (words: string) => ({
+      role: 'user' as const,
+      content: { type: 'text' as const, text: words },
+    });
+    const more = { messages: [part('one'), part('two')], systemPrompt: 'Be brief.' };
+    const said = saidBy(ctx, 'sum');
+    return said === null ? inputRequired({ inputRequests: { sum: sample('', more) } }) : text(said);
+  });
   server.registerTool('sum-and-ask', { inputSchema: label }, async (_args, ctx) => {
     const [said, answer] = [saidBy(ctx, 'sum'), answerTo(ctx, 'seats')];
     if (said !== null && answer !== null) return text(`${said} ${answer}`);

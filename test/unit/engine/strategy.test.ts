@@ -107,6 +107,58 @@ describe('a user’s strategy', () => {
     expect(sim.view).toMatchObject({ status: 'completed', ...spent });
   });
 
+  describe('that knows nothing of arguments that cannot be used', () => {
+    const fault = { reason: 'cut', message: 'The tool was not called: cut.', written: '{"folder":"/v' };
+    const cut = { id: 'c1', name: 'math.add', arguments: {}, arguments_error: fault };
+    type Call = typeof cut;
+    const calling = (idOf: (call: Call) => string, later: boolean): AnyStrategy =>
+      defineStrategy<readonly Call[]>({
+        name: 's',
+        init: () => [],
+        reduce(state, signal, context) {
+          if (signal.type === 'ai.request.started') return { state, directives: [callModel(context, 'm')] };
+          const made = signal.type === 'ai.llm.response' ? callsOf(signal) : state;
+          const calls = made.map((call) => callTool(idOf(call), call.name, call.arguments));
+          if (later && signal.type === 'ai.llm.response') return { state: made, awaits: 'input' };
+          return signal.type === 'ai.tool.result'
+            ? { state, awaits: 'input' }
+            : { state: [], directives: calls };
+        },
+      });
+    const callsOf = ({ data }: Extract<StrategySignal, { type: 'ai.llm.response' }>): readonly Call[] =>
+      (data.result as { payload?: { tool_calls: Call[] } }).payload?.tool_calls ?? [];
+    const refused = { type: 'emit_tool_error', error: { type: 'validation_error', message: fault.message } };
+
+    test.each([
+      ['under its id', ({ id }: Call) => id],
+      ['under an id of its own', ({ id }: Call) => `own-${id}`],
+    ])('cannot make such a call, %s', (_name, idOf) => {
+      const sim = run(calling(idOf, false)).model('m', { text: '', tool_calls: [cut] });
+      expect(sim.directive(idOf(cut))).toMatchObject({ ...refused, tool_name: 'math.add' });
+      expect(sim.accepted.map(({ type }) => type)).not.toContain('tool_exec');
+    });
+
+    test('nor later', () => {
+      const sim = run(calling(({ id }) => id, true))
+        .model('m', { text: '', tool_calls: [cut] })
+        .input('go');
+      expect(sim.directive('c1')).toMatchObject(refused);
+    });
+
+    test('and makes the calls beside it', () => {
+      const whole = { id: 'c2', name: 'math.add', arguments: { a: 1 } };
+      const bare = { id: 'c3', name: 'fs.list', arguments: {} };
+      const strategy = calling(({ id }) => id, false);
+      const sim = run(strategy).model('m', { text: '', tool_calls: [cut, whole, bare] });
+      const types = sim.accepted.slice(1).map(({ id, type }) => [id, type]);
+      expect(types).toEqual([
+        ['c1', 'emit_tool_error'],
+        ['c2', 'tool_exec'],
+        ['c3', 'tool_exec'],
+      ]);
+    });
+  });
+
   test('its options are checked by its schema', () => {
     expect(run(judged, { drafts: 0 }).view.termination_reason).toBe('invalid_options');
   });
