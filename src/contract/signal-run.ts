@@ -66,6 +66,10 @@ export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   tier: z.string(),
   previous: z.string().nullable(),
   reason: z.string(),
+  task_state: z
+    .string()
+    .optional()
+    .describe('State of the task at the handoff, in the words of the tool, as in `plan_ready`. Absent: the tool gave none.'),
   metadata: metadataSchema,
 });
 
