@@ -1,7 +1,7 @@
 // The signal that ends a directive, for every kind of directive, from its canonical result.
 // Must never leave out a kind: a directive without a way to end would wait for ever.
 import { ownId } from '../contract/tenant.ts';
-import type { Directive } from '../contract/directive.ts';
+import { CONTEXT_STATE, type Directive } from '../contract/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ImmediateDirective } from '../contract/immediate-directive.ts';
@@ -38,7 +38,12 @@ export function directiveMetadata(directive: Directive): SignalMetadata {
     run_id: runId,
     ...(iteration === undefined ? {} : { iteration }),
     ...(strategy === undefined ? {} : { strategy }),
+    ...(isIgnoringState(given['ignored']) ? { ignored: [CONTEXT_STATE] } : {}),
   };
+}
+
+function isIgnoringState(ignored: unknown): boolean {
+  return Array.isArray(ignored) && ignored.length === 1 && ignored[0] === CONTEXT_STATE;
 }
 
 /** Callers write anything into metadata, and each signal would repeat it. */

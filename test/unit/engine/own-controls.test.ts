@@ -128,7 +128,7 @@ test('a user’s handler of stop_processing decides whether the calls of the rou
   const going = reactWith({ name: 'going', handlers: { stop_processing: () => {} } });
   const inOrder = { strategy: 'going', options: { calls_in_order: true } };
   const run = new Simulation({ agent: inOrder, core: { strategies: [going] } });
-  run.model(calls(call('a', 'math.add'), call('b', 'math.add', { other: true })));
+  run.model('model-1', calls(call('math.add', { a: 1 }), call('math.add', { a: 2 })));
   run.tool('tool-1-0', 1, [control('stop_processing')]);
-  expect(run.open.map(({ id }) => id)).toEqual(['tool-1-1']);
+  expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
 });
