@@ -34,6 +34,8 @@ const lane = (operation: string): Attributes => ({
 });
 
 const tool: Attributes = {
+  'adjutant.operation': 'tool_execute',
+  'adjutant.origin': 'worker_runtime',
   'gen_ai.operation.name': 'execute_tool',
   'gen_ai.tool.name': /^[a-z]+\.[a-z_-]+$/,
   'gen_ai.tool.type': 'extension',
@@ -43,6 +45,8 @@ const tool: Attributes = {
 const usage: Attributes = { 'gen_ai.usage.input_tokens': count, 'gen_ai.usage.output_tokens': count };
 
 const model = (operation: string): Attributes => ({
+  'adjutant.operation': /^(stream_text|generate_text|embed)$/,
+  'adjutant.origin': /^(directive|action)$/,
   'gen_ai.operation.name': operation,
   'gen_ai.provider.name': text,
   'gen_ai.request.model': text,
@@ -62,9 +66,16 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^PRODUCER send /,
-    always: lane('send'),
+    always: {
+      ...lane('send'),
+      'adjutant.max_retries': count,
+      'adjutant.retry_backoff_ms': count,
+      'adjutant.backoff': /^(fixed|exponential)$/,
+      'adjutant.deadline_ms': count,
+    },
     // Of what its caller has ordered; keys are not among them.
     perhaps: {
+      'adjutant.timeout_ms': count,
       'adjutant.delay_ms': 300,
       'adjutant.start_by_ms': 60_000,
       'adjutant.priority': 9,
@@ -261,7 +272,7 @@ function faultsOfSpan({ kind, name, status, attributes, events, links }: Receive
     ...rule.always,
     ...(failed ? { 'error.type': text, ...rule.failed } : rule.succeeded),
   };
-  const allowed = { ...rule.perhaps, ...required };
+  const allowed = { 'adjutant.role': roleOf(`${kind} ${name}`), ...rule.perhaps, ...required };
   return [
     ...faultsIn(attributes, required, allowed),
     ...events.flatMap((event) => {
@@ -271,6 +282,14 @@ function faultsOfSpan({ kind, name, status, attributes, events, links }: Receive
     }),
     ...links.flatMap((link) => faultsIn(link.attributes, LINK, LINK)),
   ];
+}
+
+/** What does the work of a span, where that is always the same role. Absent of a program's spans. */
+function roleOf(titled: string): RegExp {
+  if (/^SERVER POST /.test(titled)) return /^api$/;
+  if (/^(CONSUMER process|CLIENT (execute_tool|chat|embeddings)) /.test(titled)) return /^worker$/;
+  if (/^INTERNAL turn /.test(titled)) return /^engine$/;
+  return /^(api|engine|worker)$/;
 }
 
 function faultsIn(
