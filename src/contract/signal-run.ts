@@ -70,7 +70,9 @@ export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   task_state: z
     .string()
     .optional()
-    .describe('State of the task at the handoff, in the words of the tool, as in `plan_ready`. Absent: the tool gave none.'),
+    .describe(
+      'State of the task at the handoff, in the words of the tool, as in `plan_ready`. Absent: the tool gave none.',
+    ),
   metadata: metadataSchema,
 });
 

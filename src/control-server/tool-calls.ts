@@ -90,8 +90,7 @@ function listOf({ todos }: CallPlace): TodoList | string {
 const NO_EXECUTION_TODOS =
   'No execution todos (with target_tier) found. Create todos with a target_tier before handing off.';
 
-function handoff(
-  { target_tier: tier, reason, task_state }: Arguments<'handoff'>, place: CallPlace): Answer {
+function handoff({ target_tier: tier, reason, task_state }: Arguments<'handoff'>, place: CallPlace): Answer {
   const list = listOf(place);
   if (typeof list === 'string') return failed(list);
   const items = present(list);

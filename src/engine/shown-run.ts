@@ -114,7 +114,9 @@ const NAMES: ReadonlySet<string> = new Set(['request_id', 'run_id', 'iteration',
 
 /** The members of metadata that name the run. */
 function namesIn(metadata: unknown): JsonObject {
-  return Object.fromEntries(Object.entries(Object(metadata) as JsonObject).filter(([name]) => NAMES.has(name)));
+  return Object.fromEntries(
+    Object.entries(Object(metadata) as JsonObject).filter(([name]) => NAMES.has(name)),
+  );
 }
 
 /** Members of the signals of the service that say nothing of the content. */

@@ -21,7 +21,11 @@ test.each<[string, unknown, object]>([
   ['clear_self_todos', undefined, {}],
   ['tier_change', { tier: 'code' }, { tier: 'code', reason: '' }],
   ['tier_change', { tier: 'code', reason: 'hard' }, { tier: 'code', reason: 'hard' }],
-  ['tier_change', { target_tier: 'code', reason: 'r', task_state: 'x' }, { tier: 'code', reason: 'r', task_state: 'x' }],
+  [
+    'tier_change',
+    { target_tier: 'code', reason: 'r', task_state: 'x' },
+    { tier: 'code', reason: 'r', task_state: 'x' },
+  ],
   ['tier_change', { target_tier: 'code', tier: 'code' }, { tier: 'code', reason: '' }],
   ['inject_context', { content: 'c' }, { content: 'c', role: 'user' }],
   ['inject_context', { content: '', role: 'system' }, { content: '', role: 'system' }],

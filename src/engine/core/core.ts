@@ -19,7 +19,16 @@ import type { CustomDirectiveType } from './directive-exec.ts';
 import { answerCalls } from './history.ts';
 import { concerns, takeIn } from './intake.ts';
 import { announceStart, endRun, failRun } from './lifecycle.ts';
-import { type CoreParts, emitSignal, newRun, openRun, type Run, sealRun, stateOf, unchanged } from './run-state.ts';
+import {
+  type CoreParts,
+  emitSignal,
+  newRun,
+  openRun,
+  type Run,
+  sealRun,
+  stateOf,
+  unchanged,
+} from './run-state.ts';
 import { runView } from './run-view.ts';
 import { beginStrategy, closeTurn, step } from './step.ts';
 import { tick } from './timers.ts';

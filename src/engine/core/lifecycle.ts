@@ -138,7 +138,11 @@ function notifyChildren(run: Run): void {
   const { spec, state } = run;
   for (const child of state.children) {
     if (!isAlive(child.status)) continue;
-    const data = { parent_request_id: spec.request_id, reason: state.termination_reason, metadata: { request_id: child.request_id } };
+    const data = {
+      parent_request_id: spec.request_id,
+      reason: state.termination_reason,
+      metadata: { request_id: child.request_id },
+    };
     run.outbox = [
       ...run.outbox,
       {

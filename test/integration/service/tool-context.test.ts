@@ -65,7 +65,11 @@ describe('a tool', () => {
       ['ai.tool.started', { ignored: ['context.state'] }],
       ['ai.tool.result', { ignored: ['context.state'] }],
     ]);
-    const plain = await client.execute({ type: 'tool_exec', tool_name: 'open.meta', context: { tenant: 't1' } });
+    const plain = await client.execute({
+      type: 'tool_exec',
+      tool_name: 'open.meta',
+      context: { tenant: 't1' },
+    });
     expect(plain.data.metadata).not.toHaveProperty('ignored');
   });
 

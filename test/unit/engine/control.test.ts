@@ -159,12 +159,27 @@ describe('the course of the run', () => {
   });
 
   test('tier_change is a signal, with the previous tier, the reason and the state of the task', () => {
-    const run = round([control('tier_change', { tier: 'capable', reason: 'hard', task_state: 'plan_ready' })]);
+    const run = round([
+      control('tier_change', { tier: 'capable', reason: 'hard', task_state: 'plan_ready' }),
+    ]);
     const again = [control('tier_change', { tier: 'fast' })];
     run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1, again);
     expect(run.signalsOf('agent.tier_changed')).toEqual([
-      { call_id: 'tool-1-0', tier: 'capable', previous: null, reason: 'hard', task_state: 'plan_ready', metadata: { index: 0, ...named(1) } },
-      { call_id: 'tool-2-0', tier: 'fast', previous: 'capable', reason: '', metadata: { index: 0, ...named(2) } },
+      {
+        call_id: 'tool-1-0',
+        tier: 'capable',
+        previous: null,
+        reason: 'hard',
+        task_state: 'plan_ready',
+        metadata: { index: 0, ...named(1) },
+      },
+      {
+        call_id: 'tool-2-0',
+        tier: 'fast',
+        previous: 'capable',
+        reason: '',
+        metadata: { index: 0, ...named(2) },
+      },
     ]);
   });
 
@@ -173,7 +188,12 @@ describe('the course of the run', () => {
     const run = round([control('tier_change', { tier: 'capable' })], [], { core });
     expect(run.directive('model-2')).toMatchObject({ model_alias: 'fast' });
     expect(run.signalsOf('directive.ignored')).toEqual([
-      { call_id: 'tool-1-0', directive_type: 'tier_change', reason: 'unknown_tier', metadata: { index: 0, ...named(1) } },
+      {
+        call_id: 'tool-1-0',
+        directive_type: 'tier_change',
+        reason: 'unknown_tier',
+        metadata: { index: 0, ...named(1) },
+      },
     ]);
   });
 

@@ -375,7 +375,12 @@ test('the times of an agent’s calls are those of its definition, and else the 
 
 // contract.md §1: the retry fields are the same for all work directives.
 test('an agent sets every field of the retries of its calls', () => {
-  const retries = { max_retries: 4, retry_backoff_ms: 50, backoff: 'exponential', max_backoff_ms: 900 } as const;
+  const retries = {
+    max_retries: 4,
+    retry_backoff_ms: 50,
+    backoff: 'exponential',
+    max_backoff_ms: 900,
+  } as const;
   const model = { ...retries, jitter: 0.5, deadline_ms: 70_000 };
   const tool = { ...retries, jitter: 0.25, deadline_ms: 60_000 };
   const run = new Simulation({ agent: { model_call: model, tool_call: tool } });

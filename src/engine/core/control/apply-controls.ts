@@ -63,7 +63,9 @@ export function controlHandlers(): ControlHandlerRegistry {
     handlers[type] = handler;
     return handlers;
   };
-  return Object.defineProperty(handlers, 'register', { value: register }) as unknown as ControlHandlerRegistry;
+  return Object.defineProperty(handlers, 'register', {
+    value: register,
+  }) as unknown as ControlHandlerRegistry;
 }
 
 /** Types that are read as others. */
