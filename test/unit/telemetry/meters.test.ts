@@ -103,6 +103,7 @@ test('configured models keep their names, and callers add at most fifty', () => 
   expect(names.size).toBe(52);
   expect(names).toContain('m');
   expect(names).toContain('_OTHER');
+  expect(all[0]?.[2]).toMatchObject({ operation: 'generate_text', origin: 'action' });
 });
 
 test('what no collector gets is counted by why', () => {
