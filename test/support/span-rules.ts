@@ -264,9 +264,10 @@ export function faultsOf(spans: readonly ReceivedSpan[]): string[] {
   return spans.flatMap((span) => faultsOfSpan(span).map((fault) => `${span.kind} ${span.name}: ${fault}`));
 }
 
-function faultsOfSpan({ kind, name, status, attributes, events, links }: ReceivedSpan): string[] {
+function faultsOfSpan({ kind, name, status, attributes, events, links, service }: ReceivedSpan): string[] {
   const rule = RULES.find(({ of }) => of.test(`${kind} ${name}`));
   if (rule === undefined) return ['no rule knows it'];
+  const role = attributes['adjutant.role'];
   const failed = status === 'ERROR';
   const required: Attributes = {
     ...rule.always,
@@ -275,6 +276,8 @@ function faultsOfSpan({ kind, name, status, attributes, events, links }: Receive
   const allowed = { 'adjutant.role': roleOf(`${kind} ${name}`), ...rule.perhaps, ...required };
   return [
     ...faultsIn(attributes, required, allowed),
+    // Jaeger's graph of services draws a node for each name.
+    ...(role !== undefined && service !== `adjutant-${String(role)}` ? [`its service is ${service}`] : []),
     ...events.flatMap((event) => {
       const known = EVENTS[event.name];
       if (known === undefined) return [`no rule knows the event ${event.name}`];
