@@ -33,6 +33,13 @@ const lane = (operation: string): Attributes => ({
   'adjutant.directive.type': /^(tool_exec|llm_generate|llm_stream|llm_embed)$/,
 });
 
+const retries: Attributes = {
+  'adjutant.max_retries': count,
+  'adjutant.retry_backoff_ms': count,
+  'adjutant.backoff': /^(fixed|exponential)$/,
+  'adjutant.deadline_ms': count,
+};
+
 const tool: Attributes = {
   'adjutant.operation': 'tool_execute',
   'adjutant.origin': 'worker_runtime',
@@ -68,10 +75,7 @@ const RULES: readonly Rule[] = [
     of: /^PRODUCER send /,
     always: {
       ...lane('send'),
-      'adjutant.max_retries': count,
-      'adjutant.retry_backoff_ms': count,
-      'adjutant.backoff': /^(fixed|exponential)$/,
-      'adjutant.deadline_ms': count,
+      ...retries,
     },
     // Of what its caller has ordered; keys are not among them.
     perhaps: {
@@ -155,6 +159,7 @@ const RULES: readonly Rule[] = [
     of: /^INTERNAL execute_tool /,
     always: {
       ...tool,
+      ...retries,
       'adjutant.request.id': text,
       'adjutant.directive.id': text,
       'adjutant.directive.type': 'tool_exec',
