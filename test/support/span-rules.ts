@@ -292,12 +292,15 @@ function faultsOfSpan({ kind, name, status, attributes, events, links, service }
   ];
 }
 
+const ROLES = [
+  { of: /^SERVER POST /, role: /^api$/ },
+  { of: /^(CONSUMER process|CLIENT (execute_tool|chat|embeddings)) /, role: /^worker$/ },
+  { of: /^INTERNAL turn /, role: /^engine$/ },
+] as const;
+
 /** What does the work of a span, where that is always the same role. Absent of a program's spans. */
 function roleOf(titled: string): RegExp {
-  if (/^SERVER POST /.test(titled)) return /^api$/;
-  if (/^(CONSUMER process|CLIENT (execute_tool|chat|embeddings)) /.test(titled)) return /^worker$/;
-  if (/^INTERNAL turn /.test(titled)) return /^engine$/;
-  return /^(api|engine|worker)$/;
+  return ROLES.find(({ of }) => of.test(titled))?.role ?? /^(api|engine|worker)$/;
 }
 
 function faultsIn(
