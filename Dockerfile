@@ -15,6 +15,15 @@ FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+# The MCP servers of adjutant.json belong to a clone, not to the package.
+RUN set -e; \
+    for name in everything filesystem; do \
+      package="@modelcontextprotocol/server-$name"; \
+      version="$(node -p "require('./package.json').devDependencies['$package']")"; \
+      npm install --prefix /app/demo --no-audit --no-fund "$package@$version"; \
+      ln -s "/app/demo/node_modules/$package" "node_modules/$package"; \
+    done; \
+    npm cache clean --force
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="Adjutant" \
@@ -26,6 +35,7 @@ ENV NODE_ENV=production \
     RES_OPTIONS="timeout:1 attempts:2"
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=dependencies /app/demo ./demo
 COPY --from=build /app/dist ./dist
 COPY package.json adjutant.json ./
 COPY scripts/*.mjs ./scripts/

@@ -9,7 +9,7 @@ import { Unprepared } from './unprepared.mjs';
 export function ensureDependencies(root) {
   if (isInstalled(root)) return;
   process.stderr.write('Installing npm dependencies from the lock file (once) …\n');
-  const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const flags = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const { command, args } = npmCommand(flags);
   const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new Unprepared('`npm ci` failed; its message above says why.');

@@ -86,9 +86,9 @@ annotate(agentPoliciesSchema.shape, {
     special: '`stop` = ends; `ask` = waits for a decision',
   },
   error: {
-    description: 'What an `error` directive does.',
+    description: 'What an `error` directive does, beside a line in the log and a signal `agent.error`.',
     special:
-      '`log` = a line in the log; `emit` = also a signal; `stop` = ends the run; `{"max_errors": n}` = ends it at the n-th',
+      '`log`, `emit` = the run goes on; `stop` = ends the run; `{"max_errors": n}` = ends it at the n-th',
   },
   overrides: {
     description: 'What a run’s own limits and approvals may do.',
@@ -124,6 +124,12 @@ const CALL_NOTES = {
   },
   max_retries: { description: 'Attempts after the first one failed.', unit: 'attempts' },
   retry_backoff_ms: { description: 'Wait before a retry.', unit: 'ms' },
+  backoff: {
+    description: 'Growth of the wait.',
+    special: '`fixed` = none; `exponential` = doubles with each retry',
+  },
+  max_backoff_ms: { description: 'Longest wait of `exponential`.', unit: 'ms' },
+  jitter: { description: 'Part by which a wait is shortened at random.' },
 };
 
 for (const call of ['model_call', 'tool_call'] as const)

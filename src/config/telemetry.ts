@@ -15,11 +15,11 @@ export const telemetrySchema = z.strictObject({
   sample_ratio: share.default(1).register(notes, {
     description: 'Share of the requests that are traced, where the caller has not decided it.',
   }),
-  service_name: z
-    .string()
-    .min(1)
-    .default('adjutant')
-    .register(notes, { description: 'The name of the service in traces and metrics.' }),
+  service_name: z.string().min(1).default('adjutant').register(notes, {
+    description: 'The name of the service in traces and metrics.',
+    special:
+      '`adjutant` = in traces each role has its own: `adjutant-api`, `adjutant-engine`, `adjutant-worker`',
+  }),
   content_bytes: z.int().min(0).max(65_536).default(0).register(notes, {
     description: 'How much spans show of a prompt, argument or result; secrets are redacted by their keys.',
     special: '0 = nothing',

@@ -1,8 +1,9 @@
 // What an agent is: its strategy, model, tools, limits and policies, as configuration and code declare them.
 // Must never hold what a run learns: this is the same for every run of the agent.
 import * as z from 'zod';
-import { jsonObjectSchema, positiveDurationMsSchema, durationMsSchema } from './identifiers.ts';
+import { jsonObjectSchema, positiveDurationMsSchema } from './identifiers.ts';
 import { providerOptionsSchema } from './provider-options.ts';
+import { retryFields } from './retry-policy.ts';
 
 export const agentNameSchema = z
   .string()
@@ -68,8 +69,11 @@ const callFields = {
   timeout_ms: positiveDurationMsSchema.optional(),
   /** From its acceptance to its end, waits for a server that is down among it. */
   deadline_ms: positiveDurationMsSchema.optional(),
-  max_retries: z.int().min(0).default(1),
-  retry_backoff_ms: durationMsSchema.default(200),
+  max_retries: retryFields.max_retries.default(1),
+  retry_backoff_ms: retryFields.retry_backoff_ms.default(200),
+  backoff: retryFields.backoff,
+  max_backoff_ms: retryFields.max_backoff_ms,
+  jitter: retryFields.jitter,
 };
 
 export const compactionSchema = z.strictObject({

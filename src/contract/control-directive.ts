@@ -56,7 +56,13 @@ function faultsOf(error: z.ZodError): string {
 /** Which control directives a server may send. */
 export type DirectiveTrust = 'all' | 'none' | readonly string[];
 
-export type RejectionReason = ControlDirectiveFault | 'untrusted' | 'error_result' | 'too_many' | 'too_large';
+export type RejectionReason =
+  | ControlDirectiveFault
+  | 'untrusted'
+  | 'error_result'
+  | 'too_many'
+  | 'too_large'
+  | 'not_a_list';
 
 /** A control directive that was not accepted; `count` > 1 when one entry stands for all that follow. */
 export interface RejectedDirective {
@@ -92,6 +98,11 @@ const MAX_ENTRIES = 100;
 export function extractDirectives(rawResult: unknown, options: ExtractOptions = {}): Extraction {
   const reply = readReply(rawResult);
   const { directives, rejected } = readDirectives(reply.entries, { ...options, isError: reply.isError });
+  if (reply.unlisted > 0)
+    rejected.unshift({
+      ...rejection(0, undefined, 'not_a_list', '_directives is not a list'),
+      count: reply.unlisted,
+    });
   if (reply.tooLarge)
     rejected.unshift(rejection(0, undefined, 'too_large', 'the result is too large to read'));
   return { result: reply.result, directives, rejected };
@@ -162,7 +173,7 @@ function typeNameOf(entry: unknown): string | null {
 /** The two directives that replace `todo_state_changed`: the anchor that the model reads and the notice to the presenter. */
 export function translateTodoStateChanged(
   directive: Extract<ControlDirective, { type: 'todo_state_changed' }>,
-): ControlDirective[] {
+): Extract<ControlDirective, { type: 'context_anchor' | 'notify_presenter' }>[] {
   const { state, count, items } = directive.params;
   return [
     { type: 'context_anchor', params: { key: 'todo_state', content: state } },

@@ -7,7 +7,7 @@ const noParams = z.strictObject({}).default({});
 const textSchema = z.string();
 const nameSchema = z.string().min(1);
 
-/** `target_tier` and `task_state` are the spelling of the proposal; only `tier` and `reason` come out. */
+/** `target_tier` is the spelling of the proposal; only `tier` comes out. */
 const tierParams = z
   .strictObject({
     tier: nameSchema.optional(),
@@ -23,7 +23,11 @@ const tierParams = z
     path: ['target_tier'],
     message: 'differs from tier',
   })
-  .transform((params) => ({ tier: params.tier ?? params.target_tier ?? '', reason: params.reason }));
+  .transform(({ tier, target_tier, reason, task_state }) => ({
+    tier: tier ?? target_tier ?? '',
+    reason,
+    ...(task_state === undefined ? {} : { task_state }),
+  }));
 
 export const CONTROL_PARAMS = {
   stop_processing: noParams,

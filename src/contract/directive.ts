@@ -11,7 +11,7 @@ import {
   ownFields,
   submittedCustomFieldsSchema,
 } from './custom-directive.ts';
-import { encryptedFields, mixtureOf } from './encrypted.ts';
+import { encodedIn, encryptedFields, mixtureOf } from './encrypted.ts';
 import { boundedErrors, fieldErrors } from './field-error.ts';
 import { fieldPath } from './field-path.ts';
 import {
@@ -211,6 +211,20 @@ function requestErrors(directives: readonly ParsedDirective[]): FieldError[] {
 /** Its fields are this contract's. */
 function isOwnType({ type }: ParsedDirective): boolean {
   return DIRECTIVE_TYPES.includes(type);
+}
+
+/** A reserved part of a submission that was removed, as `metadata.ignored` names it. */
+export const CONTEXT_STATE = 'context.state';
+
+/**
+ * The directive without `context.state`: that name is the runtime's, and tools believe it. `metadata.ignored` says that it was
+ * removed, here and in the directive's signals. Encrypted contexts are left as they are.
+ */
+export function withoutCallersState(directive: ParsedDirective): ParsedDirective {
+  if (directive.type !== 'tool_exec' || encodedIn(directive.context) !== null) return directive;
+  if (!Object.hasOwn(directive.context, 'state')) return directive;
+  const { state: _state, ...context } = directive.context;
+  return { ...directive, context, metadata: { ...directive.metadata, ignored: [CONTEXT_STATE] } };
 }
 
 /** The directive under its identity: what is journalled, hashed and executed. */

@@ -51,9 +51,10 @@ export const agentChildExit = signalType('agent.child.exit', '/agent', {
   status: z.string(),
   result: z.unknown(),
   error: z.unknown(),
+  metadata: metadataSchema,
 });
 
-/** The error of the agent's `error` directive, where its policy is `emit`. */
+/** The error of an agent's `error` directive, whatever its policy. */
 export const agentError = signalType('agent.error', '/agent', {
   error: z.unknown(),
   context: z.unknown(),
@@ -66,6 +67,12 @@ export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   tier: z.string(),
   previous: z.string().nullable(),
   reason: z.string(),
+  task_state: z
+    .string()
+    .optional()
+    .describe(
+      'State of the task at the handoff, in the words of the tool, as in `plan_ready`. Absent: the tool gave none.',
+    ),
   metadata: metadataSchema,
 });
 
@@ -81,6 +88,7 @@ export const agentPhaseChanged = signalType('agent.phase_changed', '/agent', {
 export const agentParentExit = signalType('agent.parent.exit', '/agent', {
   parent_request_id: identifierSchema,
   reason: z.string(),
+  metadata: metadataSchema,
 });
 
 /** The answer to a custom directive. */

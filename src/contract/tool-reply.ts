@@ -1,5 +1,6 @@
 // Splits a raw tool reply into its content and the control directives in it.
 // Must never judge a directive, and never leave `_directives` where a model could read it.
+import { canonicalJson } from './canonical-json.ts';
 import { parseKeepingDigits } from './exact-json.ts';
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
@@ -8,8 +9,10 @@ import { jsonSafe } from './json-safe.ts';
 export interface ToolReply {
   /** The reply in its own shape, without directives. */
   readonly result: unknown;
-  /** The members of `_directives`, unread. */
+  /** The members of every `_directives`, unread; a list that the text repeats from the structured content counts once. */
   readonly entries: readonly unknown[];
+  /** Number of `_directives` that are no lists. */
+  readonly unlisted: number;
   readonly isError: boolean;
   /** The reply is too large to search for directives. */
   readonly tooLarge: boolean;
@@ -36,7 +39,7 @@ function readText(text: string): ToolReply {
   if (isTooLarge(text)) return { ...plain(text, false), tooLarge: true };
   const carrier = carrierIn(text);
   if (!carrier) return plain(text, false);
-  return { result: textWithout(carrier), entries: entriesOf(carrier), isError: false, tooLarge: false };
+  return { result: textWithout(carrier), ...listed([carrier]), isError: false, tooLarge: false };
 }
 
 function readToolResult(raw: Members): ToolReply {
@@ -44,16 +47,36 @@ function readToolResult(raw: Members): ToolReply {
   const structured = structuredCarrier(raw);
   const content = Array.isArray(raw['content']) ? (raw['content'] as unknown[]) : [];
   const texts = readContent(content);
-  const carriers = structured ? [structured] : texts.carriers;
+  const isRepeated = structured !== null && repeats(texts.carriers, structured);
+  const carriers = [...(structured ? [structured] : []), ...(isRepeated ? [] : texts.carriers)];
   if (carriers.length === 0) return { ...plain(raw, isError), tooLarge: texts.tooLarge };
   const shown = texts.content.length > 0 || !structured ? texts.content : textItem(textWithout(structured));
   const result = { ...withoutStructured(raw, structured), content: shown };
-  return { result, entries: carriers.flatMap(entriesOf), isError, tooLarge: texts.tooLarge };
+  return { result, ...listed(carriers), isError, tooLarge: texts.tooLarge };
 }
 
+/** The structured content itself, or its only member `result`: FastMCP wraps so what a tool returns as text. */
 function structuredCarrier(raw: Members): Members | null {
   const structured = raw['structuredContent'];
-  return isObject(structured) && Object.hasOwn(structured, CARRIER) ? structured : null;
+  if (!isObject(structured)) return null;
+  if (Object.hasOwn(structured, CARRIER)) return structured;
+  const { result, ...others } = structured;
+  if (Object.keys(others).length > 0) return null;
+  if (typeof result === 'string') return isTooLarge(result) ? null : carrierIn(result);
+  return isObject(result) && Object.hasOwn(result, CARRIER) ? result : null;
+}
+
+/** Whether the text has the list of the structured content once more, as servers send it for clients that read text only. */
+function repeats(texts: readonly Members[], structured: Members): boolean {
+  const [first, ...others] = texts;
+  return first !== undefined && others.length === 0 && sameJson(first[CARRIER], structured[CARRIER]);
+}
+
+function sameJson(left: unknown, right: unknown): boolean {
+  const values = [left, right];
+  if (values.some((value) => findJsonHazard(value) !== null)) return false;
+  const [one, other] = values.map((value) => canonicalJson(value));
+  return one === other;
 }
 
 interface ReadContent {
@@ -122,13 +145,13 @@ function carrierIn(text: string): Members | null {
   }
 }
 
-function entriesOf(carrier: Members): readonly unknown[] {
-  const entries = carrier[CARRIER];
-  return Array.isArray(entries) ? (entries as unknown[]) : [];
+function listed(carriers: readonly Members[]): Pick<ToolReply, 'entries' | 'unlisted'> {
+  const lists = carriers.map((carrier) => carrier[CARRIER]).filter((list) => Array.isArray(list));
+  return { entries: lists.flat(), unlisted: carriers.length - lists.length };
 }
 
 function plain(result: unknown, isError: boolean): ToolReply {
-  return { result, entries: [], isError, tooLarge: false };
+  return { result, entries: [], unlisted: 0, isError, tooLarge: false };
 }
 
 function isTooLarge(text: string): boolean {

@@ -90,7 +90,7 @@ function listOf({ todos }: CallPlace): TodoList | string {
 const NO_EXECUTION_TODOS =
   'No execution todos (with target_tier) found. Create todos with a target_tier before handing off.';
 
-function handoff({ target_tier: tier, reason }: Arguments<'handoff'>, place: CallPlace): Answer {
+function handoff({ target_tier: tier, reason, task_state }: Arguments<'handoff'>, place: CallPlace): Answer {
   const list = listOf(place);
   if (typeof list === 'string') return failed(list);
   const items = present(list);
@@ -101,7 +101,7 @@ function handoff({ target_tier: tier, reason }: Arguments<'handoff'>, place: Cal
     `Handoff requested to ${tier}. Reason: ${reason}`,
     ...(open > 0 ? [{ type: 'inject_context', params: { content: warning } } as const] : []),
     { type: 'clear_self_todos' },
-    { type: 'tier_change', params: { tier, reason } },
+    { type: 'tier_change', params: { tier, reason, task_state } },
     STOP,
   );
 }

@@ -110,6 +110,15 @@ function shownRequest(request: RunState['waiting'][number], document: RunDocumen
     : { type, id };
 }
 
+const NAMES: ReadonlySet<string> = new Set(['request_id', 'run_id', 'iteration', 'strategy']);
+
+/** The members of metadata that name the run. */
+function namesIn(metadata: unknown): JsonObject {
+  return Object.fromEntries(
+    Object.entries(Object(metadata) as JsonObject).filter(([name]) => NAMES.has(name)),
+  );
+}
+
 /** Members of the signals of the service that say nothing of the content. */
 const OPEN: Readonly<Record<string, readonly string[]>> = {
   'ai.request.started': ['request_id', 'run_id'],
@@ -136,7 +145,7 @@ export function shownData({ type, data }: EmittedSignal, document: RunDocument, 
     if (name === 'termination_reason' || name === 'reason') return [name, shownReason(value, keyId)];
     if (name === 'error') return [name, shownError(value, keyId)];
     if (name === 'tool_name') return [name, shownTool(String(value), document)];
-    if (name === 'metadata') return [name, {}];
+    if (name === 'metadata') return [name, namesIn(value)];
     if (name === 'arguments' || name === 'details') return [name, headOf(keyId)];
     return [name, value === null || value === undefined ? null : encryptedNote(keyId)];
   });

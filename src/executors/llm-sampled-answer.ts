@@ -175,12 +175,17 @@ async function askModel(
     },
     generateAnswer,
   );
-  const facts = modelCallFacts(directive, model, { execution, durationMs: performance.now() - begunAt });
+  const durationMs = performance.now() - begunAt;
+  const facts = modelCallFacts(directive, model, { execution, durationMs, origin: 'action' });
   if (facts !== null) reports.meters.modelCalled(facts);
   const operation = operationOf(directive, model);
   if (place === null || operation === null || execution.unsent === true) return execution;
   const { name } = operation;
-  const about = { [ATTRIBUTE.mcpMethod]: 'sampling/createMessage', [ATTRIBUTE.mcpServer]: server };
+  const about = {
+    [ATTRIBUTE.mcpMethod]: 'sampling/createMessage',
+    [ATTRIBUTE.mcpServer]: server,
+    [ATTRIBUTE.origin]: 'action',
+  };
   const attributes = { ...operation.attributes, ...about, ...execution.span };
   const error = execution.result.ok ? null : execution.result.error.type;
   spans.report({ place, name, kind: 'client', startedAt, endedAt: spans.now(), attributes, error });

@@ -1,5 +1,6 @@
 // What metrics say of one call of a model: time, tokens, cost.
 // Must never hold a word of a prompt or an answer.
+import { callVocabulary, type CallOrigin } from '../contract/call-vocabulary.ts';
 import type { Directive } from '../contract/directive.ts';
 import { parseModelName } from '../contract/model-name.ts';
 import type { ModelCallFacts } from '../telemetry/meters.ts';
@@ -11,11 +12,11 @@ interface Timed {
   first_chunk_ms?: number | null;
 }
 
-/** null: no call of a model that has a name. */
+/** null: no call of a model that has a name. `origin`: default: that of its directive. */
 export function modelCallFacts(
   { type }: Pick<Directive, 'type'>,
   model: string,
-  { execution, durationMs }: { execution: Execution; durationMs: number },
+  { execution, durationMs, origin }: { execution: Execution; durationMs: number; origin?: CallOrigin },
 ): ModelCallFacts | null {
   const ref = parseModelName(model);
   if (ref === null || execution.unsent === true) return null;
@@ -24,6 +25,7 @@ export function modelCallFacts(
   const cost = metadata['cost'];
   return {
     operation: type === 'llm_embed' ? 'embeddings' : 'chat',
+    call: { ...callVocabulary(type), ...(origin === undefined ? {} : { origin }) },
     provider: ref.provider,
     model: ref.model,
     errorType: result.ok ? null : result.error.type,

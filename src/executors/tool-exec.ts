@@ -22,6 +22,7 @@ import { type ContextSharing, sharedContext } from './tool-context.ts';
 import { asking, withFix } from './tool-needs.ts';
 import {
   type SamplingOptions,
+  type SamplingReport,
   type SamplingSettings,
   type ToolSampling,
   toolSampling,
@@ -130,8 +131,18 @@ async function callTool(
   const isResumed = isTaskResumed(context.tasks);
   const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome.outcome, isResumed) };
   const asked = sampled?.report() ?? null;
-  const samplingMetadata = asked === null ? {} : { sampling: asked };
-  return { ...execution, metadata: { ...execution.metadata, server, tool, ...samplingMetadata }, span };
+  const metadata = { ...execution.metadata, server, tool };
+  if (asked === null) return { ...execution, metadata, span };
+  const usage = usageOf(asked, directive, server);
+  return { ...execution, usage, metadata: { ...metadata, sampling: asked }, span };
+}
+
+/** The tokens of all that the tool asked models for in this attempt. */
+function usageOf(asked: SamplingReport, { id }: ToolExec, server: string): NonNullable<Execution['usage']> {
+  const { model, requests, input_tokens, output_tokens, total_tokens, estimated, cost } = asked;
+  const perhaps = { ...(estimated ? { estimated } : {}), ...(cost === undefined ? {} : { cost }) };
+  const metadata = { operation: 'generate_text', origin: 'action', server, requests, ...perhaps };
+  return { call_id: id, model, input_tokens, output_tokens, total_tokens, metadata };
 }
 
 /** null: no model answers the tools of this server. */

@@ -25,9 +25,11 @@ export type {
   Completion,
   ControlContext,
   ControlHandler,
+  ControlHandlerRegistry,
   ControlHandlers,
   ControlOptions,
 } from '../engine/core/control/control-context.ts';
+export { controlHandlers } from '../engine/core/control/apply-controls.ts';
 export { reactWith } from '../engine/strategies/react.ts';
 export {
   answerCall,

@@ -1,7 +1,8 @@
 // The signal that ends a directive, for every kind of directive, from its canonical result.
 // Must never leave out a kind: a directive without a way to end would wait for ever.
 import { ownId } from '../contract/tenant.ts';
-import type { Directive } from '../contract/directive.ts';
+import { callVocabulary } from '../contract/call-vocabulary.ts';
+import { CONTEXT_STATE, type Directive } from '../contract/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ImmediateDirective } from '../contract/immediate-directive.ts';
@@ -9,36 +10,31 @@ import type { SignalDraft } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
 import { normalizeUsage, type Usage } from '../contract/usage.ts';
 import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
-import { ownMember } from '../contract/own-member.ts';
 
 /** What is said beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */
 export type SignalMetadata = Record<string, unknown>;
-
-const OPERATIONS: Readonly<Partial<Record<Directive['type'], string>>> = {
-  tool_exec: 'tool_execute',
-  llm_stream: 'stream_text',
-  llm_generate: 'generate_text',
-  llm_embed: 'embed',
-};
 
 const LONGEST_NAME = 128;
 
 /** The metadata every signal of a directive carries. */
 export function directiveMetadata(directive: Directive): SignalMetadata {
   const given = directive.metadata as SignalMetadata;
-  const operation = ownMember(OPERATIONS, directive.type);
   const requestId = ownId(directive.request_id);
   const runId = short(given['run_id']) ?? requestId;
   const iteration = 'iteration' in directive ? directive.iteration : short(given['iteration']);
   const strategy = short(given['strategy']);
   return {
-    ...(operation === undefined ? {} : { operation }),
-    origin: directive.type === 'tool_exec' ? 'worker_runtime' : 'directive',
+    ...callVocabulary(directive.type),
     request_id: requestId,
     run_id: runId,
     ...(iteration === undefined ? {} : { iteration }),
     ...(strategy === undefined ? {} : { strategy }),
+    ...(isIgnoringState(given['ignored']) ? { ignored: [CONTEXT_STATE] } : {}),
   };
+}
+
+function isIgnoringState(ignored: unknown): boolean {
+  return Array.isArray(ignored) && ignored.length === 1 && ignored[0] === CONTEXT_STATE;
 }
 
 /** Callers write anything into metadata, and each signal would repeat it. */

@@ -54,7 +54,7 @@ export function reportLost(spans: Spans, lost: LostAttempt): void {
   const endedAt = claim.until;
   const times = { startedAt: Math.min(claim.claimedAt ?? endedAt, endedAt), endedAt, error: WORKER_LOST };
   const call = operationOf(directive, lost.model);
-  if (call !== null) spans.report({ ...call, place: place.call, kind: 'client', ...times });
+  if (call !== null) spans.report({ ...call, place: place.call, kind: 'client', ...times, role: 'worker' });
   spans.report({
     place: place.attempt,
     name: `process ${lane}`,
@@ -66,5 +66,6 @@ export function reportLost(spans: Spans, lost: LostAttempt): void {
     },
     ...times,
     events: [{ name: EVENT.workerLost, at: endedAt }],
+    role: 'worker',
   });
 }

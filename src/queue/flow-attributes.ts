@@ -1,17 +1,20 @@
-// What the span of a directive says of the fields with which its caller orders when, how urgently and how often it runs.
+// What the span of a directive says of the fields with which its caller orders when, how urgently, how often and how long it runs.
 // Must never show a key that a caller has chosen, unless spans show content: it may name a person.
 import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
 import { encryptedFields } from '../contract/encrypted.ts';
 import type { FlowFields, Ticket } from '../contract/flow.ts';
 import type { LaterFields } from '../contract/later.ts';
 import type { OnceFields } from '../contract/once.ts';
+import type { RetryPolicy } from '../contract/retry-policy.ts';
 import { type OnEnd, targetsOf } from '../contract/webhook.ts';
 import { type ContentLimit, shown } from '../telemetry/content.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
 import { onceAttributes } from './once-span.ts';
 
-type Fields = FlowFields & LaterFields & OnceFields & { readonly on_end?: OnEnd | undefined };
+type Retries = Partial<RetryPolicy> & { readonly timeout_ms?: number | undefined };
+
+type Fields = Retries & FlowFields & LaterFields & OnceFields & { readonly on_end?: OnEnd | undefined };
 
 /** `ticket`: with what it enters the gate of its lane. A user's own type may mean something else by these names. */
 export function flowAttributes(
@@ -21,6 +24,11 @@ export function flowAttributes(
 ): Attributes {
   const fields: Fields = DIRECTIVE_TYPES.includes(directive.type) ? (directive as Fields) : {};
   return {
+    [ATTRIBUTE.timeoutMs]: fields.timeout_ms,
+    [ATTRIBUTE.deadlineMs]: fields.deadline_ms,
+    [ATTRIBUTE.maxRetries]: fields.max_retries,
+    [ATTRIBUTE.retryBackoffMs]: fields.retry_backoff_ms,
+    [ATTRIBUTE.backoff]: fields.backoff,
     [ATTRIBUTE.delayMs]: fields.delay_ms,
     [ATTRIBUTE.runAt]: fields.run_at,
     [ATTRIBUTE.startByMs]: fields.start_by_ms,

@@ -7,6 +7,7 @@ import {
   parseSubmission,
   type ParsedDirective,
   type SubmittedDirective,
+  withoutCallersState,
 } from '../contract/directive.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
@@ -125,7 +126,7 @@ function parsed(
 ): ParsedDirective[] {
   const body = Array.isArray(directives) ? { directives } : directives;
   const read = parseSubmission(body, parsing);
-  if (read.ok) return read.directives;
+  if (read.ok) return read.directives.map(withoutCallersState);
   throw refusedAt('invalid_body', read.errors);
 }
 

@@ -21,6 +21,8 @@ import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
+import type { SpanRole } from '../telemetry/span.ts';
+import { spansOfRole } from '../telemetry/spans.ts';
 import { createAdapters } from './adapters.ts';
 import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
@@ -166,16 +168,17 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
   const { all: takes } = shared.local;
   const { canTake, take } = takes;
   return {
-    turns: roles.engine ? storeOn(redis.open('commands'), shared, { takes }) : null,
-    work: roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null,
+    turns: roles.engine ? storeOn(redis.open('commands'), shared, 'engine', { takes }) : null,
+    work: roles.worker ? storeOn(redis.open('commands'), shared, 'worker', { waitsForTurns: true }) : null,
     // Nothing is claimed with its acceptance: this connection has a time limit.
-    entry: roles.api ? storeOn(redis.open('submit'), shared, { takes: { canTake, take } }) : null,
+    entry: roles.api ? storeOn(redis.open('submit'), shared, 'api', { takes: { canTake, take } }) : null,
   };
 }
 
 function storeOn(
   connection: RedisConnection,
   { config, modules, local, news, logger, observation, onEnd }: Shared,
+  role: SpanRole,
   uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
@@ -199,7 +202,7 @@ function storeOn(
     endNotices: endNotices(config.webhooks),
     objects: payloadObjectsOf(config, logger),
     waitsForTurns: false,
-    spans: observation.traces.spans,
+    spans: spansOfRole(observation.traces.spans, role),
     ...uses,
   });
 }

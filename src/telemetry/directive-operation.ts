@@ -1,6 +1,7 @@
 // What a directive does, as spans name it: the call of a tool, of a model, of an embedding model.
 // Must never show arguments or prompts: those are content.
 import type { Directive } from '../contract/directive.ts';
+import { callVocabulary } from '../contract/call-vocabulary.ts';
 import { parseModelName } from '../contract/model-name.ts';
 import type { LlmEmbed, LlmGenerate, LlmStream } from '../contract/work-directive.ts';
 import { ATTRIBUTE } from './semantic-names.ts';
@@ -22,6 +23,7 @@ export function operationOf(directive: Directive, model: string | null): Operati
           [ATTRIBUTE.toolName]: directive.tool_name,
           [ATTRIBUTE.toolType]: 'extension',
           [ATTRIBUTE.toolCall]: directive.id,
+          ...vocabularyAttributes(directive.type),
         },
       };
     case 'llm_stream':
@@ -40,9 +42,15 @@ export function operationOf(directive: Directive, model: string | null): Operati
   }
 }
 
+/** As the metadata of signals says it. */
+function vocabularyAttributes(type: Directive['type']): Attributes {
+  const { operation, origin } = callVocabulary(type);
+  return { [ATTRIBUTE.callOperation]: operation, [ATTRIBUTE.origin]: origin };
+}
+
 function modelOperation(
   operation: 'chat' | 'embeddings',
-  { model: asked, model_alias: alias }: LlmStream | LlmGenerate | LlmEmbed,
+  { type, model: asked, model_alias: alias }: LlmStream | LlmGenerate | LlmEmbed,
   chosen: string | null,
   more: Attributes,
 ): Operation {
@@ -52,6 +60,7 @@ function modelOperation(
     [ATTRIBUTE.operation]: operation,
     [ATTRIBUTE.provider]: ref?.provider,
     [ATTRIBUTE.requestModel]: model,
+    ...vocabularyAttributes(type),
   };
   return { name: `${operation} ${model}`, attributes: { ...named, ...more } };
 }

@@ -1,5 +1,6 @@
 // The seam of metrics: what the rest of the service reports, as facts; each becomes a few measurements here.
 // Must never throw, wait, or let a value that a caller chose become a label.
+import type { CallVocabulary } from '../contract/call-vocabulary.ts';
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
 import { boundedNames, OTHER } from './bounded-names.ts';
 import { LABEL } from './metric.ts';
@@ -32,6 +33,8 @@ export interface EndFacts {
 
 export interface ModelCallFacts {
   readonly operation: 'chat' | 'embeddings';
+  /** What was called, and for whom, as the metadata of signals says it. */
+  readonly call: CallVocabulary;
   readonly provider: string;
   readonly model: string;
   readonly errorType: string | null;
@@ -177,11 +180,12 @@ function measureModelCall(
   modelLabel: (name: string) => string,
   isNewest: boolean,
 ): void {
-  const { operation, provider, errorType, durationMs, firstChunkMs, tokens, cost } = facts;
+  const { operation, call, provider, errorType, durationMs, firstChunkMs, tokens, cost } = facts;
   const named = modelLabel(`${provider}:${facts.model}`);
   const model = named === OTHER ? OTHER : facts.model;
   const whose = { [LABEL.provider]: provider, [LABEL.model]: model };
-  const labels = { [LABEL.operation]: operation, ...whose };
+  const asked = { [LABEL.callOperation]: call.operation ?? OTHER, [LABEL.origin]: call.origin };
+  const labels = { [LABEL.operation]: operation, ...asked, ...whose };
   // The newest names are those of inference: embeddings keep theirs.
   const isInference = isNewest && operation === 'chat';
   const duration = isInference ? 'inferenceDuration' : 'modelDuration';

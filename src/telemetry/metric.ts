@@ -42,6 +42,8 @@ export const LABEL = {
   mcpMethod: 'mcp.method.name',
   toolName: 'gen_ai.tool.name',
   operation: 'gen_ai.operation.name',
+  origin: 'origin',
+  callOperation: 'operation',
   provider: 'gen_ai.provider.name',
   model: 'gen_ai.request.model',
   tokenType: 'gen_ai.token.type',

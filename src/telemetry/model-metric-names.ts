@@ -2,7 +2,7 @@
 // Must never have a label whose values callers choose.
 import { LABEL, type MetricDefinition, MODEL_SECONDS, TOKENS } from './metric.ts';
 
-const MODEL_LABELS = [LABEL.operation, LABEL.provider, LABEL.model];
+const MODEL_LABELS = [LABEL.operation, LABEL.callOperation, LABEL.origin, LABEL.provider, LABEL.model];
 
 export const MODEL_METRICS = {
   modelDuration: {
@@ -10,7 +10,7 @@ export const MODEL_METRICS = {
     name: 'gen_ai.client.operation.duration',
     unit: 's',
     labels: [...MODEL_LABELS, LABEL.errorType],
-    says: 'Time of a call of a model.',
+    says: 'Time of a call of a model. `origin` is `directive`, or `action` for a call that a tool asked for; `operation` is `stream_text`, `generate_text` or `embed`.',
     buckets: MODEL_SECONDS,
   },
   firstChunk: {

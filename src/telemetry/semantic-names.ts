@@ -56,6 +56,14 @@ export const ATTRIBUTE = {
   mcpSession: 'mcp.session.id',
 
   request: 'adjutant.request.id',
+  role: 'adjutant.role',
+  origin: 'adjutant.origin',
+  callOperation: 'adjutant.operation',
+  timeoutMs: 'adjutant.timeout_ms',
+  deadlineMs: 'adjutant.deadline_ms',
+  maxRetries: 'adjutant.max_retries',
+  retryBackoffMs: 'adjutant.retry_backoff_ms',
+  backoff: 'adjutant.backoff',
   tenant: 'adjutant.tenant',
   directive: 'adjutant.directive.id',
   directiveType: 'adjutant.directive.type',
@@ -144,6 +152,9 @@ export const EVENT = {
 
 /** What a link says of the span it names. */
 export const LINK = { previousAttempt: 'previous_attempt', lostAttempt: 'lost_attempt' } as const;
+
+/** The name of the service where none is configured. */
+export const DEFAULT_SERVICE_NAME = 'adjutant';
 
 /** Of `messaging.system`. */
 export const MESSAGING_SYSTEM = 'bullmq';

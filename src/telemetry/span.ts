@@ -29,6 +29,9 @@ export interface SpanLink {
   readonly attributes?: Attributes;
 }
 
+/** The part of the service that did what a span reports. */
+export type SpanRole = 'api' | 'engine' | 'worker';
+
 export interface SpanRecord {
   readonly place: SpanPlace;
   readonly name: string;
@@ -41,4 +44,6 @@ export interface SpanRecord {
   readonly links?: readonly SpanLink[];
   /** The type of the error that it ended with; null: it did not fail. */
   readonly error: string | null;
+  /** Absent: a program that only sends directives. */
+  readonly role?: SpanRole;
 }

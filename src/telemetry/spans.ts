@@ -2,7 +2,7 @@
 // Must never throw, wait, or cost anything where tracing is off.
 import type { ContentLimit } from './content.ts';
 import type { SpanParent } from './span-place.ts';
-import type { SpanRecord } from './span.ts';
+import type { SpanRecord, SpanRole } from './span.ts';
 
 export interface Spans {
   /** The context with the decision whether its trace is recorded, where nobody has decided yet. */
@@ -22,6 +22,15 @@ export interface Spans {
   now(): number;
   /** Whether spans show prompts, arguments and results. */
   readonly content: ContentLimit;
+}
+
+/** The same spans, reported as those of `role`. */
+export function spansOfRole(spans: Spans, role: SpanRole): Spans {
+  return {
+    ...spans,
+    report: (span) => spans.report({ role, ...span }),
+    begin: (span) => spans.begin({ role, ...span }),
+  };
 }
 
 export const NO_SPANS: Spans = {

@@ -1,6 +1,6 @@
 // Sends spans to a collector: OTLP over HTTP as protobuf, in batches, with the official SDK.
 // Must never be imported where tracing is off: loading the SDK takes a tenth of a second.
-import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Tracer } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -12,8 +12,8 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { type AnswerWatch, watchAnswers } from './export-fault.ts';
-import { ATTRIBUTE } from './semantic-names.ts';
-import type { Attributes, SpanPlace, SpanRecord } from './span.ts';
+import { ATTRIBUTE, DEFAULT_SERVICE_NAME } from './semantic-names.ts';
+import type { Attributes, SpanPlace, SpanRecord, SpanRole } from './span.ts';
 
 export interface TraceExportOptions {
   /** Where OTLP traces are posted. */
@@ -70,61 +70,79 @@ export function openTraceExport(options: TraceExportOptions): TraceExport {
   const next: NextIds = { traceId: '', spanId: '' };
   const share = new TraceIdRatioBasedSampler(options.ratio);
   const queue: Queue = { spans: 0 };
-  const provider = providerOf(options, queue, next, share);
-  const tracer = provider.getTracer('adjutant');
+  const tracers = tracersOf(options, queue, next, share);
   return {
     send(span) {
       // The processor drops it as well, and says nothing.
       if (queue.spans >= MOST_QUEUED) return options.onDropped();
       queue.spans += 1;
-      const { place, name, kind, startedAt: startTime, attributes, links = [] } = span;
+      const { place, name, kind, startedAt: startTime, attributes, links = [], role } = span;
       next.traceId = place.traceId;
       next.spanId = place.spanId;
       const linked = links.map((link) => ({
         context: contextOf(place.traceId, link.spanId),
         attributes: present(link.attributes),
       }));
-      const stated = present({ ...attributes, [ATTRIBUTE.errorType]: span.error ?? undefined });
+      const about = { [ATTRIBUTE.role]: role, [ATTRIBUTE.errorType]: span.error ?? undefined };
+      const stated = present({ ...attributes, ...about });
       const described = { kind: KINDS[kind], startTime, attributes: stated, links: linked };
-      const made = tracer.startSpan(name, described, parentContext(place));
+      const made = tracers.of(role).startSpan(name, described, parentContext(place));
       for (const event of span.events ?? []) made.addEvent(event.name, present(event.attributes), event.at);
       if (span.error !== null) made.setStatus({ code: SpanStatusCode.ERROR });
       made.end(Math.max(span.endedAt, startTime));
     },
     isChosen: (traceId) =>
       share.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED,
-    close: () => provider.shutdown(),
+    close: tracers.close,
   };
 }
 
-function providerOf(
+/** A tracer for each role, whose resource names it; all of them have one queue. */
+function tracersOf(
   { url, resource, longestValue, onExported }: TraceExportOptions,
   queue: Queue,
   next: NextIds,
   root: TraceIdRatioBasedSampler,
-): TracerProvider {
+) {
   const answers = watchAnswers(url);
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: MOST_AT_ONCE });
-  return new TracerProvider({
-    resource: resourceFromAttributes({ ...resource }),
-    sampler: new ParentBasedSampler({ root }),
-    idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
-    spanLimits: {
-      attributeValueLengthLimit: longestValue,
-      attributeCountLimit: 64,
-      eventCountLimit: 64,
-      linkCountLimit: 16,
-    },
-    spanProcessors: [
-      new BatchSpanProcessor({
-        exporter: watched(exporter, answers, queue, onExported),
-        maxQueueSize: MOST_QUEUED,
-        maxExportBatchSize: BATCH,
-        scheduledDelayMillis: DELAY_MS,
-        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
-      }),
-    ],
+  const processor = new BatchSpanProcessor({
+    exporter: watched(exporter, answers, queue, onExported),
+    maxQueueSize: MOST_QUEUED,
+    maxExportBatchSize: BATCH,
+    scheduledDelayMillis: DELAY_MS,
+    exportTimeoutMillis: EXPORT_TIMEOUT_MS,
   });
+  const made = new Map<SpanRole | undefined, Tracer>();
+  const make = (role: SpanRole | undefined): Tracer => {
+    const provider = new TracerProvider({
+      resource: resourceFromAttributes(roleResource(resource, role)),
+      sampler: new ParentBasedSampler({ root }),
+      idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
+      spanLimits: {
+        attributeValueLengthLimit: longestValue,
+        attributeCountLimit: 64,
+        eventCountLimit: 64,
+        linkCountLimit: 16,
+      },
+      spanProcessors: [processor],
+    });
+    const tracer = provider.getTracer('adjutant');
+    made.set(role, tracer);
+    return tracer;
+  };
+  return {
+    of: (role: SpanRole | undefined): Tracer => made.get(role) ?? make(role),
+    close: () => processor.shutdown(),
+  };
+}
+
+/** The default name of the service has the role at its end, as graphs of services draw one node for each name. */
+function roleResource(resource: Readonly<Record<string, string>>, role: SpanRole | undefined) {
+  if (role === undefined) return { ...resource };
+  const name = resource['service.name'];
+  const named = name === DEFAULT_SERVICE_NAME ? `${name}-${role}` : name;
+  return { ...resource, ...(named === undefined ? {} : { 'service.name': named }), [ATTRIBUTE.role]: role };
 }
 
 /** Failures are reported here: the SDK would hand them to a handler that the whole process shares. */

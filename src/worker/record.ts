@@ -200,7 +200,9 @@ async function recordEnd(
   const beside = { content, contentCharacters, ...(full.ok ? { payload: full.payload } : {}) };
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside);
   const status = result.ok ? 'succeeded' : 'failed';
-  const used = result.ok ? usageSignals(claimed, made) : [];
+  // The models have answered a tool that failed afterwards.
+  const isUsed = result.ok || envelope.directive.type === 'tool_exec';
+  const used = isUsed ? usageSignals(claimed, made) : [];
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const leavesTask = leavesItsTask(made);
   const withJob = claimed.held?.end;

@@ -21,7 +21,11 @@ test.each<[string, unknown, object]>([
   ['clear_self_todos', undefined, {}],
   ['tier_change', { tier: 'code' }, { tier: 'code', reason: '' }],
   ['tier_change', { tier: 'code', reason: 'hard' }, { tier: 'code', reason: 'hard' }],
-  ['tier_change', { target_tier: 'code', reason: 'r', task_state: 'x' }, { tier: 'code', reason: 'r' }],
+  [
+    'tier_change',
+    { target_tier: 'code', reason: 'r', task_state: 'x' },
+    { tier: 'code', reason: 'r', task_state: 'x' },
+  ],
   ['tier_change', { target_tier: 'code', tier: 'code' }, { tier: 'code', reason: '' }],
   ['inject_context', { content: 'c' }, { content: 'c', role: 'user' }],
   ['inject_context', { content: '', role: 'system' }, { content: '', role: 'system' }],
@@ -136,10 +140,23 @@ describe('D10 what carries no directives', () => {
   });
 
   test.each(['null', '"stop_processing"', '{"type":"stop_processing"}', '7'])(
-    '_directives that is %s is taken out and ignored',
+    '_directives that is %s, no list, is taken out and rejected',
     (value) => {
+      const message = '_directives is not a list';
+      const fault = { index: 0, type: null, reason: 'not_a_list', message, count: 1 };
       const text = `{"result":"r","_directives":${value}}`;
-      expect(extractDirectives(text, trusted)).toStrictEqual({ result: 'r', directives: [], rejected: [] });
+      expect(extractDirectives(text, trusted)).toStrictEqual({
+        result: 'r',
+        directives: [],
+        rejected: [fault],
+      });
+      const structuredContent = { result: 'r', _directives: JSON.parse(value) };
+      const content = [{ type: 'text', text: envelope([stop]) }];
+      expect(extractDirectives({ content, structuredContent }, trusted)).toStrictEqual({
+        result: { content: [{ type: 'text', text: 'done' }] },
+        directives: [stopped],
+        rejected: [fault],
+      });
     },
   );
 
@@ -247,6 +264,38 @@ describe('D15 several content items', () => {
     const structuredContent = { result: 'done', _directives: [stop] };
     const content = [{ type: 'text', text: JSON.stringify(structuredContent) }];
     expect(extractDirectives({ content, structuredContent }, trusted)).toStrictEqual({
+      result: { content: [{ type: 'text', text: 'done' }] },
+      directives: [stopped],
+      rejected: [],
+    });
+  });
+
+  test('other directives in the text and in the structured content are all read', () => {
+    const structuredContent = { result: 'done', _directives: [stop] };
+    const content = [{ type: 'text', text: envelope([{ type: 'clear_self_todos' }, stop]) }];
+    expect(extractDirectives({ content, structuredContent }, trusted)).toStrictEqual({
+      result: { content: [{ type: 'text', text: 'done' }] },
+      directives: [stopped, { type: 'clear_self_todos', params: {} }, stopped],
+      rejected: [],
+    });
+  });
+
+  test('members in another order are the same list', () => {
+    const anchor = { type: 'context_anchor', params: { key: 'k', content: 'c' } };
+    const turned = { params: { content: 'c', key: 'k' }, type: 'context_anchor' };
+    const structuredContent = { result: 'done', _directives: [anchor] };
+    const content = [{ type: 'text', text: envelope([turned]) }];
+    expect(extractDirectives({ content, structuredContent }, trusted).directives).toEqual([anchor]);
+  });
+
+  // FastMCP: a tool that returns a text has it as `structuredContent.result` too.
+  test.each<[string, (text: string) => unknown]>([
+    ['text', (text) => text],
+    ['object', (text) => JSON.parse(text)],
+  ])('a list that FastMCP wraps once more counts once, as %s, and is not shown', (_form, wrapped) => {
+    const text = envelope([stop]);
+    const raw = { content: [{ type: 'text', text }], structuredContent: { result: wrapped(text) } };
+    expect(extractDirectives(raw, trusted)).toStrictEqual({
       result: { content: [{ type: 'text', text: 'done' }] },
       directives: [stopped],
       rejected: [],

@@ -45,7 +45,10 @@ function install(tarball: string): void {
     const isTop = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path);
     return isTop && !dev && !devOptional && !optional;
   });
-  for (const path of [...needed.map(([each]) => each), 'node_modules/@types/node']) {
+  const own = ['@types/node', '@modelcontextprotocol/server-everything'].map(
+    (name) => `node_modules/${name}`,
+  );
+  for (const path of [...needed.map(([each]) => each), ...own]) {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     symlinkSync(resolve(path), join(project, path));
   }
@@ -55,6 +58,21 @@ function install(tarball: string): void {
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),
   );
 }
+
+test('the demo servers are no dependencies of the package, and what `init` writes fetches them', () => {
+  const { dependencies } = JSON.parse(
+    readFileSync(join(project, 'node_modules/adjutant/package.json'), 'utf8'),
+  ) as { dependencies: object };
+  const demo = Object.keys(dependencies).filter((name) => name.startsWith('@modelcontextprotocol/server-'));
+  expect(demo).toEqual([]);
+  const folder = join(project, 'fresh');
+  mkdirSync(folder);
+  run(process.execPath, [join(project, 'node_modules/adjutant/scripts/adjutant.mjs'), 'init'], folder);
+  const { mcpServers } = JSON.parse(readFileSync(join(folder, 'adjutant.json'), 'utf8')) as {
+    mcpServers: Record<string, { command: string }>;
+  };
+  expect(Object.values(mcpServers).map(({ command }) => command)).toEqual(['npx', 'npx']);
+});
 
 /** The programs of the documents and the examples, each after the code that it requires. */
 function samples(): [name: string, code: string][] {

@@ -75,7 +75,7 @@ async function treeIn(jaeger: Jaeger): Promise<string> {
 /** Of the one trace there is. */
 async function drawnTree(jaeger: Jaeger): Promise<string> {
   try {
-    const traces = await jaeger.traces('adjutant');
+    const traces = await jaeger.traces('adjutant-api');
     const spans = await Promise.all(traces.map((id) => jaeger.spans(id)));
     return [...outline(spans.flat()), ...faultsOf(spans.flat())].join('\n');
   } catch (error) {

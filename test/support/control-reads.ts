@@ -43,7 +43,7 @@ export const CONTROL_READS: readonly Read[] = [
   none('U03 D10 prose', 'It is done.'),
   none('U04 D10 the empty string', ''),
   none('U05 D10 a JSON array', '[{"_directives":[{"type":"stop_processing"}]}]'),
-  none('U06 D10 _directives is no list', envelope('stop_processing')),
+  ['U06 D10 _directives is no list', [envelope('stop_processing')], [], ['not_a_list']],
   [
     'U07 D12 three, in order',
     [envelope([{ type: 'clear_self_todos' }, ALL[1], STOP])],

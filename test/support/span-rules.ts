@@ -33,7 +33,16 @@ const lane = (operation: string): Attributes => ({
   'adjutant.directive.type': /^(tool_exec|llm_generate|llm_stream|llm_embed)$/,
 });
 
+const retries: Attributes = {
+  'adjutant.max_retries': count,
+  'adjutant.retry_backoff_ms': count,
+  'adjutant.backoff': /^(fixed|exponential)$/,
+  'adjutant.deadline_ms': count,
+};
+
 const tool: Attributes = {
+  'adjutant.operation': 'tool_execute',
+  'adjutant.origin': 'worker_runtime',
   'gen_ai.operation.name': 'execute_tool',
   'gen_ai.tool.name': /^[a-z]+\.[a-z_-]+$/,
   'gen_ai.tool.type': 'extension',
@@ -43,6 +52,8 @@ const tool: Attributes = {
 const usage: Attributes = { 'gen_ai.usage.input_tokens': count, 'gen_ai.usage.output_tokens': count };
 
 const model = (operation: string): Attributes => ({
+  'adjutant.operation': /^(stream_text|generate_text|embed)$/,
+  'adjutant.origin': /^(directive|action)$/,
   'gen_ai.operation.name': operation,
   'gen_ai.provider.name': text,
   'gen_ai.request.model': text,
@@ -62,9 +73,13 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^PRODUCER send /,
-    always: lane('send'),
+    always: {
+      ...lane('send'),
+      ...retries,
+    },
     // Of what its caller has ordered; keys are not among them.
     perhaps: {
+      'adjutant.timeout_ms': count,
       'adjutant.delay_ms': 300,
       'adjutant.start_by_ms': 60_000,
       'adjutant.priority': 9,
@@ -144,6 +159,7 @@ const RULES: readonly Rule[] = [
     of: /^INTERNAL execute_tool /,
     always: {
       ...tool,
+      ...retries,
       'adjutant.request.id': text,
       'adjutant.directive.id': text,
       'adjutant.directive.type': 'tool_exec',
@@ -253,17 +269,20 @@ export function faultsOf(spans: readonly ReceivedSpan[]): string[] {
   return spans.flatMap((span) => faultsOfSpan(span).map((fault) => `${span.kind} ${span.name}: ${fault}`));
 }
 
-function faultsOfSpan({ kind, name, status, attributes, events, links }: ReceivedSpan): string[] {
+function faultsOfSpan({ kind, name, status, attributes, events, links, service }: ReceivedSpan): string[] {
   const rule = RULES.find(({ of }) => of.test(`${kind} ${name}`));
   if (rule === undefined) return ['no rule knows it'];
+  const role = attributes['adjutant.role'];
   const failed = status === 'ERROR';
   const required: Attributes = {
     ...rule.always,
     ...(failed ? { 'error.type': text, ...rule.failed } : rule.succeeded),
   };
-  const allowed = { ...rule.perhaps, ...required };
+  const allowed = { 'adjutant.role': roleOf(`${kind} ${name}`), ...rule.perhaps, ...required };
   return [
     ...faultsIn(attributes, required, allowed),
+    // Jaeger's graph of services draws a node for each name.
+    ...(role !== undefined && service !== `adjutant-${String(role)}` ? [`its service is ${service}`] : []),
     ...events.flatMap((event) => {
       const known = EVENTS[event.name];
       if (known === undefined) return [`no rule knows the event ${event.name}`];
@@ -271,6 +290,17 @@ function faultsOfSpan({ kind, name, status, attributes, events, links }: Receive
     }),
     ...links.flatMap((link) => faultsIn(link.attributes, LINK, LINK)),
   ];
+}
+
+const ROLES = [
+  { of: /^SERVER POST /, role: /^api$/ },
+  { of: /^(CONSUMER process|CLIENT (execute_tool|chat|embeddings)) /, role: /^worker$/ },
+  { of: /^INTERNAL turn /, role: /^engine$/ },
+] as const;
+
+/** What does the work of a span, where that is always the same role. Absent of a program's spans. */
+function roleOf(titled: string): RegExp {
+  return ROLES.find(({ of }) => of.test(titled))?.role ?? /^(api|engine|worker)$/;
 }
 
 function faultsIn(

@@ -6,7 +6,7 @@ import { redact } from '../../contract/redaction.ts';
 import type { StrategySignal, ToolCallDirective } from '../strategies/strategy.ts';
 import { type Breach, endForBreach, grant } from './budget.ts';
 import { answerWithError } from './open-calls.ts';
-import { type BudgetQuestion, count, type HeldCall, type Run, without } from './run-state.ts';
+import { type BudgetQuestion, count, emitSignal, type HeldCall, type Run, without } from './run-state.ts';
 
 type Decision = Extract<StrategySignal, { type: 'ai.tool.approval_decided' }>['data'];
 
@@ -14,7 +14,7 @@ type Decision = Extract<StrategySignal, { type: 'ai.tool.approval_decided' }>['d
 export function holdForApproval(run: Run, call: ToolCallDirective): void {
   const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
   run.state.held = { ...run.state.held, [call.id]: { call, deadline_at: deadlineAt } };
-  run.signals.push({
+  emitSignal(run, {
     type: 'ai.tool.approval_requested',
     data: {
       call_id: call.id,
@@ -31,7 +31,7 @@ export function askForBudget(run: Run, breach: Breach): void {
   const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
   const id = `budget-${count(run, 'named')}`;
   run.state.question = { id, limit: breach.limit, message: breach.message, deadline_at: deadlineAt };
-  run.signals.push({
+  emitSignal(run, {
     type: 'ai.tool.approval_requested',
     data: {
       call_id: id,

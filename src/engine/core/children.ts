@@ -5,7 +5,7 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { ID_PATTERN } from '../../contract/identifiers.ts';
 import type { RunOverrides } from '../../contract/run.ts';
 import { endRun, isAlive } from './lifecycle.ts';
-import { type Child, count, type Run } from './run-state.ts';
+import { type Child, count, emitSignal, type Run } from './run-state.ts';
 
 /** Generations below the first run; a deeper child is not started. */
 const MAX_DEPTH = 8;
@@ -72,7 +72,7 @@ export function noteStart(run: Run, requestId: string): void {
   setStatus(run, requestId, 'running');
   const { tag, agent } = child;
   const data = { tag, child_request_id: requestId, agent, metadata: {} };
-  run.signals.push({ type: 'agent.child.started', data });
+  emitSignal(run, { type: 'agent.child.started', data });
 }
 
 /** Applies the run's policy for the end of its parent; true: the strategy reads the signal, too. */

@@ -54,7 +54,7 @@ export function compactRefused(messages: readonly Message[], limits: CompactionL
 }
 
 function shorter(messages: readonly Message[], target: number, keepRecent: number): Compacted {
-  const pruned = pruneToolResults(messages, recentToolResults(messages, keepRecent));
+  const pruned = pruneToolResults(messages, recentToolResults(messages, keepRecent), 'longer');
   if (totalTokens(pruned.messages) <= target) return { ...pruned, removed: 0 };
   return { ...removeOldest(pruned.messages, target, keepRecent), shortened: pruned.shortened };
 }
@@ -110,10 +110,14 @@ function recentToolResults(messages: readonly Message[], keepRecent: number): nu
   return messages.slice(-keepRecent).filter(({ role }) => role === 'tool').length;
 }
 
-/** Replaces every tool result but the newest `keep` with a note of its name and length; existing notes stay. */
+/**
+ * Replaces tool results with a note of their name and length, all but the newest `keep`; existing notes stay.
+ * `longer`: only results that are longer than their note.
+ */
 export function pruneToolResults(
   messages: readonly Message[],
   keep: number,
+  which: 'every' | 'longer',
 ): { messages: readonly Message[]; shortened: number } {
   let left = keep;
   let shortened = 0;
@@ -121,20 +125,19 @@ export function pruneToolResults(
     if (message.role !== 'tool') return message;
     left -= 1;
     const note = left >= 0 ? null : pruneNote(message);
-    if (note === null) return message;
+    if (note === null || (which === 'longer' && note.length >= charactersOf(message))) return message;
     shortened += 1;
     return { ...message, content: note };
   });
   return shortened === 0 ? { messages, shortened } : { messages: pruned.toReversed(), shortened };
 }
 
-/** Null when the note would not be shorter than the result. */
+/** Null: the result is such a note already. */
 function pruneNote(message: ToolMessage): string | null {
   const { name, content } = message;
   if (typeof content === 'string' && content.startsWith(PRUNED_START)) return null;
   const characters = charactersOf(message);
-  const note = `${PRUNED_START}${name ?? 'tool'} result — ${characters} chars, pruned to save context]`;
-  return note.length < characters ? note : null;
+  return `${PRUNED_START}${name ?? 'tool'} result — ${characters} chars, pruned to save context]`;
 }
 
 function charactersOf({ content }: ToolMessage): number {

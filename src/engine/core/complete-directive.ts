@@ -1,5 +1,6 @@
 // Turns a strategy's request into the complete directive that is journalled, with the agent's defaults.
 // Must never decide whether the directive may start.
+import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { Directive } from '../../contract/directive.ts';
 import type { Message } from '../../contract/message.ts';
 import type {
@@ -15,12 +16,22 @@ import type { Run } from './run-state.ts';
 /** Total time of one directive; the run's own deadline cancels it earlier. */
 const DIRECTIVE_DEADLINE_MS = 900_000;
 
+/** Agents of earlier versions, which runs under way have, do not name them all. */
 const RETRY_DEFAULTS = {
   backoff: 'fixed',
   max_backoff_ms: 30_000,
   jitter: 0,
   deadline_ms: DIRECTIVE_DEADLINE_MS,
 };
+
+function timeAndRetries(call: AgentDefinition['model_call']): object {
+  return { ...RETRY_DEFAULTS, ...present(call) };
+}
+
+/** Without the members that code left undefined. */
+function present(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
 
 export function modelDirective(
   run: Run,
@@ -31,24 +42,19 @@ export function modelDirective(
   const { agent, spec } = run;
   const { provider_options } = agent;
   const { messages: _given, metadata, ...asked } = call;
-  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = agent.model_call;
   const { output_schema } = spec.overrides;
   return {
     ...(agent.system_prompt === '' ? {} : { system_prompt: agent.system_prompt }),
-    ...(timeout_ms === undefined ? {} : { timeout_ms }),
     ...(output_schema === undefined ? {} : { output_schema }),
     tools: run.setup.tools.map((tool) => tool.name),
     tool_choice: 'auto',
     temperature: agent.temperature,
     ...(provider_options === undefined ? {} : { provider_options }),
-    ...RETRY_DEFAULTS,
-    ...(deadline_ms === undefined ? {} : { deadline_ms }),
-    max_retries,
-    retry_backoff_ms,
+    ...timeAndRetries(agent.model_call),
     iteration: run.state.counters.iterations,
     ...spec.flow,
     ...(namesModel(call) ? {} : modelOf(agent)),
-    ...asked,
+    ...present(asked),
     max_tokens: maxTokens,
     context: { messages },
     ...identity(run, call.id, metadata),
@@ -58,16 +64,11 @@ export function modelDirective(
 export function toolDirective(run: Run, call: ToolCallDirective): Directive {
   const { agent } = run;
   const { metadata, context, state, arguments: given, ...asked } = call;
-  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = agent.tool_call;
   return {
-    ...(timeout_ms === undefined ? {} : { timeout_ms }),
-    ...RETRY_DEFAULTS,
-    ...(deadline_ms === undefined ? {} : { deadline_ms }),
-    max_retries,
-    retry_backoff_ms,
+    ...timeAndRetries(agent.tool_call),
     iteration: run.state.counters.iterations,
     ...run.spec.flow,
-    ...asked,
+    ...present(asked),
     arguments: given ?? {},
     context: { ...run.agent.tool_context, ...context, state: snapshot(run, state) },
     ...identity(run, call.id, metadata),
@@ -75,16 +76,11 @@ export function toolDirective(run: Run, call: ToolCallDirective): Directive {
 }
 
 export function embedDirective(run: Run, call: EmbedCall): Directive {
-  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = run.agent.model_call;
   return {
-    ...(timeout_ms === undefined ? {} : { timeout_ms }),
-    ...RETRY_DEFAULTS,
-    ...(deadline_ms === undefined ? {} : { deadline_ms }),
-    max_retries,
-    retry_backoff_ms,
+    ...timeAndRetries(run.agent.model_call),
     ...run.spec.flow,
     ...(namesModel(call) ? {} : { model_alias: 'embedding' }),
-    ...call,
+    ...present(call),
     ...identity(run, call.id, call.metadata),
   } as unknown as Directive;
 }

@@ -19,7 +19,16 @@ import type { CustomDirectiveType } from './directive-exec.ts';
 import { answerCalls } from './history.ts';
 import { concerns, takeIn } from './intake.ts';
 import { announceStart, endRun, failRun } from './lifecycle.ts';
-import { type CoreParts, newRun, openRun, type Run, sealRun, stateOf, unchanged } from './run-state.ts';
+import {
+  type CoreParts,
+  emitSignal,
+  newRun,
+  openRun,
+  type Run,
+  sealRun,
+  stateOf,
+  unchanged,
+} from './run-state.ts';
 import { runView } from './run-view.ts';
 import { beginStrategy, closeTurn, step } from './step.ts';
 import { tick } from './timers.ts';
@@ -90,7 +99,7 @@ function reportMissingTools(run: Run, patterns: readonly string[]): void {
 function requestError(run: Run, reason: string, message: string): void {
   const { request_id, run_id, agent } = run.spec;
   const data = { request_id, reason, message, metadata: { run_id, agent } };
-  run.signals.push({ type: 'ai.request.error', data });
+  emitSignal(run, { type: 'ai.request.error', data });
 }
 
 const NAMED_PATTERNS = 20;
@@ -187,7 +196,7 @@ function acknowledge(
 function missChild(run: Run, requestId: string, tag: string, failure: string): void {
   if (!noteExit(run, requestId, 'failed')) return;
   const error = errorEnvelope('spawn_failed', `the child could not be started: ${failure}`);
-  const data = { tag, child_request_id: requestId, status: 'failed', result: null, error };
-  run.signals.push({ type: 'agent.child.exit', data });
+  const data = { tag, child_request_id: requestId, status: 'failed', result: null, error, metadata: {} };
+  emitSignal(run, { type: 'agent.child.exit', data });
   step(run, { type: 'agent.child.exit', data });
 }

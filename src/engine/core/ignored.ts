@@ -1,7 +1,7 @@
 // Ignored directives: recorded, logged, counted.
 // Must never end the run: it goes on without them.
 import type { JsonObject } from '../transition.ts';
-import { count, type Run } from './run-state.ts';
+import { count, emitSignal, type Run } from './run-state.ts';
 
 export interface IgnoredDirective {
   type: string;
@@ -15,7 +15,7 @@ export function ignoreDirective(run: Run, { type, reason, callId, details = {} }
   const nth = count(run, 'ignored');
   const call_id = callId ?? `ignored-${nth}`;
   const directive_type = type.slice(0, 256);
-  run.signals.push({
+  emitSignal(run, {
     type: 'directive.ignored',
     data: { call_id, directive_type, reason, metadata: details },
   });

@@ -138,7 +138,11 @@ function notifyChildren(run: Run): void {
   const { spec, state } = run;
   for (const child of state.children) {
     if (!isAlive(child.status)) continue;
-    const data = { parent_request_id: spec.request_id, reason: state.termination_reason };
+    const data = {
+      parent_request_id: spec.request_id,
+      reason: state.termination_reason,
+      metadata: { request_id: child.request_id },
+    };
     run.outbox = [
       ...run.outbox,
       {
@@ -161,6 +165,7 @@ function notifyParent(run: Run): void {
     status: state.ended,
     result: state.result,
     error: state.error,
+    metadata: { request_id },
   };
   const signal = { type: 'agent.child.exit', data };
   run.outbox = [...run.outbox, { id: 'end:parent', kind: 'signal_run', request_id, signal }];

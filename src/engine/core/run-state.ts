@@ -2,8 +2,10 @@
 // Must never be changed below its first level: documents of earlier turns share those objects.
 import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import { isObject } from '../../contract/json-object.ts';
 import type { Message, ToolCall } from '../../contract/message.ts';
 import type { RunStatus } from '../../contract/run.ts';
+import { SIGNAL_SOURCES } from '../../contract/signal.ts';
 import type { Usage } from '../../contract/usage.ts';
 import type { AnyStrategy, StrategySignal, ToolCallDirective, WorkRequest } from '../strategies/strategy.ts';
 import type {
@@ -213,6 +215,21 @@ export function newRun(input: RunInput): Run {
     unread_inputs: [],
   };
   return working(input, agent, state, []);
+}
+
+/** Adds a signal to the turn. Those of the service whose data have `metadata` name the run in it, and its iteration. */
+export function emitSignal(run: Run, signal: EmittedSignal): void {
+  const { metadata } = signal.data;
+  const isNamed = Object.hasOwn(SIGNAL_SOURCES, signal.type) && isObject(metadata);
+  run.signals.push(
+    isNamed ? { ...signal, data: { ...signal.data, metadata: { ...metadata, ...namesOf(run) } } } : signal,
+  );
+}
+
+/** The vocabulary of metadata (contract.md §5), as far as it is a run's. */
+function namesOf({ spec, state, agent }: Run): JsonObject {
+  const { request_id, run_id } = spec;
+  return { request_id, run_id, iteration: state.counters.iterations, strategy: agent.strategy };
 }
 
 /** The working copy of a document; the document stays as it is. */

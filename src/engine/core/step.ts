@@ -11,7 +11,7 @@ import { admit, isWork, releaseWaiting, withdraw } from './gate.ts';
 import { endRun, failRun, stopRun } from './lifecycle.ts';
 import { execute } from './route.ts';
 import { messageFaults } from './message-faults.ts';
-import { isEmpty, type Run } from './run-state.ts';
+import { emitSignal, isEmpty, type Run } from './run-state.ts';
 import { strategyContext } from './strategy-context.ts';
 
 /** The strategy's first state and its first step. */
@@ -100,7 +100,7 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   if (taken.messages) state.messages = taken.messages as readonly Message[];
   if (taken.anchors) state.anchors = taken.anchors;
   for (const signal of taken.signals ?? []) {
-    if (trusted) run.signals.push(signal);
+    if (trusted) emitSignal(run, signal);
     else emitOwn(run, signal);
   }
   if (taken.withdraw) withdraw(run, taken.withdraw);
@@ -126,7 +126,7 @@ function overflows(run: Run, added: number): boolean {
   const message = `${added} more directives would make ${pending} pending ones; at most ${limit} are allowed`;
   const details = { pending, limit };
   const error = { type: 'queue_overflow', message, details, retryable: false };
-  run.signals.push({ type: 'agent.error', data: { error, context: 'overflow', metadata: {} } });
+  emitSignal(run, { type: 'agent.error', data: { error, context: 'overflow', metadata: {} } });
   failRun(run, 'queue_overflow', message, details);
   return true;
 }

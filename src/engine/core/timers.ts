@@ -3,7 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { expireApprovals } from './approvals.ts';
 import { endRun, endWithAnswer } from './lifecycle.ts';
-import type { Run } from './run-state.ts';
+import { emitSignal, type Run } from './run-state.ts';
 import { step } from './step.ts';
 
 export function tick(run: Run): void {
@@ -26,7 +26,7 @@ function fireTimers(run: Run): void {
   for (const { id, message } of due.toSorted((left, right) => left.due_at - right.due_at)) {
     if (run.state.ended) return;
     const data = { timer_id: id, message, metadata: {} };
-    run.signals.push({ type: 'agent.scheduled', data });
+    emitSignal(run, { type: 'agent.scheduled', data });
     step(run, { type: 'agent.scheduled', data });
   }
 }

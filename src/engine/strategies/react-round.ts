@@ -3,7 +3,6 @@
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import type { ArgumentsError, Message, ToolCall } from '../../contract/message.ts';
 import { toolContent } from '../../contract/tool-content.ts';
-import { stopsRound } from '../core/control/apply-controls.ts';
 import type { AppliedControls, Completion } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { countRepeats, repeatWarning } from './duplicate-calls.ts';
@@ -64,11 +63,20 @@ export function recordResult(state: ReactState, answer: ToolAnswer, context: Rea
   if (call === undefined || call.content !== null) return { state };
   const calls = state.calls.with(at, answered(call, answer));
   if (calls.every(({ content }) => content !== null)) return finishRound({ ...state, calls }, context);
-  const isStopped = stopsRound(calls[at]?.controls ?? []);
+  const isStopped = stopsRound(state, calls[at], context);
   const { calls: next, directives } = isStopped
     ? dropCalls(calls)
     : beginCalls(calls, stateFor(state, calls, context));
   return { state: { ...state, calls: next }, withdraw: isStopped ? laterCalls(calls, at) : [], directives };
+}
+
+/** Whether the directives of a result drop the calls of its round that have not begun. */
+function stopsRound(state: ReactState, call: RoundCall | undefined, context: ReactContext): boolean {
+  return (
+    call !== undefined &&
+    call.controls.length > 0 &&
+    applied(state, [call], context, context.messages).stopped
+  );
 }
 
 function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {

@@ -6,6 +6,7 @@ import type { agentDirectiveSchema } from '../../contract/agent-directive.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json-object.ts';
 import type { Message, ToolCall } from '../../contract/message.ts';
+import type { RetryPolicy } from '../../contract/retry-policy.ts';
 import type { SignalDraft } from '../../contract/signal.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { LlmEmbed, LlmStream, ToolExec } from '../../contract/work-directive.ts';
@@ -20,6 +21,9 @@ export type StrategySignal = SignalDraft extends infer D
   : never;
 
 type Absent<T> = { [K in keyof T]?: T[K] | undefined };
+
+/** Retries and total time of one call; absent ones are as the agent has them. */
+type RetryField = keyof RetryPolicy;
 
 /**
  * A model call. Absent members are the agent's: model, system prompt, tools, limits. Without `messages` the call gets
@@ -39,6 +43,7 @@ export interface ModelCall extends Absent<
     | 'output_schema'
     | 'provider_options'
     | 'timeout_ms'
+    | RetryField
     | 'metadata'
   >
 > {
@@ -50,7 +55,7 @@ export interface ModelCall extends Absent<
 
 /** A tool call; starts when the run's policies, budgets and limit of parallel calls allow it. */
 export interface ToolCallDirective extends Absent<
-  Pick<ToolExec, 'arguments' | 'context' | 'timeout_ms' | 'max_retries' | 'effect' | 'server' | 'metadata'>
+  Pick<ToolExec, 'arguments' | 'context' | 'timeout_ms' | RetryField | 'effect' | 'server' | 'metadata'>
 > {
   type: 'tool_exec';
   id: string;
@@ -78,7 +83,7 @@ export interface RequestErrorDirective {
 }
 
 export interface EmbedCall extends Absent<
-  Pick<LlmEmbed, 'model' | 'model_alias' | 'dimensions' | 'timeout_ms' | 'metadata'>
+  Pick<LlmEmbed, 'model' | 'model_alias' | 'dimensions' | 'timeout_ms' | RetryField | 'metadata'>
 > {
   type: 'llm_embed';
   id: string;

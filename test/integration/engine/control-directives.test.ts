@@ -262,7 +262,7 @@ describe('the built-in server', () => {
       },
     ],
     [
-      'S03 E08 N10 T09 T10 prune_context keeps two results, or as many as it is told',
+      'S03 E08 N10 T09 T10 prune_context keeps two results, or as many as it is told, and prunes short ones too',
       [
         [
           ['peer.large', { bytes: 500 }],
@@ -275,7 +275,7 @@ describe('the built-in server', () => {
       (story) => {
         const notes = (nth: number): number =>
           read(story, nth).filter((text) => String(text).startsWith('[Previous: ')).length;
-        expect([1, 2, 3, 4].map(notes)).toEqual([0, 1, 1, 2]);
+        expect([1, 2, 3, 4].map(notes)).toEqual([0, 1, 1, 5]);
         expect(read(story, 4)).toContain('[Previous: peer.large result — 523 chars, pruned to save context]');
       },
     ],

@@ -117,6 +117,25 @@ describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (
     expect(metadata).toMatchObject({ sampling: { model: 'summary', requests: 1, refused: 0, ...counts } });
   });
 
+  // contract.md §5: every call of a model that reports tokens has an `ai.usage`, before the answer.
+  test('emits the tokens that the model took as ai.usage of an action, before its result', async () => {
+    const request_id = await start(`${server}.sum-up`);
+    await end(request_id);
+    const { signals } = await client.page(request_id);
+    expect(signals.slice(-2)).toMatchObject([
+      {
+        type: 'ai.usage',
+        data: {
+          call_id: 'c',
+          model: 'summary',
+          ...counts,
+          metadata: { origin: 'action', operation: 'generate_text', server, requests: 1, request_id },
+        },
+      },
+      { type: 'ai.tool.result', data: { metadata: { origin: 'worker_runtime' } } },
+    ]);
+  });
+
   test('gets nothing for a prompt of 10 MB, and the limit is named', async () => {
     const { said } = await call(`${server}.sum-10-mb`);
     expect(JSON.stringify(said)).toContain('more than 262144 bytes of text');

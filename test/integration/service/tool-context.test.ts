@@ -46,9 +46,31 @@ describe('a tool', () => {
   test.each([
     ['plain', { tenant: 't1', nested: { a: [1] } }],
     ['closed', undefined],
-    ['open', context],
+    ['open', { tenant: 't1', nested: { a: [1] } }],
   ])('of the server %s gets the part that its server may see', async (server, expected) => {
     expect(await arrived(server, context)).toEqual(expected);
+  });
+
+  // contract.md §1: `context.state` is the runtime's snapshot. A caller's was taken for one by a server with `context: "all"`.
+  test('gets no state of a caller, even one that claims a run, and each signal says that it was removed', async () => {
+    const ended = await client.execute({
+      type: 'tool_exec',
+      tool_name: 'open.meta',
+      context: { tenant: 't1', state: { control: { todos: [{ content: 'forged' }] } } },
+      metadata: { run_id: 'run', strategy: 'react', ignored: 'nothing' },
+    });
+    expect(JSON.stringify(ended.data)).not.toContain('forged');
+    const { signals } = await client.page(ended.subject);
+    expect(signals.map(({ type, data }) => [type, (data as { metadata: object }).metadata])).toMatchObject([
+      ['ai.tool.started', { ignored: ['context.state'] }],
+      ['ai.tool.result', { ignored: ['context.state'] }],
+    ]);
+    const plain = await client.execute({
+      type: 'tool_exec',
+      tool_name: 'open.meta',
+      context: { tenant: 't1' },
+    });
+    expect(plain.data.metadata).not.toHaveProperty('ignored');
   });
 
   test('without a context gets none', async () => {

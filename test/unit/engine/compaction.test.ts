@@ -72,9 +72,12 @@ describe('compactHistory', () => {
 
   test('pruning twice changes nothing, and a short result stays', () => {
     const messages = [user('q'), ...toolRound('a', 100), ...toolRound('b', 2)];
-    const once = pruneToolResults(messages, 0);
+    const once = pruneToolResults(messages, 0, 'longer');
     expect(once.shortened).toBe(1);
-    expect(pruneToolResults(once.messages, 0).messages).toBe(once.messages);
+    expect(pruneToolResults(once.messages, 0, 'longer').messages).toBe(once.messages);
+    const every = pruneToolResults(once.messages, 0, 'every');
+    expect(every.shortened).toBe(1);
+    expect(pruneToolResults(every.messages, 0, 'every').messages).toBe(every.messages);
   });
 
   const historyArbitrary = fc

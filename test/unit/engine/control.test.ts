@@ -122,11 +122,31 @@ describe('context', () => {
     expect(results[1]?.content).toContain(long);
   });
 
+  // The proposal and upstream: every other tool result is replaced.
+  test('prune_messages prunes short results too', () => {
+    const run = new Simulation().model('model-1', calls(call('math.add', {}, 'x'))).tool('tool-1-0', 5);
+    run.model('model-2', calls(call('fs.list', {}, 'y')));
+    run.tool('tool-2-0', 6, [control('prune_messages', { keep_recent: 0 })]);
+    const results = given(run, 'model-3').filter(({ role }) => role === 'tool');
+    expect(results.map(({ content }) => content)).toEqual([
+      '[Previous: math.add result — 22 chars, pruned to save context]',
+      '[Previous: fs.list result — 22 chars, pruned to save context]',
+    ]);
+  });
+
   test('notify_presenter is a signal and nothing the model reads', () => {
     const run = round([control('notify_presenter', { key: 'k', data: { a: 1 } })]);
     expect(run.signalsOf('presenter.notified')).toEqual([{ key: 'k', data: { a: 1 }, call_id: 'tool-1-0' }]);
     expect(given(run)).toHaveLength(4);
   });
+});
+
+/** The metadata that names a run. */
+const named = (iteration: number) => ({
+  request_id: 'r1',
+  run_id: 'run-1',
+  iteration,
+  strategy: 'react',
 });
 
 describe('the course of the run', () => {
@@ -138,13 +158,28 @@ describe('the course of the run', () => {
     expect(run.directive('model-3')).toMatchObject({ model_alias: 'capable' });
   });
 
-  test('tier_change is a signal, with the previous tier and the reason', () => {
-    const run = round([control('tier_change', { tier: 'capable', reason: 'hard' })]);
+  test('tier_change is a signal, with the previous tier, the reason and the state of the task', () => {
+    const run = round([
+      control('tier_change', { tier: 'capable', reason: 'hard', task_state: 'plan_ready' }),
+    ]);
     const again = [control('tier_change', { tier: 'fast' })];
     run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1, again);
     expect(run.signalsOf('agent.tier_changed')).toEqual([
-      { call_id: 'tool-1-0', tier: 'capable', previous: null, reason: 'hard', metadata: { index: 0 } },
-      { call_id: 'tool-2-0', tier: 'fast', previous: 'capable', reason: '', metadata: { index: 0 } },
+      {
+        call_id: 'tool-1-0',
+        tier: 'capable',
+        previous: null,
+        reason: 'hard',
+        task_state: 'plan_ready',
+        metadata: { index: 0, ...named(1) },
+      },
+      {
+        call_id: 'tool-2-0',
+        tier: 'fast',
+        previous: 'capable',
+        reason: '',
+        metadata: { index: 0, ...named(2) },
+      },
     ]);
   });
 
@@ -153,7 +188,12 @@ describe('the course of the run', () => {
     const run = round([control('tier_change', { tier: 'capable' })], [], { core });
     expect(run.directive('model-2')).toMatchObject({ model_alias: 'fast' });
     expect(run.signalsOf('directive.ignored')).toEqual([
-      { call_id: 'tool-1-0', directive_type: 'tier_change', reason: 'unknown_tier', metadata: { index: 0 } },
+      {
+        call_id: 'tool-1-0',
+        directive_type: 'tier_change',
+        reason: 'unknown_tier',
+        metadata: { index: 0, ...named(1) },
+      },
     ]);
   });
 

@@ -186,9 +186,10 @@ describe('core directives (upstream: directive_exec)', () => {
       { type: 'teleport', id: 'x1' },
       { type: 'teleport', id: '' },
     ]);
+    const metadata = { request_id: 'r1', run_id: 'run-1', iteration: 0, strategy: 'scripted' };
     expect(run.signalsOf('directive.ignored')).toEqual([
-      { call_id: 'x1', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },
-      { call_id: 'ignored-2', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },
+      { call_id: 'x1', directive_type: 'teleport', reason: 'unknown_type', metadata },
+      { call_id: 'ignored-2', directive_type: 'teleport', reason: 'unknown_type', metadata },
     ]);
     expect(run.ids()).toEqual(['m']);
     expect(run.logged).toHaveLength(2);
@@ -310,6 +311,28 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   });
 });
 
+// contract.md §1: the retry fields are the same for all work directives.
+test('a strategy sets every field of the retries of a call; undefined ones are the agent’s', () => {
+  const retries = {
+    max_retries: 4,
+    retry_backoff_ms: 50,
+    backoff: 'exponential',
+    max_backoff_ms: 900,
+    jitter: 0.5,
+    deadline_ms: 70_000,
+  } as const;
+  const asked = { ...retries, jitter: undefined };
+  const run = start(
+    [
+      { type: 'llm_generate', id: 'l', ...asked },
+      { type: 'tool_exec', id: 't', tool_name: 'math.add', ...asked },
+      { type: 'llm_embed', id: 'e', texts: 'one', ...asked },
+    ],
+    { agent: { model_call: { jitter: 0.5 }, tool_call: { jitter: 0.5 } } },
+  );
+  for (const id of ['l', 't', 'e']) expect(run.directive(id)).toMatchObject(retries);
+});
+
 describe('error policies (upstream: error_policy)', () => {
   const ERRORS = [
     { type: 'error', error: 'e1', context: 'c' },
@@ -325,8 +348,15 @@ describe('error policies (upstream: error_policy)', () => {
       { level: 'error', details: { error: 'e2' } },
     ]);
     expect(run.status).toBe('running');
-    expect(run.types()).toEqual(['ai.request.started']);
     expect(run.state.counters.errors).toBe(2);
+  });
+
+  // Upstream has no policy under which an error leaves no trace: here the log of the request has each.
+  test.each(['log', 'emit', 'stop', { max_errors: 2 }] as const)('%j: each error is a signal', (policy) => {
+    const metadata = { request_id: 'r1', run_id: 'run-1', iteration: 0, strategy: 'scripted' };
+    const first = { error: 'e1', context: 'c', metadata: { ...metadata, errors: 1 } };
+    const second = { error: 'e2', context: null, metadata: { ...metadata, errors: 2 } };
+    expect(failing(policy).signalsOf('agent.error')).toEqual(policy === 'stop' ? [first] : [first, second]);
   });
 
   test('stop: the first ends the run', () => {
@@ -336,10 +366,8 @@ describe('error policies (upstream: error_policy)', () => {
     expect(run.logged).toHaveLength(1);
   });
 
-  test('emit: each is a signal', () => {
-    const run = failing('emit');
-    expect(run.signalsOf('agent.error')).toMatchObject([{ error: 'e1', context: 'c' }, { error: 'e2' }]);
-    expect(run.status).toBe('running');
+  test('emit: the agent goes on', () => {
+    expect(failing('emit').status).toBe('running');
   });
 
   test('max_errors: the one that reaches it ends the run', () => {

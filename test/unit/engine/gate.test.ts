@@ -55,7 +55,7 @@ describe('approvals', () => {
         tool_name: 'fs.remove',
         arguments: { path: '/a', password: '[REDACTED]' },
         deadline_at: iso(T0 + 1_000),
-        metadata: { run_id: 'run-1', agent: 'helper' },
+        metadata: { request_id: 'r1', run_id: 'run-1', iteration: 1, strategy: 'react', agent: 'helper' },
       },
     ]);
     expect(run.status).toBe('running');

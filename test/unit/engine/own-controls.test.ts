@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   applyControls,
+  controlHandlers,
   callTool,
   type ControlHandlers,
   defineStrategy,
@@ -99,4 +100,35 @@ test('ReAct with a user’s handler replaces the built-in one', () => {
   expect(run.types()).toEqual(['ai.request.started', 'agent.tier_changed']);
   expect(run.directive('model-2')).toMatchObject({ model_alias: 'capable' });
   expect(run.model('model-2', { text: 'Five.' }).status).toBe('completed');
+});
+
+describe('a registry of handlers', () => {
+  // The proposal of typed directives: `register(type, handler)`, the last one counts.
+  test('is used like a map of handlers, and a second handler of a type replaces the first', () => {
+    const handlers = controlHandlers()
+      .register('phase_change', () => {
+        throw new Error('replaced');
+      })
+      .register('phase_change', (context, { params }) => {
+        context.anchors = { phase: params.phase };
+      });
+    expect(obeyed([control('phase_change', { phase: 'review' })], handlers).state.anchors).toEqual({
+      phase: 'review',
+    });
+    expect(Object.keys(handlers)).toEqual(['phase_change']);
+  });
+
+  test.each(['nope', 'register', 'toString'])('refuses the type %s, which has no handler', (type) => {
+    const register = controlHandlers().register as (type: string, handler: () => void) => void;
+    expect(() => register(type, () => {})).toThrow(`"${type}"`);
+  });
+});
+
+test('a user’s handler of stop_processing decides whether the calls of the round that have not begun are made', () => {
+  const going = reactWith({ name: 'going', handlers: { stop_processing: () => {} } });
+  const inOrder = { strategy: 'going', options: { calls_in_order: true } };
+  const run = new Simulation({ agent: inOrder, core: { strategies: [going] } });
+  run.model('model-1', calls(call('math.add', { a: 1 }), call('math.add', { a: 2 })));
+  run.tool('tool-1-0', 1, [control('stop_processing')]);
+  expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
 });

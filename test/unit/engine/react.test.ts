@@ -373,6 +373,21 @@ test('the times of an agent’s calls are those of its definition, and else the 
   expect(new Simulation({}).accepted).toMatchObject([{ deadline_ms: 900_000 }]);
 });
 
+// contract.md §1: the retry fields are the same for all work directives.
+test('an agent sets every field of the retries of its calls', () => {
+  const retries = {
+    max_retries: 4,
+    retry_backoff_ms: 50,
+    backoff: 'exponential',
+    max_backoff_ms: 900,
+  } as const;
+  const model = { ...retries, jitter: 0.5, deadline_ms: 70_000 };
+  const tool = { ...retries, jitter: 0.25, deadline_ms: 60_000 };
+  const run = new Simulation({ agent: { model_call: model, tool_call: tool } });
+  run.model('model-1', calls(call('math.add', { a: 2 })));
+  expect(run.accepted).toMatchObject([model, tool]);
+});
+
 test('every directive is one that the contract accepts, and every signal one that it knows', () => {
   const run = new Simulation({ agent: { model_call: { timeout_ms: 5 }, system_prompt: 'Be short.' } });
   run.model('model-1', calls(call('math.add', { a: 2 }), call('nope', {}, 'n'), call('fs.remove', {}, 'z')));

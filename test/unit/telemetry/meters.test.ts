@@ -86,6 +86,7 @@ test('configured models keep their names, and callers add at most fifty', () => 
   const call = (model: string): void =>
     meters.modelCalled({
       operation: 'chat',
+      call: { operation: 'generate_text', origin: 'action' },
       provider: 'play',
       model,
       errorType: null,
@@ -102,6 +103,7 @@ test('configured models keep their names, and callers add at most fifty', () => 
   expect(names.size).toBe(52);
   expect(names).toContain('m');
   expect(names).toContain('_OTHER');
+  expect(all[0]?.[2]).toMatchObject({ operation: 'generate_text', origin: 'action' });
 });
 
 test('what no collector gets is counted by why', () => {
@@ -122,12 +124,14 @@ test('the newest names are those of inference; embeddings keep theirs', () => {
   meters.modelCalled({
     ...facts,
     operation: 'chat',
+    call: { operation: 'stream_text', origin: 'directive' },
     firstChunkMs: 250,
     tokens: { input: 7, output: 3 },
   });
   meters.modelCalled({
     ...facts,
     operation: 'embeddings',
+    call: { operation: 'embed', origin: 'directive' },
     firstChunkMs: null,
     tokens: { input: 5, output: 0 },
   });

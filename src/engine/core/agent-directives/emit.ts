@@ -5,7 +5,7 @@ import { plainText } from '../../../contract/plain-text.ts';
 import type { Executed } from '../directive-exec.ts';
 import type { EmittedSignal } from '../../transition.ts';
 import { ignoreDirective } from '../ignored.ts';
-import type { Run } from '../run-state.ts';
+import { emitSignal, type Run } from '../run-state.ts';
 import type { AgentDirectiveOf } from './agent-executor.ts';
 
 export function emit({ signal }: AgentDirectiveOf<'emit'>, run: Run): Executed<Run> {
@@ -16,7 +16,7 @@ export function emit({ signal }: AgentDirectiveOf<'emit'>, run: Run): Executed<R
 /** A refused signal is recorded with its reason, and the run goes on without it. */
 export function emitOwn(run: Run, signal: EmittedSignal): void {
   const reason = run.granted.has(signal) ? null : ownSignalFault(signal);
-  if (reason === null) run.signals.push(signal);
+  if (reason === null) emitSignal(run, signal);
   else ignoreDirective(run, { type: 'emit', reason, details: { signal_type: readable(signal.type) } });
 }
 

@@ -14,7 +14,9 @@ import { contextAnchor } from './context-anchor.ts';
 import {
   type CallControls,
   type ControlContext,
+  type ControlDirectiveOf,
   type ControlHandler,
+  type ControlHandlerRegistry,
   type ControlHandlers,
   type HandledType,
   ignoreControl,
@@ -43,6 +45,33 @@ const HANDLERS: { [T in HandledType]: ControlHandler<T> } = {
   complete,
   phase_change: phaseChange,
 };
+
+/**
+ * Handlers of control directives that are registered by type, for `reactWith` and `applyControls`; types without one keep the
+ * built-in handler.
+ *
+ * @example
+ * const handlers = controlHandlers().register('phase_change', (context, { params }) => {
+ *   context.anchors = { ...context.anchors, phase: params.phase };
+ * });
+ */
+export function controlHandlers(): ControlHandlerRegistry {
+  const handlers: Record<string, unknown> = {};
+  const register = (type: string, handler: unknown): unknown => {
+    if (!Object.hasOwn(HANDLERS, type))
+      throw new TypeError(`no handler can be registered for the control directive "${type}"`);
+    handlers[type] = handler;
+    return handlers;
+  };
+  return Object.defineProperty(handlers, 'register', {
+    value: register,
+  }) as unknown as ControlHandlerRegistry;
+}
+
+/** Types that are read as others. */
+const TRANSLATIONS: {
+  readonly [T in TranslatedType]: (directive: ControlDirectiveOf<T>) => ControlDirectiveOf<HandledType>[];
+} = { todo_state_changed: translateTodoStateChanged };
 
 export type ControlStart = Pick<
   ControlContext,
@@ -85,14 +114,12 @@ function applyOne(context: ControlContext, raw: unknown, applies: boolean, dispa
   if (directive instanceof ControlDirectiveError)
     return own(() => rejectControl(context, typeOf(raw), directive.reason, directive.message));
   if (!applies) return own(() => ignoreControl(context, directive.type, 'stopped'));
-  for (const one of isTranslated(directive) ? translateTodoStateChanged(directive) : [directive]) {
-    if (!isTranslated(one)) dispatch(context, one, dispatching);
-  }
+  for (const one of translated(directive)) dispatch(context, one, dispatching);
 }
 
 function dispatch(
   context: ControlContext,
-  directive: Extract<ControlDirective, { type: HandledType }>,
+  directive: ControlDirectiveOf<HandledType>,
   dispatching: Dispatching,
 ): void {
   type Handle = (context: ControlContext, directive: ControlDirective) => void;
@@ -109,14 +136,6 @@ function granting({ signals }: ControlContext, { grant }: Dispatching, work: () 
   for (const signal of signals.slice(before)) grant(signal);
 }
 
-/** Whether a result drops the calls of its round that have not started. */
-export function stopsRound(controls: readonly unknown[]): boolean {
-  return controls.some((raw) => {
-    const directive = read(raw);
-    return !(directive instanceof ControlDirectiveError) && directive.type === 'stop_processing';
-  });
-}
-
 function read(raw: unknown): ControlDirective | ControlDirectiveError {
   try {
     return deserializeDirective(raw);
@@ -126,10 +145,10 @@ function read(raw: unknown): ControlDirective | ControlDirectiveError {
   }
 }
 
-function isTranslated(
-  directive: ControlDirective,
-): directive is Extract<ControlDirective, { type: TranslatedType }> {
-  return directive.type === 'todo_state_changed';
+function translated(directive: ControlDirective): readonly ControlDirectiveOf<HandledType>[] {
+  type Translate = (directive: ControlDirective) => ControlDirectiveOf<HandledType>[];
+  const translate = ownMember(TRANSLATIONS, directive.type) as Translate | undefined;
+  return translate?.(directive) ?? [directive as ControlDirectiveOf<HandledType>];
 }
 
 function typeOf(raw: unknown): string | null {

@@ -58,6 +58,16 @@ export type ControlHandler<T extends ControlDirectiveType> = (
 /** Handlers that replace the built-in ones. Pure, as a strategy is. */
 export type ControlHandlers = { readonly [T in HandledType]?: ControlHandler<T> };
 
+/** Handlers that are registered one by one. */
+export interface ControlHandlerRegistry extends ControlHandlers {
+  /**
+   * Registers the handler of a type; a second one replaces the first.
+   *
+   * @throws TypeError for a type that has no handler.
+   */
+  register<T extends HandledType>(type: T, handler: ControlHandler<T>): ControlHandlerRegistry;
+}
+
 /** The start of a round; absent members are as the run has them. */
 export interface ControlOptions extends Partial<
   Pick<ControlContext, 'messages' | 'anchors' | 'modelAlias' | 'todos' | 'phase' | 'phases'>

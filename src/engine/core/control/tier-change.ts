@@ -4,7 +4,7 @@ import { addNote, type ControlHandler, ignoreControl } from './control-context.t
 import { shownName } from './shown-name.ts';
 
 export const tierChange: ControlHandler<'tier_change'> = (context, { type, params }) => {
-  const { tier, reason } = params;
+  const { tier, reason, task_state } = params;
   if (!context.isModelAlias(tier)) {
     const name = shownName(tier);
     const what = name === null ? 'a tool named no tier' : `'${name}' is not a tier`;
@@ -12,7 +12,8 @@ export const tierChange: ControlHandler<'tier_change'> = (context, { type, param
     return ignoreControl(context, type, 'unknown_tier');
   }
   const { callId, index, modelAlias: previous } = context;
-  const data = { call_id: callId, tier, previous, reason, metadata: { index } };
+  const stated = task_state === undefined ? {} : { task_state };
+  const data = { call_id: callId, tier, previous, reason, ...stated, metadata: { index } };
   context.signals.push({ type: 'agent.tier_changed', data });
   context.modelAlias = tier;
 };
