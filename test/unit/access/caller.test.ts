@@ -13,6 +13,7 @@ const quiet = {
   },
   spend: async () => {},
   maxDirectives: 10,
+  submitterOf: async () => null,
 };
 
 function recording() {
