@@ -96,7 +96,8 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
     },
     prioritize: async (requestId, directiveId, priority) => {
       const caller = requireCaller('submit');
-      if (caller !== null && (await submitterOf(requestId, directiveId)) !== caller.id) requireCaller('cancel');
+      if (caller !== null && (await submitterOf(requestId, directiveId)) !== caller.id)
+        requireCaller('cancel');
       return audit.around(caller, 'prioritize', { requestId, target: directiveId }, () =>
         client.prioritize(requestId, directiveId, priority),
       );

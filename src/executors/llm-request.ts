@@ -178,7 +178,8 @@ async function readOutputSchema(
   if (given === undefined) return { check: null };
   const schema = schemas.of(given, tenant);
   const verdict = await schema.compile({ signal, mayBeRefused: true });
-  if (verdict.kind === 'refused') return { error: errorEnvelope('rate_limited', `output_schema: ${verdict.reason}`) };
+  if (verdict.kind === 'refused')
+    return { error: errorEnvelope('rate_limited', `output_schema: ${verdict.reason}`) };
   if (verdict.kind === 'unusable') return invalid('output_schema', `is not a JSON Schema: ${verdict.reason}`);
   if (verdict.kind === 'unchecked') return invalid('output_schema', `cannot be used: ${verdict.reason}`);
   return { check: (value) => outputFaults(schema, value, signal) };

@@ -273,7 +273,10 @@ async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
     case 'unchecked':
       return deadline.ending() === null ? uncheckedArguments(call, verdict.reason) : notSent(call);
     case 'refused':
-      return unsent('rate_limited', `The arguments were not checked: ${verdict.reason}`, { server, tool: name });
+      return unsent('rate_limited', `The arguments were not checked: ${verdict.reason}`, {
+        server,
+        tool: name,
+      });
     // An unusable schema refuses nothing: the server checks for itself.
     case 'passed':
     case 'unusable':

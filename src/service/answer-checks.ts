@@ -18,7 +18,9 @@ export function answerChecks(schemas: SchemaChecks): CheckContent {
       case 'unchecked':
         return [{ path: 'content', message: `could not be checked: ${verdict.reason}` }];
       case 'refused':
-        throw new ServiceUnavailable('Too many answers of the tenant wait to be checked.', { retryAfterMs: AGAIN_MS });
+        throw new ServiceUnavailable('Too many answers of the tenant wait to be checked.', {
+          retryAfterMs: AGAIN_MS,
+        });
     }
   };
 }

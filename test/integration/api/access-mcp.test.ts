@@ -89,7 +89,13 @@ describe('a call of a tool through /mcp', () => {
     const params = { name, arguments: {} };
     const extensions = ['io.modelcontextprotocol/tasks'];
     const endpoint = `${both.url}/mcp`;
-    const begun = await askModern(endpoint, { method: 'tools/call', name, params, extensions, key: writer.key });
+    const begun = await askModern(endpoint, {
+      method: 'tools/call',
+      name,
+      params,
+      extensions,
+      key: writer.key,
+    });
     const taskId = String(begun.result?.['taskId']);
     const task = async (method: string, key: string) =>
       askModern(endpoint, { method, name: taskId, params: { taskId }, extensions, key });

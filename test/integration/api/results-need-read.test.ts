@@ -62,7 +62,12 @@ const scene = shared(async () => {
   const listed = async () => expect(JSON.stringify(await owner.tools())).toContain('peer.large');
   await vi.waitFor(listed, { timeout: 30_000 });
   await owner.execute(ENDED);
-  await owner.execute({ ...ENDED, request_id: 'failed', tool_name: 'peer.fail', arguments: { text: CONTENT } });
+  await owner.execute({
+    ...ENDED,
+    request_id: 'failed',
+    tool_name: 'peer.fail',
+    arguments: { text: CONTENT },
+  });
   const one = { concurrency: { key: 'one', limit: 1 }, tool_name: 'peer.wait', arguments: { note: CONTENT } };
   for (const id of ['one', 'held']) await owner.submit({ ...ENDED, ...one, request_id: 'waiting', id });
   await owner.schedules.create(SCHEDULE);
@@ -113,7 +118,8 @@ describe('a key without the scope read', () => {
         const name = `${operation.id} ${status}`;
         expect(text, name).not.toContain(CONTENT);
         expect(text, name).not.toContain(RESULT);
-        if (DRY_RUNS.includes(operation.id)) expect([status, text], name).toEqual([403, expect.stringContaining('scope read')]);
+        if (DRY_RUNS.includes(operation.id))
+          expect([status, text], name).toEqual([403, expect.stringContaining('scope read')]);
       }
     },
   );

@@ -137,7 +137,9 @@ describe('a tenant', () => {
     for (let round = 0; round < 5; round += 1) {
       const own = checks.of({ ...PLAIN, title: `${round}` }, 'quiet');
       expect(await own.compile()).toEqual({ kind: 'passed' });
-      expect(await checks.of(PLAIN).check({ name: 'ab' }, 'arguments', { tenant: 'quiet' })).toEqual({ kind: 'passed' });
+      expect(await checks.of(PLAIN).check({ name: 'ab' }, 'arguments', { tenant: 'quiet' })).toEqual({
+        kind: 'passed',
+      });
     }
     expect(ended).toBeLessThanOrEqual(2);
   });
