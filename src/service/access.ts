@@ -56,7 +56,14 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   const { connection, keys: names } = store;
   const { config, onError } = options;
   const records = createKeyRecords(connection, names, store.queue.confirm);
-  const known = createKnownKeys(records);
+  const known = createKnownKeys({
+    version: records.version,
+    async read() {
+      const table = await records.read();
+      for (const { tenant } of table.keys.values()) store.tenants.see(tenant);
+      return table;
+    },
+  });
   const log = createAuditLog(connection, names);
   const audit = createAudit(log, onError);
   const { adminKey, insecure, host } = config;
