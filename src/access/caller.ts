@@ -174,7 +174,7 @@ function mayRead(caller: Principal | null): boolean {
   return caller === null || hasScope(caller, 'read');
 }
 
-function withoutResult<T extends { result?: unknown }>({ result: _, ...state }: T): Omit<T, 'result'> {
+function withoutResult<T extends { result?: unknown }>({ result: _result, ...state }: T): Omit<T, 'result'> {
   return state;
 }
 

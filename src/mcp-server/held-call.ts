@@ -51,7 +51,7 @@ export function createSeals({ sealingKey, callerOf, scope }: SealOptions): Seals
   return {
     ready: async () => void (await codec()),
     seal: async (call) => {
-      const { caller: _, ...held } = call;
+      const { caller: _before, ...held } = call;
       const own = caller();
       return (await codec()).mint(own === undefined ? held : { ...held, caller: own });
     },

@@ -172,11 +172,11 @@ describe('a tenant', () => {
 
   test('has a bound of checks that wait: one more is refused, with what may not be refused left in line', async () => {
     const checks = openChecks(60_000);
-    slowOnes(checks, 'noisy', 102);
+    const slow = slowOnes(checks, 'noisy', 102);
     const check = (tenant: string, mayBeRefused: boolean) =>
       checks.of(SLOW_PATTERN, tenant).check(SLOW_TEXT, 'output', { mayBeRefused });
     expect(await check('noisy', true)).toMatchObject({ kind: 'refused' });
-    const waiting = [check('noisy', false), check('quiet', true)];
+    const waiting = [...slow, check('noisy', false), check('quiet', true)];
     await checks.stop();
     for (const each of waiting) expect(await each).toMatchObject({ kind: 'unchecked' });
   });
