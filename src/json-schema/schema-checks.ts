@@ -1,7 +1,6 @@
 /** Checks values against foreign schemas: at once where that is harmless, else in a thread within a time limit.
  *  It must never block the main thread for more than a few milliseconds, nor let the schemas or values of one tenant delay others for long. */
 import { CheckingThread, type MakeRequest, type ThreadVerdict } from './checking-thread.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { harmlessSize, holdsMoreThan, isQuickToCheck } from './harmless.ts';
 import { type CompiledSchema, compileSchema, faultOf } from './schema-validator.ts';
 
@@ -18,7 +17,7 @@ interface Threads {
 }
 
 export interface CheckOptions {
-  /** The tenant for which it is checked: checks of several tenants have turns. Default: `default`. */
+  /** The tenant for which it is checked: checks of several tenants have turns. Default: those without one have their turns together. */
   readonly tenant?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Whether the verdict may be `refused`, where too many checks of the tenant wait. Default: it waits with them. */
@@ -142,7 +141,7 @@ class Schema implements CheckedSchema {
 
   async #checkElsewhere(make: MakeRequest, options: CheckOptions = {}): Promise<SchemaVerdict> {
     const { id: schemaId, author, threads } = this.#parts;
-    const { tenant = author ?? DEFAULT_TENANT, signal, mayBeRefused = false } = options;
+    const { tenant = author ?? '', signal, mayBeRefused = false } = options;
     const onHeld = (heldMs: number, held: ThreadVerdict): void => {
       if (author !== undefined) threads.authors.note(author, heldMs);
       if (held.kind === 'unchecked' && held.isSlow) this.#slowFor.add(tenant);

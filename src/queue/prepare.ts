@@ -116,9 +116,7 @@ export function createPreparer(
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
-    const mayServe = models && [...models, ...instead];
-    const tickets =
-      lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models: mayServe });
+    const tickets = ticketsIn(directive, flow, lane, models && [...models, ...instead]);
     const noticed = isNoticed(endNotices, directive);
     const envelope: Envelope = {
       directive,
@@ -152,6 +150,15 @@ export function createPreparer(
   }
 
   return { prepare: prepareAll };
+}
+
+function ticketsIn(
+  directive: Directive,
+  settings: FlowSettings,
+  lane: string | null,
+  models: readonly string[] | undefined,
+): Tickets {
+  return lane === null ? NO_TICKETS : ticketsOf(directive, { settings, lane, models });
 }
 
 /** Of a call to a tool. */

@@ -22,7 +22,7 @@ import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
 import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
-import { createSeenTenants } from '../flow/seen-tenants.ts';
+import { createSeenTenants } from '../queue/seen-tenants.ts';
 import { createGatedLanes, type GatedLanes } from '../queue/gated-lanes.ts';
 import { createGateNews, type GateNews } from '../queue/gate-news.ts';
 import { createLaneRoom } from '../queue/lane-room.ts';
