@@ -70,22 +70,34 @@ function forbidden(detail: string, members: object = {}): DirectiveRefused {
   return new DirectiveRefused(problem('forbidden', { detail, ...members }));
 }
 
+export interface ClientGuards {
+  readonly audit: Audit;
+  readonly spend: SpendBudget;
+  readonly maxDirectives: number;
+  /** The id of the key that submitted a directive of the caller's tenant; null: there is no such directive, or no key is known. */
+  readonly submitterOf: SubmitterOf;
+}
+
+export type SubmitterOf = (requestId: string, directiveId: string) => Promise<string | null>;
+
 /** The client of the API: each call that changes something asks who calls, and is noted. Reading is allowed by route. */
-export function guardClient(
-  client: DirectiveClient,
-  { audit, spend, maxDirectives }: { audit: Audit; spend: SpendBudget; maxDirectives: number },
-): DirectiveClient {
+export function guardClient(client: DirectiveClient, guards: ClientGuards): DirectiveClient {
+  const { audit, spend, submitterOf } = guards;
   return {
     ...client,
-    ...guardSubmissions(client, audit, spend, maxDirectives),
+    ...guardSubmissions(client, guards),
     cancel: async (requestId, directiveId, options) => {
       const caller = requireCaller('cancel');
-      return audit.around(caller, 'cancel', { requestId, target: directiveId }, () =>
+      const cancelled = await audit.around(caller, 'cancel', { requestId, target: directiveId }, () =>
         client.cancel(requestId, directiveId, options),
       );
+      if (mayRead(caller)) return cancelled;
+      return { ...cancelled, directives: cancelled.directives.map((each) => withoutResult(each)) };
     },
     prioritize: async (requestId, directiveId, priority) => {
       const caller = requireCaller('submit');
+      if (caller !== null && (await submitterOf(requestId, directiveId)) !== caller.id)
+        requireCaller('cancel');
       return audit.around(caller, 'prioritize', { requestId, target: directiveId }, () =>
         client.prioritize(requestId, directiveId, priority),
       );
@@ -101,13 +113,13 @@ export function guardClient(
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
       const work = async () => client.redrive(which);
       return isDryRun(which)
-        ? work()
+        ? readOnly(work)
         : audit.around<Redrive>(caller, 'redrive', {}, work, { of: redrivenOnes });
     },
     cancelAll: async (body, options) => {
       const caller = requireCaller('cancel');
       const work = async () => client.cancelAll(body, options);
-      if (isDryRun(body)) return work();
+      if (isDryRun(body)) return readOnly(work);
       return audit.around(caller, 'cancel', {}, work, {
         of: ({ requests }) => requests.map(({ request_id: requestId }) => ({ requestId })),
       });
@@ -117,7 +129,7 @@ export function guardClient(
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
       const work = async () => client.redriveAll(body, options);
       return isDryRun(body)
-        ? work()
+        ? readOnly(work)
         : audit.around<BulkRedrive>(caller, 'redrive', {}, work, { of: redrivenOnes });
     },
     reindex: async (options) => {
@@ -142,6 +154,7 @@ export function guardClient(
         spend,
         refuse,
         requireCaller: () => requireCaller('submit'),
+        mayRead,
       }),
     ),
   };
@@ -156,13 +169,26 @@ function ownBudgets(caller: Principal | null, listing: BudgetListing): BudgetLis
   return { ...rest, budgets: budgets.filter(isOwn) };
 }
 
+/** Whether the caller may see results; a caller without a key may. */
+function mayRead(caller: Principal | null): boolean {
+  return caller === null || hasScope(caller, 'read');
+}
+
+function withoutResult<T extends { result?: unknown }>({ result: _result, ...state }: T): Omit<T, 'result'> {
+  return state;
+}
+
+/** A dry run changes nothing: its answer names the work that a filter finds. */
+async function readOnly<T>(work: () => Promise<T>): Promise<T> {
+  requireCaller('read');
+  return work();
+}
+
 type Submissions = Pick<DirectiveClient, 'submit' | 'execute'>;
 
 function guardSubmissions(
   client: Submissions,
-  audit: Audit,
-  spend: SpendBudget,
-  maxDirectives: number,
+  { audit, spend, maxDirectives, submitterOf }: ClientGuards,
 ): Submissions {
   return {
     submit: async (directives, options) => {
@@ -171,15 +197,33 @@ function guardSubmissions(
       const submission = await client.submit(directives, options);
       // Not waited for: there are many, and each is in the log of its request.
       if (caller !== null) void audit.note(caller, 'submit', submitted(submission));
-      return submission;
+      return mayRead(caller) ? submission : ownResults(submission, caller, submitterOf);
     },
-    // No route calls it, so nothing is noted.
+    // Its answer is always a result, perhaps of an earlier submission. No route calls it, so nothing is noted.
     execute: async (directive, options) => {
       const caller = requireUse(directive, 1, true);
+      requireCaller('read');
       if (caller !== null) await spend(caller, 1);
       return client.execute(directive, options);
     },
   };
+}
+
+/** A repeat of a submission of another key is answered with its state only. */
+async function ownResults(
+  { directives, ...submission }: Submission,
+  caller: Principal | null,
+  submitterOf: SubmitterOf,
+): Promise<Submission> {
+  const shown: Submission['directives'] = [];
+  for (const entry of directives) {
+    const isOwn =
+      entry.result === undefined ||
+      entry.status === 'accepted' ||
+      (await submitterOf(submission.request_id, entry.id)) === caller?.id;
+    shown.push(isOwn ? entry : withoutResult(entry));
+  }
+  return { ...submission, directives: shown };
 }
 
 function submitted({ request_id: requestId, directives }: Submission): Subject {

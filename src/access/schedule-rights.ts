@@ -101,12 +101,14 @@ export interface ScheduleGuards {
   readonly requireCaller: () => Principal | null;
   /** Throws the refusal, where there is one. */
   readonly refuse: (sentence: string | null) => void;
+  /** Whether the caller may see what it has not submitted itself. */
+  readonly mayRead: (caller: Principal | null) => boolean;
 }
 
 /** Who may use only some tools, agents or models touches only what it might submit itself. */
 export function guardSchedules(
   schedules: ScheduleClient,
-  { audit, spend, requireCaller, refuse }: ScheduleGuards,
+  { audit, spend, requireCaller, refuse, mayRead }: ScheduleGuards,
 ): ScheduleClient {
   async function asCaller(id: string): Promise<{ caller: Principal | null; template: Template }> {
     const caller = requireCaller();
@@ -117,10 +119,17 @@ export function guardSchedules(
   }
 
   const around = (action: Parameters<Audit['around']>[1]) =>
-    async function touch<T>(id: string, work: () => Promise<T>): Promise<T> {
+    async function touch(id: string, work: () => Promise<ScheduleView>): Promise<ScheduleView> {
       const { caller } = await asCaller(id);
-      return audit.around(caller, action, { target: id }, work);
+      const view = await audit.around(caller, action, { target: id }, work);
+      return mayRead(caller) ? view : { ...view, template: {}, history: [] };
     };
+
+  /** The content is the caller's own; the schedule may be older. */
+  const written = async (caller: Principal | null, work: Promise<ScheduleView>): Promise<ScheduleView> => {
+    const view = await work;
+    return mayRead(caller) ? view : { ...view, history: [] };
+  };
 
   return {
     ...schedules,
@@ -129,12 +138,14 @@ export function guardSchedules(
       if (caller !== null) refuse(notAllowed(caller, body));
       const { id } = Object(body) as { id?: unknown };
       const target = typeof id === 'string' ? id : undefined;
-      return audit.around(caller, 'create_schedule', { target }, () => schedules.create(body));
+      const create = () => schedules.create(body);
+      return written(caller, audit.around(caller, 'create_schedule', { target }, create));
     },
     replace: async (id, body) => {
       const { caller } = await asCaller(id);
       if (caller !== null) refuse(notAllowed(caller, body));
-      return audit.around(caller, 'replace_schedule', { target: id }, () => schedules.replace(id, body));
+      const replace = () => schedules.replace(id, body);
+      return written(caller, audit.around(caller, 'replace_schedule', { target: id }, replace));
     },
     pause: async (id, body) => around('pause_schedule')(id, () => schedules.pause(id, body)),
     resume: async (id) => around('resume_schedule')(id, () => schedules.resume(id)),

@@ -131,9 +131,10 @@ const nameSchema = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 6
 export const flowSections = {
   flow: z
     .strictObject({
-      lanes: z.array(lanePattern).max(MOST_LANES).default([]).register(notes, {
+      lanes: z.array(lanePattern).max(MOST_LANES).optional().register(notes, {
         description:
-          'Lanes, or patterns of lanes, whose directives all take turns: by tenant, and those of a tenant by `fairness_key`.',
+          'Lanes, or patterns of lanes, whose directives all take turns: by tenant, and those of a tenant by `fairness_key`. `[]`: none.',
+        fallback: 'every lane where there is more than one tenant, else none',
       }),
       weights: atMost(MOST_WEIGHTS, byName(tenantSchema, z.int().min(1).max(1_000))).register(notes, {
         description:
@@ -234,7 +235,7 @@ function mayOverlap(left: string | null, right: string | null): boolean {
 }
 
 export function flowSettings({ lanes, weights, rules }: Flow): FlowSettings {
-  return { lanes, weights, rules: [...rules].map(([name, rule]) => flowRule(name, rule)) };
+  return { lanes: lanes ?? [], weights, rules: [...rules].map(([name, rule]) => flowRule(name, rule)) };
 }
 
 function flowRule(name: string, { match, concurrency, rate, priority }: Rule): FlowRule {

@@ -59,7 +59,7 @@ export async function prepareRequest(
   if (choice !== null && 'error' in choice) return { ok: false, error: choice.error };
   const prompt = readPrompt(directive, messages, names, rules);
   if ('error' in prompt) return { ok: false, error: prompt.error };
-  const output = await readOutputSchema(directive, schemas, signal);
+  const output = await readOutputSchema(directive, { schemas, tenant, signal });
   if ('error' in output) return { ok: false, error: output.error };
   const options: CallOptions = {
     prompt: prompt.prompt,
@@ -173,12 +173,13 @@ function readPrompt(
 
 async function readOutputSchema(
   { output_schema: given }: LanguageDirective,
-  schemas: SchemaChecks,
-  signal: AbortSignal,
+  { schemas, tenant, signal }: Pick<RequestOptions, 'schemas' | 'tenant' | 'signal'>,
 ): Promise<{ check: CheckOutput | null } | { error: ErrorEnvelope }> {
   if (given === undefined) return { check: null };
-  const schema = schemas.of(given);
-  const verdict = await schema.compile(signal);
+  const schema = schemas.of(given, tenant);
+  const verdict = await schema.compile({ signal, mayBeRefused: true });
+  if (verdict.kind === 'refused')
+    return { error: errorEnvelope('rate_limited', `output_schema: ${verdict.reason}`) };
   if (verdict.kind === 'unusable') return invalid('output_schema', `is not a JSON Schema: ${verdict.reason}`);
   if (verdict.kind === 'unchecked') return invalid('output_schema', `cannot be used: ${verdict.reason}`);
   return { check: (value) => outputFaults(schema, value, signal) };
@@ -189,7 +190,7 @@ async function outputFaults(
   value: unknown,
   signal: AbortSignal,
 ): Promise<OutputFaults | null> {
-  const verdict = await schema.check(value, 'output', signal);
+  const verdict = await schema.check(value, 'output', { signal });
   if (verdict.kind === 'passed') return null;
   if (verdict.kind === 'faults')
     return { faults: verdict.faults.map((fault) => fieldSentence(fault)), mayBeRepaired: true };

@@ -205,6 +205,7 @@ function requestOf(
   const request: ToolCallRequest = {
     server,
     tool,
+    tenant: context.tenant,
     arguments: directive.arguments,
     context: shared ?? null,
     signal: context.signal,

@@ -1,23 +1,85 @@
-/** A thread that checks values one by one within a time limit; a thread that passes the limit is replaced.
+/** A thread that checks values one by one within a time limit, tenants by turns; a thread that passes the limit is replaced.
  *  It must never leave a request without a verdict, whatever happens to the thread. */
 import { Worker } from 'node:worker_threads';
 import { RecentlyUsed } from './recently-used.ts';
-import { type CheckReply, type CheckRequest, KEPT_SCHEMAS } from './schema-thread.ts';
+import { type CheckReply, type CheckRequest, type CheckVerdict, KEPT_SCHEMAS } from './schema-thread.ts';
 
 export type ThreadVerdict =
-  | Exclude<CheckReply, { kind: 'ready' }>
+  | CheckVerdict
   /** It is unknown whether the value fits. `isSlow`: because of what the schema asks for. */
   | { readonly kind: 'unchecked'; readonly reason: string; readonly isSlow: boolean }
-  /** It waited behind a check of the same schema that took too long. */
-  | { readonly kind: 'passed_over' };
+  /** While it waited, a check became known for which it belongs to another thread. */
+  | { readonly kind: 'passed_over' }
+  /** As many checks of its tenant wait as may. */
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** Called when the check starts, so that waiting checks hold no copies. Throws when the value is not JSON. */
 export type MakeRequest = () => Required<Pick<CheckRequest, 'schema'>> & Omit<CheckRequest, 'schemaId'>;
 
-interface Check {
+export interface CheckOrder {
   readonly schemaId: number;
+  readonly tenant: string;
   readonly make: MakeRequest;
+  /** Whether it may be refused where too many of its tenant wait: nothing has been done for it. */
+  readonly mayBeRefused: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Asked when it is its turn: whether another thread takes it by now. */
+  readonly isPassedOver: () => boolean;
+  /** Called when the thread has worked on it, for how long, also where its caller has gone meanwhile. */
+  readonly onHeld: (heldMs: number, verdict: ThreadVerdict) => void;
+}
+
+interface Check extends Omit<CheckOrder, 'mayBeRefused' | 'signal'> {
   readonly resolve: (verdict: ThreadVerdict) => void;
+}
+
+/** Checks of one tenant that wait for one thread. */
+const MOST_WAITING = 100;
+
+/** Waiting checks: the oldest of each tenant by turns. */
+class Turns {
+  /** The tenant whose turn is next is first. None is empty. */
+  readonly #waiting = new Map<string, Check[]>();
+
+  add(check: Check): void {
+    const own = this.#waiting.get(check.tenant);
+    if (own === undefined) this.#waiting.set(check.tenant, [check]);
+    else own.push(check);
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  isFull(tenant: string): boolean {
+    return (this.#waiting.get(tenant)?.length ?? 0) >= MOST_WAITING;
+  }
+
+  next(): Check | undefined {
+    const [turn] = this.#waiting;
+    if (turn === undefined) return undefined;
+    const [tenant, own] = turn;
+    this.#waiting.delete(tenant);
+    const check = own.shift();
+    if (own.length > 0) this.#waiting.set(tenant, own);
+    return check;
+  }
+
+  /** Whether it was waiting. */
+  remove(check: Check): boolean {
+    const own = this.#waiting.get(check.tenant) ?? [];
+    const position = own.indexOf(check);
+    if (position < 0) return false;
+    own.splice(position, 1);
+    if (own.length === 0) this.#waiting.delete(check.tenant);
+    return true;
+  }
+
+  takeAll(): Check[] {
+    const all = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    return all;
+  }
 }
 
 export interface CheckingThreadOptions {
@@ -34,12 +96,13 @@ const MAX_HEAP_MB = 256;
 
 export class CheckingThread {
   readonly #limitMs: number;
-  readonly #waiting: Check[] = [];
+  readonly #waiting = new Turns();
   #thread: Worker | null = null;
   #isReady = false;
   /** The schemas that the thread holds: both sides forget in the same order. */
   #given = new RecentlyUsed<true>(KEPT_SCHEMAS);
   #current: Check | null = null;
+  #begunAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ limitMs }: CheckingThreadOptions) {
@@ -47,46 +110,49 @@ export class CheckingThread {
   }
 
   /** Never rejects. A waiting check is dropped when its signal fires. */
-  run(schemaId: number, make: MakeRequest, signal?: AbortSignal): Promise<ThreadVerdict> {
+  run({ signal, mayBeRefused, ...order }: CheckOrder): Promise<ThreadVerdict> {
     return new Promise((resolve) => {
       if (signal?.aborted === true) return resolve(ABANDONED);
+      if (mayBeRefused && this.#waiting.isFull(order.tenant)) return resolve(REFUSED);
       const drop = (): void => this.#drop(check);
       const check: Check = {
-        schemaId,
-        make,
+        ...order,
         resolve(verdict) {
           signal?.removeEventListener('abort', drop);
           resolve(verdict);
         },
       };
       signal?.addEventListener('abort', drop, { once: true });
-      this.#waiting.push(check);
+      this.#waiting.add(check);
       this.#next();
     });
   }
 
   async stop(): Promise<void> {
-    for (const check of this.#waiting.splice(0)) check.resolve(unchecked('the service stops'));
+    for (const check of this.#waiting.takeAll()) check.resolve(unchecked('the service stops'));
     await this.#replace(unchecked('the service stops'));
   }
 
   #drop(check: Check): void {
-    const position = this.#waiting.indexOf(check);
-    if (position >= 0) this.#waiting.splice(position, 1);
-    if (position >= 0 || this.#current === check) check.resolve(ABANDONED);
+    if (this.#waiting.remove(check) || this.#current === check) check.resolve(ABANDONED);
   }
 
   #next(): void {
-    if (this.#current !== null || this.#waiting.length === 0) return;
+    if (this.#current !== null || this.#waiting.isEmpty) return;
     this.#thread ??= this.#start();
     if (!this.#isReady) return;
-    const check = this.#waiting.shift() as Check;
+    const check = this.#waiting.next() as Check;
+    if (check.isPassedOver()) {
+      check.resolve({ kind: 'passed_over' });
+      return this.#next();
+    }
     const request = requestOf(check, this.#given);
     if (request === null) {
       check.resolve(unchecked('the value is nested too deep or too large'));
       return this.#next();
     }
     this.#current = check;
+    this.#begunAt = performance.now();
     this.#thread.ref();
     this.#timer = setTimeout(() => this.#expire(check), this.#limitMs);
     this.#thread.postMessage(request);
@@ -105,15 +171,16 @@ export class CheckingThread {
   #receive(thread: Worker, reply: CheckReply): void {
     if (thread !== this.#thread) return;
     if (reply.kind === 'ready') this.#isReady = true;
-    else this.#finish(reply);
+    else this.#finish(reply.verdict, reply.heldMs);
     if (this.#current === null) thread.unref();
     this.#next();
   }
 
-  #finish(verdict: ThreadVerdict): void {
+  #finish(verdict: ThreadVerdict, heldMs = performance.now() - this.#begunAt): void {
     clearTimeout(this.#timer);
     const check = this.#current;
     this.#current = null;
+    check?.onHeld(heldMs, verdict);
     check?.resolve(verdict);
   }
 
@@ -122,10 +189,6 @@ export class CheckingThread {
     setImmediate(() => {
       if (this.#current !== check) return;
       void this.#replace(unchecked(`the check took longer than ${this.#limitMs} ms`, true));
-      for (const other of this.#waiting.splice(0)) {
-        if (other.schemaId === check.schemaId) other.resolve({ kind: 'passed_over' });
-        else this.#waiting.push(other);
-      }
       this.#next();
     });
   }
@@ -141,7 +204,8 @@ export class CheckingThread {
   #lose(thread: Worker): void {
     if (thread !== this.#thread) return;
     this.#thread = null;
-    this.#current ??= this.#waiting.shift() ?? null;
+    if (this.#current === null) this.#begunAt = performance.now();
+    this.#current ??= this.#waiting.next() ?? null;
     this.#finish(unchecked('the check needs too much memory', true));
     this.#next();
   }
@@ -163,3 +227,4 @@ function unchecked(reason: string, isSlow = false): ThreadVerdict {
 }
 
 const ABANDONED = unchecked('the caller has stopped waiting');
+const REFUSED: ThreadVerdict = { kind: 'refused', reason: 'too many checks of the tenant wait' };

@@ -17,6 +17,10 @@ export interface CheckRequest {
 /** The messages of the thread: that it is ready, then one verdict for each request. */
 export type CheckReply =
   | { readonly kind: 'ready' }
+  /** `heldMs`: the time of the processor that it took: on a busy machine a quick check is no slow one. */
+  | { readonly kind: 'checked'; readonly verdict: CheckVerdict; readonly heldMs: number };
+
+export type CheckVerdict =
   | { readonly kind: 'passed' }
   | { readonly kind: 'faults'; readonly faults: SchemaFault[] }
   | { readonly kind: 'unusable'; readonly reason: string };
@@ -34,7 +38,7 @@ function schemaOf({ schemaId, schema }: CheckRequest): CompiledSchema {
   return made;
 }
 
-function check(request: CheckRequest): CheckReply {
+function check(request: CheckRequest): CheckVerdict {
   const schema = schemaOf(request);
   const fault = faultOf(schema);
   if (!schema.ok || (request.value === undefined && fault !== null))
@@ -44,5 +48,12 @@ function check(request: CheckRequest): CheckReply {
   return faults === null ? { kind: 'passed' } : { kind: 'faults', faults };
 }
 
-parentPort?.on('message', (request: CheckRequest) => parentPort?.postMessage(check(request)));
+function reply(request: CheckRequest): CheckReply {
+  const before = process.threadCpuUsage();
+  const verdict = check(request);
+  const { user, system } = process.threadCpuUsage(before);
+  return { kind: 'checked', verdict, heldMs: (user + system) / 1_000 };
+}
+
+parentPort?.on('message', (request: CheckRequest) => parentPort?.postMessage(reply(request)));
 parentPort?.postMessage({ kind: 'ready' } satisfies CheckReply);

@@ -1,5 +1,6 @@
-/** What a client carries while it does not hold a connection: which call is its own, sealed.
- *  It must never be believed without its seal: a client could name the call of another. */
+/** What a client carries while it does not hold a connection: which call is its own, sealed for its key or person.
+ *  It must never be believed without its seal, nor from another caller: a client could name the call of another. */
+import { hash } from 'node:crypto';
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import type { AskedOnLeg } from './asked-leg.ts';
@@ -15,6 +16,8 @@ export interface HeldCall extends Place {
   readonly server?: string | null;
   /** What its client was asked when it left; absent: nothing. */
   readonly asked?: AskedOnLeg;
+  /** A digest of the caller it was sealed for; absent: no caller is asked for a key, or the seal is of an older version. */
+  readonly caller?: string;
 }
 
 /** Each rejects with `ServiceUnavailable` while the key cannot be read. */
@@ -22,7 +25,7 @@ export interface Seals {
   /** After this, `seal` needs nothing that may be away. */
   ready(): Promise<void>;
   seal(call: HeldCall): Promise<string>;
-  /** null: it was not sealed here, or too long ago, or is outside the scope. */
+  /** null: it was not sealed here, or too long ago, or for another caller, or is outside the scope. */
   open(sealed: string, context: ServerContext): Promise<HeldCall | null>;
 }
 
@@ -30,21 +33,41 @@ export interface Seals {
 const VALID_SECONDS = 24 * 60 * 60;
 const AGAIN_MS = 1_000;
 
-/** `key`: the same for every process that a client may come back to, at least 32 bytes. Asked until it is known. */
-export function createSeals(key: () => Promise<string>, scope: Scope): Seals {
+export interface SealOptions {
+  /** The same for every process that a client may come back to, at least 32 bytes. Asked until it is known. */
+  readonly sealingKey: () => Promise<string>;
+  /** The id of the key or person that calls now, for which a call is sealed; null: no caller is asked for a key. */
+  readonly callerOf: () => string | null;
+  readonly scope: Scope;
+}
+
+export function createSeals({ sealingKey, callerOf, scope }: SealOptions): Seals {
   const codecOf = (secret: string) =>
     createRequestStateCodec<HeldCall>({ key: secret, ttlSeconds: VALID_SECONDS });
   let known: ReturnType<typeof codecOf> | null = null;
-  const codec = async () => (known ??= codecOf(await key().catch(unreadable)));
+  const codec = async () => (known ??= codecOf(await sealingKey().catch(unreadable)));
+  const caller = (): string | undefined => digestOf(callerOf());
+  const isForCaller = (call: HeldCall): boolean => call.caller === undefined || call.caller === caller();
   return {
     ready: async () => void (await codec()),
-    seal: async (call) => (await codec()).mint(call),
+    seal: async (call) => {
+      const { caller: _before, ...held } = call;
+      const own = caller();
+      return (await codec()).mint(own === undefined ? held : { ...held, caller: own });
+    },
     open: async (sealed, context) => {
       const { verify } = await codec();
       const call = await verify(sealed, context).catch(() => null);
-      return call !== null && isWithin(scope, call) ? call : null;
+      return call !== null && isForCaller(call) && isWithin(scope, call) ? call : null;
     },
   };
+}
+
+const DIGEST_CHARACTERS = 22;
+
+/** The client can read what it carries: the id of a person stays out of it. */
+function digestOf(caller: string | null): string | undefined {
+  return caller === null ? undefined : hash('sha256', caller, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
 /** All endpoints have one key: what was sealed at that of one server is no call of another. */

@@ -17,13 +17,13 @@ export interface ToolServersOptions {
   readonly client: DirectiveClient;
   /** On whose behalf the lists are read that are kept for all callers: the service itself. Default: the client. */
   readonly own?: DirectiveClient;
-  /** Who calls now; a session is used by who began it only. Default: everybody is the same. */
+  /** Who calls now; a session, a task and a held call are for the caller that began them only. Default: no caller is told from another. */
   readonly callerOf?: () => string | null;
   /** Where the lists of tools and agents are read. Default: the client. */
   readonly listing?: Pick<DirectiveClient, 'tools' | 'agents'>;
   readonly version: string;
   readonly onError: (error: Error) => void;
-  /** As in `createSeals`. */
+  /** As in `SealOptions`. */
   readonly sealingKey: () => Promise<string>;
   /** Default: the tools of all servers. */
   readonly scope?: Scope;
@@ -49,6 +49,7 @@ export interface ToolServers {
   stop(): void;
 }
 
+const NO_CALLER = (): null => null;
 const GRACE_MS = 30_000;
 const HEARTBEAT_MS = 15_000;
 /** Less than the limits of clients and proxies, most of which are 60 s. */
@@ -77,7 +78,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     tools,
     list,
     keysFrom: options.keysFrom ?? [],
-    seals: createSeals(options.sealingKey, scope),
+    seals: createSeals({ sealingKey: options.sealingKey, callerOf: options.callerOf ?? NO_CALLER, scope }),
     questions: createQuestionReader(client),
     version,
     heartbeatMs,

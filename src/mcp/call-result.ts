@@ -31,7 +31,10 @@ export async function checkedResult(
   const verdict: SchemaVerdict =
     structured === undefined
       ? { kind: 'faults', faults: [{ path: 'structuredContent', message: 'is required' }] }
-      : await tool.output.check(withNumbers(structured, meta) ?? structured, 'structuredContent', signal);
+      : await tool.output.check(withNumbers(structured, meta) ?? structured, 'structuredContent', {
+          tenant: call.request.tenant,
+          signal,
+        });
   const ended = verdict.kind === 'unchecked' ? ending() : null;
   if (ended !== null) return { kind: 'failed', error: endedCall(ended, call.request), sent: true };
   return misfitOf(tool, verdict, result) ?? { kind: 'result', result };

@@ -267,7 +267,9 @@ async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
     return unsent('unknown_tool', `The MCP server "${server}" has no tool "${name}"`, details);
   }
   const { deadline, request } = call;
-  const verdict = await tool.input.check(request.arguments, 'arguments', deadline.signal);
+  const { tenant } = request;
+  const options = { tenant, signal: deadline.signal, mayBeRefused: true };
+  const verdict = await tool.input.check(request.arguments, 'arguments', options);
   switch (verdict.kind) {
     case 'faults': {
       const { faults: errors } = verdict;
@@ -275,6 +277,11 @@ async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
     }
     case 'unchecked':
       return deadline.ending() === null ? uncheckedArguments(call, verdict.reason) : notSent(call);
+    case 'refused':
+      return unsent('rate_limited', `The arguments were not checked: ${verdict.reason}`, {
+        server,
+        tool: name,
+      });
     // An unusable schema refuses nothing: the server checks for itself.
     case 'passed':
     case 'unusable':

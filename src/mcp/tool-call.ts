@@ -22,6 +22,8 @@ export interface ToolCallSession {
 export interface ToolCallRequest {
   readonly server: string;
   readonly tool: string;
+  /** The tenant that calls: its checks wait for its own. Default: `default`. */
+  readonly tenant?: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** What the tool gets beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;

@@ -174,8 +174,8 @@ function reported(schema: CheckedSchema, onUnusable: (reason: string) => void): 
     return verdict;
   };
   return {
-    check(value, root, signal) {
-      const verdict = schema.check(value, root, signal);
+    check(value, root, options) {
+      const verdict = schema.check(value, root, options);
       return verdict instanceof Promise ? verdict.then(read) : read(verdict);
     },
   };

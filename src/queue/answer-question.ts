@@ -1,7 +1,7 @@
 // Answers a question that a tool asks, on behalf of a caller, and wakes what waits for it.
 // Must never accept an answer that does not fit what was asked, nor two answers to one question.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId } from '../contract/tenant.ts';
+import { ownId, tenantOf } from '../contract/tenant.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { readBody } from '../contract/read-input.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
@@ -37,6 +37,7 @@ import { requestFull } from './request-full.ts';
 export type CheckContent = (
   schema: Readonly<Record<string, unknown>>,
   content: unknown,
+  tenant: string,
 ) => Promise<readonly FieldError[]>;
 
 export interface AnswererParts {
@@ -84,7 +85,7 @@ export function createAnswerer(parts: AnswererParts) {
     if (!directive || json === null) throw unknownInput(requestId, inputId);
     const envelope = decodeEnvelope(json);
     const question = await openQuestion(place, directive);
-    const content = question === null ? body.content : await contentFor(question, body);
+    const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
     const answer: QuestionAnswer = { action: body.action, ...(content === undefined ? {} : { content }) };
     const digest = contentDigest({ action: body.action, content: body.content ?? null });
     const by = body.by ?? null;
@@ -110,7 +111,7 @@ export function createAnswerer(parts: AnswererParts) {
     return round?.questions[number - asked.first]?.question ?? null;
   }
 
-  async function contentFor(question: ToolQuestion, { action, content }: InputAnswerBody) {
+  async function contentFor(question: ToolQuestion, { action, content }: InputAnswerBody, tenant: string) {
     if (action !== 'accept') return undefined;
     if (question.mode === 'url') {
       if (content === undefined) return undefined;
@@ -119,7 +120,7 @@ export function createAnswerer(parts: AnswererParts) {
       ]);
     }
     const whole = withDefaults(question.schema, content ?? {});
-    const faults = await checkContent(question.schema, whole);
+    const faults = await checkContent(question.schema, whole, tenant);
     if (faults.length > 0) throw refusedAt('invalid_body', [...faults]);
     return whole;
   }

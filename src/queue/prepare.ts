@@ -9,6 +9,7 @@ import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts
 import { errorResult, type Result } from '../contract/result.ts';
 import { startedTool } from '../contract/started-tool.ts';
 import { contentDigest } from '../journal/content-digest.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import { ticketsOf } from '../flow/ticket.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
@@ -44,8 +45,8 @@ export interface PreparerOptions {
   spans?: Spans;
   /** On whose budget those who call spend. Default: on nobody's. */
   caller?: () => Spender | undefined;
-  /** Default: only what callers ask for. */
-  flow?: FlowSettings;
+  /** Asked for each submission, by its tenant. Default: only what callers ask for. */
+  flow?: (tenant: string) => FlowSettings;
   /** Names of models, or aliases, that a budget may go on with. Default: none. */
   cheaper?: readonly string[];
   /** Default: nobody is notified by a rule. */
@@ -67,6 +68,7 @@ interface Preparation {
   readonly route: Route | Result;
   /** Models that a budget may go on with. */
   readonly instead: readonly string[];
+  readonly flow: FlowSettings;
   readonly spender: Spender | undefined;
   readonly sealedAs: string | undefined;
 }
@@ -82,7 +84,7 @@ export function createPreparer(
   {
     spans = NO_SPANS,
     caller = () => undefined,
-    flow = NO_FLOW,
+    flow: flowFor = () => NO_FLOW,
     cheaper = [],
     endNotices = UNKNOWN_END_NOTICES,
   }: PreparerOptions = {},
@@ -94,6 +96,7 @@ export function createPreparer(
     sealedAs?: string,
   ): Promise<Prepared[]> {
     const routes = await routesOf(catalog, executeImmediately, directives);
+    const flow = flowFor(tenantOf(directives[0]?.request_id ?? ''));
     const instead = await modelsInstead(catalog, flow, { cheaper, directives });
     const parent = spans.under(traceparent);
     return directives.map((directive, position) => {
@@ -101,23 +104,19 @@ export function createPreparer(
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      const prepared = prepare(directive, context, { route, instead, spender, sealedAs });
+      const prepared = prepare(directive, context, { route, instead, flow, spender, sealedAs });
       return { ...prepared, span: span && withFlow(span, directive, prepared.ticket, spans) };
     });
-  }
-
-  function ticketsIn(directive: Directive, lane: string | null, models?: readonly string[]): Tickets {
-    return lane === null ? NO_TICKETS : ticketsOf(directive, { settings: flow, lane, models });
   }
 
   function prepare(
     directive: Directive,
     traceparent: string,
-    { route, instead, spender, sealedAs }: Preparation,
+    { route, instead, flow, spender, sealedAs }: Preparation,
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
-    const tickets = ticketsIn(directive, lane, models && [...models, ...instead]);
+    const tickets = ticketsIn(directive, flow, lane, models && [...models, ...instead]);
     const noticed = isNoticed(endNotices, directive);
     const envelope: Envelope = {
       directive,
@@ -151,6 +150,15 @@ export function createPreparer(
   }
 
   return { prepare: prepareAll };
+}
+
+function ticketsIn(
+  directive: Directive,
+  settings: FlowSettings,
+  lane: string | null,
+  models: readonly string[] | undefined,
+): Tickets {
+  return lane === null ? NO_TICKETS : ticketsOf(directive, { settings, lane, models });
 }
 
 /** Of a call to a tool. */

@@ -22,7 +22,7 @@ const WHY: Readonly<Record<'ended' | 'running' | 'out' | 'plain', string>> = {
   running: 'it is running',
   out: 'it was let out, and begins next',
   plain:
-    'it takes no turn: it was submitted without priority, fairness_key, concurrency and rate, to a lane that flow.lanes does not name',
+    'it takes no turn: it was submitted without priority, fairness_key, concurrency and rate, to a lane that is not fair between tenants (flow.lanes)',
 };
 
 /** Throws `DirectiveRefused` (`not_found`, `not_waiting`). The same again is the same. */

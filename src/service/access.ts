@@ -5,7 +5,7 @@ import { type Audit, createAudit } from '../access/audit.ts';
 import { createGate, type Gate } from '../access/gate.ts';
 import { createTokenCheck, type TokenTrouble } from '../access/jwt.ts';
 import { createKeyBudget, type SpendBudget } from '../access/key-budget.ts';
-import { createKeyRecords } from '../access/key-records.ts';
+import { createKeyRecords, type KeyRecords } from '../access/key-records.ts';
 import { createKeyService } from '../access/key-service.ts';
 import { createKeyUses } from '../access/key-uses.ts';
 import { createKnownKeys, type KnownKeys } from '../access/known-keys.ts';
@@ -21,9 +21,22 @@ import { OTHER_TENANTS } from '../contract/tenant-limits.ts';
 import { createAuditLog } from '../journal/audit-log.ts';
 import { createSubscriptions } from '../journal/subscriptions.ts';
 import type { Startable } from '../lifecycle.ts';
+import type { SeenTenants } from '../queue/seen-tenants.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createLogin } from './login.ts';
 import type { Store } from './store.ts';
+
+/** The tenants of all keys are seen before a key is let in. */
+function noting({ version, read }: Pick<KeyRecords, 'version' | 'read'>, tenants: SeenTenants) {
+  return {
+    version,
+    async read() {
+      const table = await read();
+      for (const { tenant } of table.keys.values()) tenants.see(tenant);
+      return table;
+    },
+  };
+}
 
 export interface Access extends Startable {
   readonly gate: Gate;
@@ -56,7 +69,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   const { connection, keys: names } = store;
   const { config, onError } = options;
   const records = createKeyRecords(connection, names, store.queue.confirm);
-  const known = createKnownKeys(records);
+  const known = createKnownKeys(noting(records, store.tenants));
   const log = createAuditLog(connection, names);
   const audit = createAudit(log, onError);
   const { adminKey, insecure, host } = config;

@@ -2,7 +2,7 @@
 // Must never know how a directive is executed.
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { chargeCaller, currentCaller, guardClient } from '../access/caller.ts';
+import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
 import { ownerOf } from '../access/schedule-rights.ts';
 import { allowedHosts } from '../api/allowed-host.ts';
@@ -10,10 +10,11 @@ import { createApi } from '../api/api.ts';
 import { readConsole } from '../api/console-files.ts';
 import type { McpHandler } from '../api/routes/mcp.ts';
 import type { Config } from '../config/config.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { Modules } from '../extend/modules.ts';
 import { createCallWaits } from '../journal/call-waits.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { sharedSecret } from '../journal/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../catalog/catalog-changes.ts';
@@ -64,7 +65,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     owner: () => ownerOf(currentCaller()),
   });
   const guard = (open: DirectiveClient): DirectiveClient =>
-    guardClient(open, { audit, spend, maxDirectives: config.limits.batch });
+    guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf: submitterIn(store) });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const isListed = config.search.enabled;
@@ -105,6 +106,14 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
       changes.close();
       await client.close();
     },
+  };
+}
+
+/** The key is kept with whatever has a lane; of what ended as it was accepted its submitter has the content. */
+function submitterIn({ records: { journal } }: Store): SubmitterOf {
+  return async (requestId, directiveId) => {
+    const json = await journal.envelope(scopedId(currentTenant(), requestId), directiveId);
+    return json === null ? null : (decodeEnvelope(json).spender?.key ?? null);
   };
 }
 

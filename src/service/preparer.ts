@@ -7,16 +7,24 @@ import { createPreparer, type Preparer, type PreparerOptions } from '../queue/pr
 import { flowOf } from './delivery-turns.ts';
 import type { Store } from './store.ts';
 
+/** Between tenants every lane is fair, unless the configuration names those that are. */
+const EVERY_LANE = '*';
+
 export function preparerOn(
-  { catalog, spans, endNotices }: Store,
+  { catalog, spans, endNotices, tenants }: Store,
   { executeImmediately }: Registry,
   config: Config,
   caller?: PreparerOptions['caller'],
 ): Preparer {
   const flow = flowOf(config);
+  const fair = config.flow.lanes === undefined ? { ...flow, lanes: [EVERY_LANE] } : flow;
+  const areSeveral = config.tenants.size > 0 ? () => true : tenants.areSeveral;
   return createPreparer(catalog, executeImmediately, {
     spans,
-    flow,
+    flow: (tenant) => {
+      tenants.see(tenant);
+      return areSeveral() ? fair : flow;
+    },
     cheaper: budgetSettings(config.budgets).rules.flatMap(({ cheaper }) => cheaper ?? []),
     endNotices,
     ...(caller ? { caller } : {}),

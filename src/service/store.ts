@@ -22,6 +22,7 @@ import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createCanceller } from '../queue/cancel.ts';
 import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
+import { createSeenTenants } from '../queue/seen-tenants.ts';
 import { createGatedLanes, type GatedLanes } from '../queue/gated-lanes.ts';
 import { createGateNews, type GateNews } from '../queue/gate-news.ts';
 import { createLaneRoom } from '../queue/lane-room.ts';
@@ -78,6 +79,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
   const records = recordsOn(connection, keys, options, { wakeRun, endWithTurn: endingOf(options, isFree) });
   const catalog = createCatalog(connection, keys, options.configured);
+  const tenants = createSeenTenants();
   const gated = gatedOn(connection, keys, { lanes, workers: catalog.workers, news: options.news });
   const { reports = NO_REPORTS, spans = NO_SPANS, endNotices = UNKNOWN_END_NOTICES } = options;
   return {
@@ -87,6 +89,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     records,
     reports,
     endNotices,
+    tenants,
     limitsOf: options.limitsOf ?? NO_TENANT_LIMITS,
     retentionMs: options.retentionMs,
     queue: {

@@ -15,7 +15,9 @@ const ADMIN = randomBytes(32).toString('hex');
 describe('a call of a tool through /mcp', () => {
   const both = shared(async () => {
     const environment = { ADJUTANT_ADMIN_KEY: ADMIN };
-    return startService({ redisUrl: redis.url, roles: { api: true, worker: true }, environment });
+    const roles = { api: true, worker: true };
+    const config = { limits: { mcp_hold_ms: 1_000 } };
+    return startService({ redisUrl: redis.url, roles, environment, config });
   });
   const admin = () => createAccessClient({ baseUrl: both.url, apiKey: ADMIN });
   const echo = { method: 'tools/call', params: { name: 'peer.echo', arguments: { a: 1 } } };
@@ -76,5 +78,37 @@ describe('a call of a tool through /mcp', () => {
       return entries.map(({ by }) => by.name);
     };
     await eventually(submissions).toEqual(Array.from({ length: 10 }, () => 'writer'));
+  });
+
+  test('is continued by the key that began it: a task or a held call of another key is none', async () => {
+    const { writer } = await keysOfBoth();
+    const scopes = ['read', 'submit', 'cancel'] as const;
+    const { key: other } = await admin().create({ name: 'other', scopes: [...scopes] });
+    const { key: foreign } = await admin().create({ name: 'foreign', tenant: 'acme', scopes: [...scopes] });
+    const name = 'peer.wait';
+    const params = { name, arguments: {} };
+    const extensions = ['io.modelcontextprotocol/tasks'];
+    const endpoint = `${both.url}/mcp`;
+    const begun = await askModern(endpoint, {
+      method: 'tools/call',
+      name,
+      params,
+      extensions,
+      key: writer.key,
+    });
+    const taskId = String(begun.result?.['taskId']);
+    const task = async (method: string, key: string) =>
+      askModern(endpoint, { method, name: taskId, params: { taskId }, extensions, key });
+    for (const key of [other, foreign])
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel'])
+        expect((await task(method, key)).error?.code, method).toBe(-32_602);
+    expect((await task('tasks/get', writer.key)).result).toMatchObject({ status: 'working' });
+
+    const held = await askModern(endpoint, { method: 'tools/call', name, params, key: writer.key });
+    const requestState = String(held.result?.['requestState']);
+    const back = { method: 'tools/call', name, params: { ...params, requestState } };
+    for (const key of [other, foreign])
+      expect((await askModern(endpoint, { ...back, key })).error?.code).toBe(-32_602);
+    expect((await askModern(endpoint, { ...back, key: writer.key })).result).toHaveProperty('requestState');
   });
 });

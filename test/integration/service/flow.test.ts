@@ -7,6 +7,7 @@ import { SCOPES } from '../../../src/contract/access.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { runCommand } from '../../support/command.ts';
 import { eventually } from '../../support/eventually.ts';
+import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
@@ -147,4 +148,35 @@ describe('a rule', () => {
     await acme.cancel('ruled');
     expect(await globex.result('ruled', 'x')).toMatchObject({ data: { result: { ok: true } } });
   });
+});
+
+/** Point 10 of a report: fairness between tenants held only in lanes that `flow.lanes` names. */
+test('a tenant is next beside the flood of another one, without any setting', async () => {
+  const peer = { ...ownServerEntry('legacy-peer.ts'), lane: { concurrency: 1 } };
+  await using service = await startService({
+    redisUrl: redis.url,
+    config: { mcpServers: { peer } },
+    environment: { ADJUTANT_ADMIN_KEY: ADMIN },
+  });
+  const { key } = await createAccessClient({ baseUrl: service.url, apiKey: ADMIN }).create({
+    name: 'quiet',
+    tenant: 'quiet',
+    scopes: [...SCOPES],
+  });
+  const noisy = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  const quiet = createHttpClient({ baseUrl: service.url, apiKey: key });
+  await eventually(async () => JSON.stringify(await noisy.tools())).toContain('peer.wait');
+  await noisy.submit(call('wait', { id: 'holder', request_id: 'holder' }));
+  await eventually(async () => (await noisy.directive('holder', 'holder'))?.status).toBe('running');
+  const flood = Array.from({ length: 30 }, (_, n) => call('echo', { id: `${n}`, request_id: 'flood' }));
+  await noisy.submit(flood);
+  await quiet.submit(call('echo', { id: 'only', request_id: 'only' }));
+  await noisy.cancel('holder');
+  await quiet.result('only', 'only');
+  await noisy.result('flood', '29');
+  const ended = async (client: DirectiveClient, request: string, id: string): Promise<string> =>
+    String((await client.directive(request, id))?.ended_at);
+  const before = await Promise.all(flood.map(async ({ id }) => ended(noisy, 'flood', id)));
+  const at = await ended(quiet, 'only', 'only');
+  expect(before.filter((each) => each < at).length).toBeLessThanOrEqual(2);
 });

@@ -13,6 +13,7 @@ const quiet = {
   },
   spend: async () => {},
   maxDirectives: 10,
+  submitterOf: async () => null,
 };
 
 function recording() {
@@ -97,12 +98,14 @@ test.each([
   const call = { type: 'tool_exec', tool_name: 'a.x', ...once } as never;
   const submitOnly = { scopes: new Set(['submit']) };
   await as('low', () => client.submit(call), submitOnly);
-  for (const wait of [() => client.submit(call, { waitMs: 1 }), () => client.execute(call)]) {
-    const waited = as('low', wait, submitOnly);
-    const refusal = { problem: { code: 'forbidden', scope: 'read' } };
-    await (needsRead ? expect(waited).rejects.toMatchObject(refusal) : waited);
-    await as('low', wait, { scopes: new Set(['submit', 'read']) });
-  }
+  const refusal = { problem: { code: 'forbidden', scope: 'read' } };
+  const wait = () => client.submit(call, { waitMs: 1 });
+  const waited = as('low', wait, submitOnly);
+  await (needsRead ? expect(waited).rejects.toMatchObject(refusal) : waited);
+  // Its answer is the end, whoever submitted the directive.
+  await expect(as('low', () => client.execute(call), submitOnly)).rejects.toMatchObject(refusal);
+  for (const each of [wait, () => client.execute(call)])
+    await as('low', each, { scopes: new Set(['submit', 'read']) });
 });
 
 test('a decision carries the name of its key, or what its caller says', async () => {

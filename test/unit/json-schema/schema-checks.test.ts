@@ -97,10 +97,10 @@ describe('a schema that is not harmless', () => {
   test('is not checked when the caller has gone', async () => {
     const checks = openChecks();
     const abort = new AbortController();
-    const under = checks.of(SLOW_PATTERN).check(SLOW_TEXT, 'arguments', abort.signal);
-    const waiting = checks.of(PLAIN).check({ name: 'ab' }, 'arguments', abort.signal);
+    const under = checks.of(SLOW_PATTERN).check(SLOW_TEXT, 'arguments', abort);
+    const waiting = checks.of(PLAIN).check({ name: 'ab' }, 'arguments', abort);
     abort.abort();
-    const late = checks.of(PLAIN).check({ name: 'ab' }, 'arguments', abort.signal);
+    const late = checks.of(PLAIN).check({ name: 'ab' }, 'arguments', abort);
     for (const verdict of [under, waiting, late]) expect(await verdict).toMatchObject({ kind: 'unchecked' });
   });
 
@@ -118,6 +118,73 @@ describe('a schema that is not harmless', () => {
     const others = Array.from({ length: 600 }, (_, n) => checks.of({ ...PLAIN, title: `${n}` }));
     for (const schema of [first, ...others, first])
       expect(await schema.check({ name: 'ab' }, 'arguments')).toEqual({ kind: 'passed' });
+  });
+});
+
+/** Point 9 of a report: 40 submissions of one tenant had another's calls time out after 30 s. */
+describe('a tenant', () => {
+  /** Each with a schema of its own, as submissions have. */
+  const slowOnes = (checks: SchemaChecks, tenant: string, count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      checks.of({ ...SLOW_PATTERN, title: `${n}` }, tenant).check(SLOW_TEXT, 'output'),
+    );
+
+  test('that writes slow schemas waits for itself: each check of another goes before its second one', async () => {
+    const checks = openChecks(LIMIT_MS);
+    let ended = 0;
+    const slow = slowOnes(checks, 'noisy', 40);
+    for (const each of slow) void Promise.resolve(each).then(() => (ended += 1));
+    for (let round = 0; round < 5; round += 1) {
+      const own = checks.of({ ...PLAIN, title: `${round}` }, 'quiet');
+      expect(await own.compile()).toEqual({ kind: 'passed' });
+      expect(await checks.of(PLAIN).check({ name: 'ab' }, 'arguments', { tenant: 'quiet' })).toEqual({
+        kind: 'passed',
+      });
+    }
+    expect(ended).toBeLessThanOrEqual(2);
+  });
+
+  test('does not delay another by slow values for a schema that both use', async () => {
+    const checks = openChecks(LIMIT_MS);
+    const tool = checks.of(SLOW_PATTERN);
+    let ended = 0;
+    for (let n = 0; n < 20; n += 1)
+      void Promise.resolve(tool.check(SLOW_TEXT, 'arguments', { tenant: 'noisy' })).then(() => (ended += 1));
+    for (let n = 0; n < 5; n += 1)
+      expect(await tool.check({ text: 'aaa' }, 'arguments', { tenant: 'quiet' })).toEqual({ kind: 'passed' });
+    expect(ended).toBeLessThanOrEqual(2);
+  });
+
+  test('whose caller leaves a slow schema behind is known as slow all the same', async () => {
+    const checks = openChecks(LIMIT_MS);
+    let ended = 0;
+    for (let n = 0; n < 10; n += 1) {
+      const abort = new AbortController();
+      const left = checks.of({ ...SLOW_PATTERN, title: `${n}` }, 'noisy').check(SLOW_TEXT, 'output', abort);
+      const next = checks.of(PLAIN, 'quiet').check({ name: 'ab' }, 'output');
+      abort.abort();
+      await left;
+      expect(await next).toEqual({ kind: 'passed' });
+      ended += 1;
+    }
+    expect(ended).toBe(10);
+  });
+
+  test('has a bound of checks that wait: one more is refused, with what may not be refused left in line', async () => {
+    const checks = openChecks(60_000);
+    const slow = slowOnes(checks, 'noisy', 102);
+    const check = (tenant: string, mayBeRefused: boolean) =>
+      checks.of(SLOW_PATTERN, tenant).check(SLOW_TEXT, 'output', { mayBeRefused });
+    expect(await check('noisy', true)).toMatchObject({ kind: 'refused' });
+    const waiting = [...slow, check('noisy', false), check('quiet', true)];
+    await checks.stop();
+    for (const each of waiting) expect(await each).toMatchObject({ kind: 'unchecked' });
+  });
+
+  test('writes no schema of more values than a model takes', async () => {
+    const wide = { enum: Array.from({ length: 20_000 }, (_, n) => n), pattern: 'a' };
+    expect(await openChecks().of(wide, 'noisy').compile()).toMatchObject({ kind: 'unchecked' });
+    expect(await openChecks().of(wide).compile()).toEqual({ kind: 'passed' });
   });
 });
 

@@ -68,7 +68,10 @@ test('what a budget may go on with is under the rules of its own lane', async ()
     models: source('m', known.models, models, []),
     servers: source('s', servers, servers, []),
   };
-  const { prepare } = createPreparer(catalog, () => null, { flow, cheaper: ['small', 'other:o'] });
+  const { prepare } = createPreparer(catalog, () => null, {
+    flow: () => flow,
+    cheaper: ['small', 'other:o'],
+  });
   const [made] = await prepare([ask], '00-00000000000000000000000000000001-0000000000000001-01');
   const envelope = decodeEnvelope(made?.acceptance.envelope ?? '');
   expect([envelope.lane, ticketIn(envelope, 'llm.cloud')]).toEqual(['llm.cloud', null]);
