@@ -52,9 +52,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: ['access', 'contract', 'bounds', 'redis', 'telemetry'],
   client: ['contract', 'encryption'],
   console: ['contract'],
-  'directive-server': ['telemetry', 'bounds'],
-  'mcp-server': ['contract'],
-  'control-server': ['contract'],
+  'directive-server': ['contract', 'telemetry', 'bounds'],
+  'mcp-server': ['contract', 'bounds'],
+  'control-server': ['contract', 'bounds'],
   service: [
     'contract',
     'encryption',
