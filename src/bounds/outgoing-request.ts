@@ -27,7 +27,7 @@ const PRIVATE_RANGES: ReadonlySet<string> = new Set(['private', 'carrierGradeNat
 /** IPv4 in IPv6 counts as what it is inside; translated (NAT64, 6to4, Teredo) and reserved ranges are near. */
 export function nearnessOf(address: string): Nearness {
   // The library reads `::10.0.0.1`, which is IPv4-compatible, as IPv4 in IPv6.
-  if (!ipaddr.isValid(address) || isIP(address.replace(/^::/, '')) !== isIP(address)) return 2;
+  if (!ipaddr.isValid(address) || (address.startsWith('::') && isIP(address.slice(2)) === 4)) return 2;
   const known = ipaddr.process(address);
   if (ALSO_NEAR.some(([range, bits]) => range.kind() === known.kind() && known.match(range, bits))) return 2;
   const range = known.range();
