@@ -77,7 +77,8 @@ export function checkedLookup({ isAllowed, refusal, resolve = systemResolve }: A
       if (options.all === true) return callback(null, allowed);
       callback(null, first.address, first.family);
     };
-    resolve(hostname).then(answer, (error: NodeJS.ErrnoException) => callback(error, '', 0));
+    const fail = (error: NodeJS.ErrnoException): void => callback(error, '', 0);
+    resolve(hostname).then(answer, fail);
   };
 }
 
