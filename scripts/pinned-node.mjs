@@ -1,7 +1,7 @@
 /** The Node that the project pins, and how to run a program under it in place of this process.
  *  It must pass on signals and the exit code unchanged. */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { ancestors, endWith, watchArgument } from './parent-watch.mjs';
 import { Unprepared } from './unprepared.mjs';
@@ -41,8 +41,32 @@ export function environmentOf(root, extra = []) {
 /** Runs `node` with these arguments: same terminal, same signals, same exit code and, where Node can, the same process. */
 export function become(node, args, { cwd = process.cwd(), env }) {
   if (typeof process.execve === 'function') replaceBy(node, args, { cwd, env });
-  else
+  else {
+    hideEnvironment();
     waitFor(spawn(node, [watchArgument([process.pid], 'SIGKILL'), ...args], { stdio: 'inherit', cwd, env }));
+  }
+}
+
+/**
+ * Empties `/proc/<pid>/environ` of this process, which lives as long as the program: every process of the same user, and
+ * so each tool server, may read it. The program does the same for itself in src/cli/environment-block.ts, which Node 20
+ * cannot load.
+ */
+function hideEnvironment() {
+  if (process.platform !== 'linux') return;
+  try {
+    const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1).split(' ');
+    // `env_start` and `env_end` of proc(5), where the state is the third field.
+    const [start, end] = [Number(fields[50 - 3]), Number(fields[51 - 3])];
+    if (!(end > start && Number.isSafeInteger(start))) return;
+    // Set again, each variable is kept on the heap, and nothing reads the block any more.
+    for (const [name, value] of Object.entries(process.env)) process.env[name] = value;
+    const memory = openSync('/proc/self/mem', 'r+');
+    writeSync(memory, Buffer.alloc(end - start), 0, end - start, start);
+    closeSync(memory);
+  } catch {
+    // A kernel or a sandbox does not allow it: docs/mcp-servers.md describes what to do.
+  }
 }
 
 /** Node's warning about a new interface is never printed: this process ends before. */

@@ -25,13 +25,6 @@ export function keyIdOf(text: string): string | null {
   return KEY.exec(text)?.groups?.['id'] ?? null;
 }
 
-/** Keys within a text, as in a URL that somebody built with one: their ids stay. */
-const WITHIN = /adj(?:_|%5f)(?<id>[0-9a-f]{12})(?:_|%5f)[\w%-]+/gi;
-
-export function withoutSecrets(text: string): string {
-  return text.replaceAll(WITHIN, `${KEY_MARK}$<id>_…`);
-}
-
 /** Of the whole text, as hex. */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'hex');

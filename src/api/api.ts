@@ -9,6 +9,7 @@ import type { App } from './app.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
+import { setAnswerHeaders } from './page-headers.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
 import { validateInput } from './request-input.ts';
@@ -95,6 +96,7 @@ export function createApi(options: ApiOptions): App {
   const app = createApp(options);
   const stop = stopSignal(app);
   const refuseOthers = refuseOtherMethods(app);
+  setAnswerHeaders(app);
   if (options.reports) reportRequests(app, options.reports);
   const { spans = NO_SPANS } = options;
   if (spans !== NO_SPANS) traceRequests(app, spans);

@@ -10,7 +10,8 @@ const RETRY_MS = 1_000;
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
+  'cache-control': 'no-store, no-transform',
+  'x-content-type-options': 'nosniff',
   'x-accel-buffering': 'no',
 };
 

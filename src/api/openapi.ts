@@ -20,6 +20,7 @@ import { toolListingSchema } from '../contract/tool-listing.ts';
 import { workerListingSchema } from '../contract/worker-listing.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { App } from './app.ts';
+import { pagePolicy } from './page-headers.ts';
 import type { RouteRule } from './route-rules.ts';
 
 const TITLES = {
@@ -45,12 +46,11 @@ export function problems(...own: Exclude<keyof typeof TITLES, (typeof OF_EVERY_R
   );
 }
 
-/** Scripts, styles and images come only from this service: the page works without a network. */
-const DOCS_POLICY = {
-  'default-src': ["'self'"],
-  'img-src': ["'self'", 'data:'],
-  'style-src': ["'self'", "'unsafe-inline'"],
-};
+/** The policy of the console, but for what Swagger UI needs: styles in elements, images in addresses, markup from texts. */
+const DOCS_POLICY = pagePolicy({
+  'img-src': "'self' data:",
+  'style-src': "'self' 'unsafe-inline'",
+});
 
 const KEY_SCHEME = 'key';
 const KEY_SECURITY = {

@@ -3,8 +3,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { withoutSecrets } from '../access/key-text.ts';
 import { type Problem, problem } from '../contract/problem.ts';
+import { withoutKeys } from '../contract/secret-text.ts';
 import { noteRefusal } from './request-report.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 import { withoutQueryValues } from './shown-address.ts';
@@ -13,7 +13,7 @@ import { ownMember } from '../contract/own-member.ts';
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 export function replyWithProblem(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  const shown = withoutKeys(refusal.problem);
+  const shown = shownProblem(refusal.problem);
   noteRefusal(reply, shown);
   if (refusal.retryAfterSeconds !== null) void reply.header('retry-after', refusal.retryAfterSeconds);
   if (refusal.problem.status === 401) void reply.header('www-authenticate', 'Bearer');
@@ -25,9 +25,9 @@ export function replyWithProblem(reply: FastifyReply, refusal: Refusal): Fastify
 }
 
 /** A detail names what was asked for, which may be a whole key. */
-function withoutKeys(refused: Problem): Problem {
+function shownProblem(refused: Problem): Problem {
   const { detail } = refused;
-  return detail === undefined ? refused : { ...refused, detail: withoutSecrets(detail) };
+  return detail === undefined ? refused : { ...refused, detail: withoutKeys(detail) };
 }
 
 /** The error handler of every route, and of the router itself. */
@@ -36,7 +36,7 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   if (refusal !== null) return replyWithProblem(reply, refusal);
   if (isCutOff(request)) return replyWithProblem(reply, CUT_OFF);
   const { method } = request;
-  const url = withoutSecrets(withoutQueryValues(request.url));
+  const url = withoutKeys(withoutQueryValues(request.url));
   request.log.error({ err: error, method, url }, 'A request failed');
   return replyWithProblem(reply, { problem: problem('internal_error'), retryAfterSeconds: null });
 }
@@ -52,7 +52,7 @@ function isCutOff({ raw }: FastifyRequest): boolean {
 }
 
 export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const detail = `${request.method} ${withoutSecrets(request.url).slice(0, 200)} is not a resource of this service.`;
+  const detail = `${request.method} ${withoutKeys(request.url).slice(0, 200)} is not a resource of this service.`;
   return replyWithProblem(reply, { problem: problem('not_found', { detail }), retryAfterSeconds: null });
 }
 

@@ -1,8 +1,8 @@
 /** Reports each answered request: its time, and the line about a refusal.
  *  It must never delay an answer, nor name a request by anything but its route. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { withoutSecrets } from '../access/key-text.ts';
 import type { Problem } from '../contract/problem.ts';
+import { withoutKeys } from '../contract/secret-text.ts';
 import type { FailureLog } from '../telemetry/failure-log.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import { isTraceparent } from '../telemetry/trace-context.ts';
@@ -48,7 +48,7 @@ function refusedRequest({ method, url, params, headers }: FastifyRequest, { stat
   const text = url.includes('?') ? withoutQueryValues(detail ?? '') : (detail ?? '');
   return {
     method,
-    path: withoutSecrets(withoutQueryValues(url)),
+    path: withoutKeys(withoutQueryValues(url)),
     status,
     code,
     detail: text,

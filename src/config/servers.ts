@@ -87,6 +87,10 @@ const strangerFields = {
       'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers. `lane.rate` does not count its requests.',
     fallback: 'no model answers',
   }),
+  redact_results: z.boolean().default(false).register(notes, {
+    description:
+      'Redacts known secrets (keys, tokens, passwords of the configuration, and logins) in successful results of this server, too; in errors, descriptions, logs and spans they always are.',
+  }),
   expose_resources: passedOnField('resources'),
   expose_prompts: passedOnField('prompts'),
 };

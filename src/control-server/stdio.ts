@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { jsonLines } from '../bounds/json-line.ts';
 import { type ControlServerOptions, createControlServer } from './server.ts';
 
 export interface Streams {
@@ -18,7 +19,7 @@ export async function serveControlStdio(
   { input, output }: Streams,
   stop: AbortSignal,
 ): Promise<void> {
-  const transport = new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES });
+  const transport = new StdioServerTransport(input, jsonLines(output), { maxBufferSize: MAX_MESSAGE_BYTES });
   const handle = serveStdio(() => createControlServer(options), { transport });
   await once(input, 'close', { signal: stop }).catch(() => {});
   await handle.close();

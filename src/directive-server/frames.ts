@@ -1,6 +1,7 @@
 /** Cuts what a client writes into messages: a line each, or `Content-Length` headers before each, as its first bytes are.
  *  It must never hold more than one message of bounded length. */
 import { createByteGatherer } from '../bounds/byte-gatherer.ts';
+import { jsonLine } from '../bounds/json-line.ts';
 
 export type Framing = 'lines' | 'headers';
 
@@ -131,9 +132,9 @@ function lengthIn(headers: string): number | null {
 }
 
 /** The bytes of a message as the client frames its own. */
-export function framed(json: string, framing: Framing): string {
-  if (framing === 'lines') return `${json}\n`;
-  const body = asciiOf(json);
+export function framed(message: unknown, framing: Framing): string {
+  if (framing === 'lines') return jsonLine(message);
+  const body = asciiOf(JSON.stringify(message));
   return `Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 

@@ -28,7 +28,7 @@ export function createStdioTransport(input: Readable, output: Writable): StdioTr
   const write = async (message: JSONRPCMessage | RefusedMessage): Promise<void> => {
     if (output.destroyed || !output.writable) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    output.write(framed(JSON.stringify(message), reader.framing), () => resolve());
+    output.write(framed(message, reader.framing), () => resolve());
     return promise;
   };
   /** false: nothing more can be understood. */

@@ -1,7 +1,7 @@
 // Examines whether the receivers of webhooks have addresses that a delivery may reach.
 // Must never send anything to one, nor show a path, a header or a secret.
 import type { Config } from '../config/config.ts';
-import { receiverFault } from '../webhooks/public-address.ts';
+import { isPublicAddress, literalAddress, type Resolve, systemResolve } from '../bounds/outgoing-request.ts';
 import { fault, fine, type Finding } from './finding.ts';
 
 /** Nothing where there are no endpoints. */
@@ -19,4 +19,20 @@ export async function examineWebhooks({ webhooks }: Pick<Config, 'webhooks'>): P
       return fault(`webhook ${name}`, `${origin} ${says}`, fix);
     }),
   );
+}
+
+/** Why deliveries do not reach a host: `private`, or the code of a failed lookup; null: they may. */
+export async function receiverFault(
+  hostname: string,
+  mayBePrivate: boolean,
+  resolve: Resolve = systemResolve,
+): Promise<string | null> {
+  const literal = literalAddress(hostname);
+  try {
+    const found = literal === null ? await resolve(hostname) : [literal];
+    return mayBePrivate || found.some(isPublicAddress) ? null : 'private';
+  } catch (error) {
+    const { code } = Object(error) as { code?: unknown };
+    return typeof code === 'string' ? code : 'lookup failed';
+  }
 }

@@ -6,8 +6,8 @@ import { errorResult, okResult } from '../contract/result.ts';
 import { WEBHOOK_TYPE } from '../contract/webhook.ts';
 import type { WebhookEvent } from '../contract/webhook-event.ts';
 import type { Directive } from '../contract/directive.ts';
+import { PrivateAddress } from '../bounds/outgoing-request.ts';
 import { type Delivery, post, type Reply } from '../webhooks/post.ts';
-import { PrivateAddress } from '../webhooks/public-address.ts';
 import { retryAfterMs } from '../webhooks/retry-after.ts';
 import { messageHeaders } from '../webhooks/signature.ts';
 import {

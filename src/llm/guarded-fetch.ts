@@ -6,7 +6,7 @@ import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
 import { isObject } from '../contract/json-object.ts';
-import { REDACTED } from '../contract/redaction.ts';
+import { type HideText, hiding } from '../contract/secret-text.ts';
 import { wellFormedJson } from '../contract/well-formed.ts';
 import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { noteComplete } from './call-limits.ts';
@@ -17,9 +17,6 @@ import { asStream, createAnswerEvents, MAX_MENDED_BYTES, saysAnswer } from './wi
 import type { Wire } from './wires/wire.ts';
 
 type Fetch = typeof globalThis.fetch;
-
-/** Shorter texts are not treated as secrets: they would match everywhere. */
-const SHORTEST_SECRET = 6;
 
 export interface GuardedFetchOptions {
   /** Texts that no error may show. */
@@ -32,13 +29,15 @@ export interface GuardedFetchOptions {
 }
 
 export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: GuardedFetchOptions): Fetch {
-  const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
+  // Most answers are no refusal: the secrets are prepared for the first one.
+  let prepared: HideText | null = null;
+  const hide: HideText = (text) => (prepared ??= hiding(secrets))(text);
   return async (input, init) => {
     const send = async (): Promise<Response> =>
       globalThis.fetch(input, heldBack({ ...wellFormedInit(init), redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);
-    if (!response.ok) return refusal(response, hidden);
+    if (!response.ok) return refusal(response, hide);
     if (response.body === null) return response;
     if (binaryFrames && isFramed(response)) return withBody(response, boundedFrames(response.body));
     const isStream = asksForStream(input, init);
@@ -53,7 +52,7 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
       unanswered(response, {
         message,
         status,
-        body: without(hidden, bytes.toString('utf8', 0, MAX_ERROR_BYTES)),
+        body: hide(bytes.toString('utf8', 0, MAX_ERROR_BYTES)),
       });
     return withBody(response, wire === null ? bytes : readable(bytes, { wire, isStream, fail }));
   };
@@ -236,19 +235,15 @@ function tooLarge(excess: string): RefusedAnswer {
   return new RefusedAnswer('too_large', `the answer of the provider ${excess}`);
 }
 
-async function refusal(response: Response, hidden: readonly string[]): Promise<Response> {
+async function refusal(response: Response, hide: HideText): Promise<Response> {
   const { bytes } = await boundedBody(response.body, MAX_ERROR_BYTES);
   const { status, statusText, headers } = response;
-  const empty = new Response(null, { status, statusText, headers: safeHeaders(hidden, headers) });
-  return withBody(empty, without(hidden, bytes.toString('utf8')));
-}
-
-function without(secrets: readonly string[], text: string): string {
-  return secrets.reduce((left, secret) => left.replaceAll(secret, REDACTED), text);
+  const empty = new Response(null, { status, statusText, headers: safeHeaders(hide, headers) });
+  return withBody(empty, hide(bytes.toString('utf8')));
 }
 
 /** The body is decoded, and may have another length. */
-function safeHeaders(secrets: readonly string[], headers: Headers): Headers {
+function safeHeaders(hide: HideText, headers: Headers): Headers {
   const kept = [...headers].filter(([name]) => name !== 'content-encoding' && name !== 'content-length');
-  return new Headers(kept.map(([name, value]): [string, string] => [name, without(secrets, value)]));
+  return new Headers(kept.map(([name, value]): [string, string] => [name, hide(value)]));
 }

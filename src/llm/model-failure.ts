@@ -10,12 +10,12 @@ import {
 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
+import { withoutProviderKeys } from '../contract/secret-text.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { explanationIn, readStatus } from './provider-status.ts';
 import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
 import { networkCode, NEVER_SENT, HTTP_TIMEOUTS } from './network-code.ts';
 import { type RefusedAnswer, refusedAnswer } from './refused-answer.ts';
-import { withoutSecrets } from './secret-text.ts';
 
 export interface ModelFailure {
   error: ErrorEnvelope;
@@ -51,7 +51,7 @@ export function failure(
   details: Details,
   more: Partial<Omit<ModelFailure, 'error'>> = {},
 ): ModelFailure {
-  const error = errorEnvelope(type, boundedText(withoutSecrets(message), MESSAGE_CHARACTERS), details);
+  const error = errorEnvelope(type, boundedText(withoutProviderKeys(message), MESSAGE_CHARACTERS), details);
   return { error, unavailable: UNAVAILABLE.has(type), unreached: false, mayHaveCost: true, ...more };
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { jsonLines } from '../bounds/json-line.ts';
 import { whyNotServed } from './endpoints.ts';
 import { type OpenRequests, watchRequests } from './open-requests.ts';
 import { whileAvailable } from './refusal.ts';
@@ -28,7 +29,7 @@ export async function serveToolsStdio(
   const servers = createToolServers(options);
   // The transport gives up its answers at the end of its own input.
   const read = new PassThrough();
-  const transport = new StdioServerTransport(read, output, { maxBufferSize: MAX_MESSAGE_BYTES });
+  const transport = new StdioServerTransport(read, jsonLines(output), { maxBufferSize: MAX_MESSAGE_BYTES });
   const handle = serveStdio(async (context) => announceChanges(await servers.create(context), servers), {
     transport,
     onerror: options.onError,

@@ -1,5 +1,6 @@
 /** Keeps one server connected: connects on first need, reconnects after a loss, remembers its tools.
  *  It must never end a call itself, nor open two sessions at once. */
+import type { KnownSecrets } from '../contract/secret-text.ts';
 import { randomUUID } from 'node:crypto';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
@@ -44,6 +45,8 @@ export interface ConnectionOptions {
   readonly logger: Logger;
   readonly random: () => number;
   readonly schemas: SchemaChecks;
+  /** Redacts what the server lists. */
+  readonly hide: KnownSecrets['hideIn'];
   readonly onTools: (list: ToolList) => void;
   readonly onStatus: (status: ServerStatus, error?: string, outage?: ServerOutage) => void;
 }
@@ -264,6 +267,7 @@ class ServerConnection implements Connection {
       signal: this.#stopping.signal,
       logger: this.#given.logger,
       schemas: this.#given.schemas,
+      hide: this.#given.hide,
       offers: declaredOffers(session.client, this.#revision),
     });
   }

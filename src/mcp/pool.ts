@@ -2,6 +2,7 @@
  *  It must never let a failing server affect calls to others. */
 import { settledWithin } from '../lifecycle.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
 import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';
@@ -14,7 +15,7 @@ import type { LoginStore } from './oauth/login-store.ts';
 import { type TokenSource, tokensFor } from './oauth/token-source.ts';
 import type { Withdrawal } from './task.ts';
 import { withdrawnTask } from './task-question.ts';
-import { type Hide, hideSecretsOf } from './server-secrets.ts';
+import { secretsOfServer } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
 import { type ReadOutcome, type ReadRequest, readServer } from './server-read.ts';
@@ -33,6 +34,8 @@ export interface McpPoolOptions {
   readonly schemas?: SchemaChecks;
   /** Where logins are kept. Default: nowhere, and a server that needs one cannot be called. */
   readonly logins?: LoginStore | null;
+  /** Those of the process, to which those of the servers are added. Default: a list of their own. */
+  readonly secrets?: KnownSecrets;
 }
 
 export interface McpPool {
@@ -61,15 +64,20 @@ const RENEWAL_MS = 5_000;
 
 interface ServedServer extends CallTools {
   readonly tokens: Pick<TokenSource, 'settled'> | null;
-  readonly hide: Hide;
+  readonly hide: KnownSecrets['hideIn'];
+  /** Applied to successful answers. */
+  readonly hideAnswer: KnownSecrets['hideIn'];
 }
 
 export function createMcpPool(options: McpPoolOptions): McpPool {
   const active = new Set<CallDeadline>();
-  const schemas = options.schemas ?? createSchemaChecks();
+  const { schemas = createSchemaChecks(), secrets = createKnownSecrets() } = options;
   const events = createServerEvents();
   const served = new Map(
-    options.servers.map((server) => [server.name, serve(server, { ...options, schemas, active, events })]),
+    options.servers.map((server) => [
+      server.name,
+      serve(server, { ...options, schemas, secrets, active, events }),
+    ]),
   );
   let stopping: Promise<void> | null = null;
 
@@ -90,8 +98,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
-      const outcome = await callTool(tools, hidingProgress(request, tools.hide));
-      return isFailure(outcome) ? tools.hide(outcome) : outcome;
+      return shownOutcome(tools, await callTool(tools, hidingReports(request, tools.hide)));
     },
     async withdraw(server, task, endpoint) {
       const tools = served.get(server);
@@ -103,7 +110,8 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
       const outcome = await readServer(tools, request);
-      return outcome.kind === 'answer' && 'result' in outcome.answer ? outcome : tools.hide(outcome);
+      const isAnswer = outcome.kind === 'answer' && 'result' in outcome.answer;
+      return isAnswer && !isListing(request.method) ? tools.hideAnswer(outcome) : tools.hide(outcome);
     },
     tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
     describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,
@@ -112,32 +120,52 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   };
 }
 
-/** A successful result stays as the tool wrote it. */
-function isFailure(outcome: ToolCallOutcome): boolean {
-  if (outcome.kind === 'result') return Object(outcome.result).isError === true;
-  return outcome.kind === 'failed';
+/** A successful result stays as the tool wrote it, unless the server is configured otherwise. */
+function shownOutcome({ hide, hideAnswer }: ServedServer, outcome: ToolCallOutcome): ToolCallOutcome {
+  switch (outcome.kind) {
+    case 'failed':
+      return hide(outcome);
+    case 'result':
+      return outcome.result.isError === true ? hide(outcome) : hideAnswer(outcome);
+    case 'asks': {
+      // The server reads its names of the questions and its state again.
+      const questions = outcome.questions.map((named) => ({ ...named, question: hide(named.question) }));
+      return { ...outcome, questions };
+    }
+  }
+}
+
+/** Every tenant reads what a server lists. */
+function isListing(method: ReadRequest['method']): boolean {
+  return method.endsWith('/list');
 }
 
 /** The reason why a server is away, or its own text, may quote a secret. */
-function hidingProgress(request: ToolCallRequest, hide: Hide): ToolCallRequest {
-  const { onProgress } = request;
-  return onProgress === undefined
-    ? request
-    : { ...request, onProgress: (progress) => onProgress(hide(progress)) };
+function hidingReports(request: ToolCallRequest, hide: KnownSecrets['hideIn']): ToolCallRequest {
+  const { onProgress, onQuestion } = request;
+  return {
+    ...request,
+    ...(onProgress && { onProgress: (progress) => onProgress(hide(progress)) }),
+    ...(onQuestion && { onQuestion: (question, withdrawn) => onQuestion(hide(question), withdrawn) }),
+  };
 }
 
 interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins'> {
   readonly schemas: SchemaChecks;
+  readonly secrets: KnownSecrets;
   readonly active: Set<CallDeadline>;
   readonly events: ReturnType<typeof createServerEvents>;
 }
 
 function serve(server: McpServerOptions, { random = Math.random, ...pool }: PoolParts): ServedServer {
-  const { schemas, active, events } = pool;
+  const { schemas, secrets, active, events } = pool;
   const { name } = server;
   const onLogin = (login: LoginSummary | null): void => source.login(login);
   const tokens = tokensFor(server, pool.logins ?? null, { random, onLogin });
-  const hide = hideSecretsOf(server, () => tokens?.secrets() ?? []);
+  const configured = secretsOfServer(server);
+  secrets.add(() => configured);
+  if (tokens !== null) secrets.add(() => tokens.secrets());
+  const hide = secrets.hideIn;
   const logger = forServer(pool.logger, name, hide);
   const source = events.sourceOf(name, logger);
   const connection = createConnection({
@@ -146,16 +174,18 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     logger,
     random,
     schemas,
+    hide,
     onTools: ({ definitions, faults, instructions, offers }) =>
-      source.tools(definitions, faults, hide(instructions), offers),
+      source.tools(definitions, faults, instructions, offers),
     onStatus: (status, error, outage) => source.status(status, hide(error), outage),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   const grant = server.transport.kind === 'http' ? server.transport.auth?.grant : undefined;
-  return { connection, slots, active, hide, grant, tokens };
+  const hideAnswer: typeof hide = server.redactResults === true ? hide : (answer) => answer;
+  return { connection, slots, active, hide, hideAnswer, grant, tokens };
 }
 
-function forServer(logger: Logger, server: string, hide: Hide): Logger {
+function forServer(logger: Logger, server: string, hide: KnownSecrets['hideIn']): Logger {
   return {
     debug: (fields, message) => logger.debug({ server, ...hide(fields) }, message),
     info: (fields, message) => logger.info({ server, ...hide(fields) }, message),

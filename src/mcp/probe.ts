@@ -8,7 +8,8 @@ import { openSession } from './open-session.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { tokensFor, type TokenSource } from './oauth/token-source.ts';
-import { hideSecretsOf } from './server-secrets.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
+import { secretsOfServer } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
 import type { ToolFault } from './tool-definition.ts';
@@ -40,14 +41,17 @@ export interface ProbeLimits {
 /** Never rejects. */
 export async function probeServer(server: McpServerOptions, limits: ProbeLimits): Promise<Probe> {
   const tokens = tokensFor(server, limits.logins ?? null);
-  const probe = await probed(server, tokens, limits);
-  return hideSecretsOf(server, () => tokens?.secrets() ?? [])(probe);
+  const secrets = createKnownSecrets();
+  const configured = secretsOfServer(server);
+  secrets.add(() => configured);
+  if (tokens !== null) secrets.add(() => tokens.secrets());
+  return secrets.hideIn(await probed(server, tokens, { ...limits, hide: secrets.hideIn }));
 }
 
 async function probed(
   server: McpServerOptions,
   tokens: TokenSource | null,
-  { limitMs, interrupt }: ProbeLimits,
+  { limitMs, interrupt, hide }: ProbeLimits & { readonly hide: KnownSecrets['hideIn'] },
 ): Promise<Probe> {
   const limit = AbortSignal.timeout(limitMs);
   const stopped = interrupt === undefined ? limit : AbortSignal.any([limit, interrupt]);
@@ -63,7 +67,7 @@ async function probed(
   if (!opened.ok) return failure(opened.fault, stopped.aborted, limitMs);
   const connectMs = performance.now() - startedAt;
   try {
-    const list = await listed(opened.session, server.name, stopped);
+    const list = await listed(opened.session, server.name, stopped, hide);
     return { ...list, connectMs, login: (await tokens?.summary()) ?? null };
   } catch (error) {
     return failure(unreadable(describe(error)), stopped.aborted, limitMs);
@@ -72,10 +76,10 @@ async function probed(
   }
 }
 
-async function listed(session: Session, server: string, signal: AbortSignal) {
+async function listed(session: Session, server: string, signal: AbortSignal, hide: KnownSecrets['hideIn']) {
   const startedAt = performance.now();
   const schemas = createSchemaChecks();
-  const list = await readTools({ session, server, previous: null, signal, logger: SILENT, schemas });
+  const list = await readTools({ session, server, previous: null, signal, logger: SILENT, schemas, hide });
   const listMs = performance.now() - startedAt;
   const { definitions, faults } = list;
   return { ok: true, transport: session.transportKind, tools: definitions.length, faults, listMs } as const;

@@ -50,6 +50,8 @@ export interface McpServerOptions {
   readonly questions?: boolean;
   /** Its tools may ask a model. Default false, with the same effect. */
   readonly sampling?: boolean;
+  /** Known secrets are redacted in its successful results, too. Default false: results pass as its tools wrote them. */
+  readonly redactResults?: boolean;
   /** How many calls may be on the wire at once; the rest wait. Default 64. */
   readonly maxInFlight?: number;
 }

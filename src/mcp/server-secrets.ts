@@ -1,54 +1,33 @@
-/** Hides the secrets of a server's configuration in everything that is reported about the server.
- *  It must never change what goes to the server, nor what its tools answer. */
-import { isSensitiveKey, REDACTED } from '../contract/redaction.ts';
+/** The secrets in the configuration of a server, which `contract/secret-text.ts` redacts in what the server says.
+ *  It must never take for a secret what identifies the server, or what its tools commonly say. */
+import { isSensitiveKey } from '../contract/redaction.ts';
+import { withoutCredentials, withoutProviderKeys } from '../contract/secret-text.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 
-/** A value with every secret in its texts replaced. */
-export type Hide = <T>(value: T) => T;
-
-/** Shorter texts are not treated as secrets: they would match everywhere. */
-const SHORTEST_SECRET = 6;
-
-/** `changing`: secrets that come and go, such as tokens. */
-export function hideSecretsOf(
-  { transport }: Pick<McpServerOptions, 'transport'>,
-  changing: () => readonly string[] = () => [],
-): Hide {
-  const found = transport.kind === 'http' ? secretsOfAddress(transport) : secretsOfProcess(transport);
-  const fixed = spellingsOf(found);
-  return (value) => {
-    const now = changing();
-    const secrets = now.length === 0 ? fixed : spellingsOf([...found, ...now]);
-    return secrets.length === 0 ? value : (hidden(value, secrets) as typeof value);
-  };
+/** The values; each may be in the list several times, and may be short. */
+export function secretsOfServer({ transport }: Pick<McpServerOptions, 'transport'>): string[] {
+  return transport.kind === 'http' ? secretsOfAddress(transport) : secretsOfProcess(transport);
 }
 
-/** The longest first: one secret may hold another. */
-function spellingsOf(secrets: readonly string[]): string[] {
-  const spellings = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  return [...new Set(spellings)]
-    .filter(({ length }) => length >= SHORTEST_SECRET)
-    .toSorted((left, right) => right.length - left.length);
-}
-
-function hidden(value: unknown, secrets: readonly string[]): unknown {
-  if (typeof value === 'string')
-    return secrets.reduce((text, secret) => text.replaceAll(secret, REDACTED), value);
-  if (Array.isArray(value)) return value.map((item) => hidden(item, secrets));
-  if (!isPlainObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, hidden(member, secrets)]));
-}
-
-function isPlainObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
+/** Headers whose values are words of HTTP. */
+const PLAIN_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'content-type',
+  'mcp-protocol-version',
+  'user-agent',
+]);
 
 function secretsOfAddress({ url, headers }: HttpTransportOptions): string[] {
   const { username, password, searchParams } = new URL(url);
   return [
     ...[username, password].map(withoutPercents),
     ...searchParams.values(),
-    ...Object.values(headers).flatMap(credentialsIn),
+    ...Object.entries(headers)
+      .filter(([name]) => !PLAIN_HEADERS.has(name.toLowerCase()))
+      .flatMap(([, value]) => credentialsIn(value)),
   ];
 }
 
@@ -61,13 +40,22 @@ function credentialsIn(header: string): string[] {
 }
 
 function secretsOfProcess({ args, env }: StdioTransportOptions): string[] {
-  const named = Object.entries(env).filter(([name]) => isSensitiveKey(name));
+  const named = Object.entries(env).filter(([name, value]) => isSecretVariable(name, value));
   const given = args.flatMap((arg, position) => {
     const [flag = '', value = args[position + 1] ?? ''] = arg.split(/=(.*)/s, 2);
     return flag.startsWith('-') && isSensitiveKey(flag.replace(/^-{1,2}/, '')) ? [value] : [];
   });
   const addresses = [...Object.values(env), ...args].flatMap(passwordIn);
   return [...named.map(([, value]) => value), ...given, ...addresses];
+}
+
+/** Names of variables that hold a secret by custom, beside those of `isSensitiveKey`. */
+const SECRET_VARIABLE = /(?:^|_)(?:pat|pwd|pass|passwd|passphrase|credentials?|jwt|key)$/i;
+
+/** By its name, or because its value has the form of a key or a token. */
+function isSecretVariable(name: string, value: string): boolean {
+  if (isSensitiveKey(name) || SECRET_VARIABLE.test(name)) return true;
+  return !value.includes('://') && withoutProviderKeys(withoutCredentials(value)) !== value;
 }
 
 /** The password of an address such as `postgres://user:password@host/`. */

@@ -4,6 +4,7 @@ import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@mo
 import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
 import { createLineReader } from './line-reader.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { jsonLine } from '../bounds/json-line.ts';
 import { headOf, tailOf } from '../bounds/text-ends.ts';
 import { deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
@@ -180,12 +181,11 @@ function send(link: Link, message: JSONRPCMessage): Promise<void> {
     void link.process?.end(true);
     return Promise.reject(new SdkError(SdkErrorCode.SendFailed, 'The server does not read its stdin'));
   }
-  const line = `${JSON.stringify(message)}\n`;
   // Calls of the same tick are sent in one write.
   if (stdin.writableCorked === 0) {
     stdin.cork();
     process.nextTick(() => stdin.uncork());
   }
-  stdin.write(line);
+  stdin.write(jsonLine(message));
   return Promise.resolve();
 }

@@ -2,6 +2,7 @@
  *  It must never end the session because a list could not be read: the old list still works. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
+import type { KnownSecrets } from '../contract/secret-text.ts';
 import { describe } from './connect-fault.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
@@ -50,13 +51,15 @@ export interface ReadToolsOptions {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly schemas: SchemaChecks;
+  /** Redacts what the server lists. */
+  readonly hide: KnownSecrets['hideIn'];
   /** Default: nothing. */
   readonly offers?: DeclaredOffers;
 }
 
 /** Every page of the server's list, within its limits. Throws the errors of the SDK. */
-export async function readTools({ session, signal, ...rest }: ReadToolsOptions): Promise<ToolList> {
-  const instructions = session.client.getInstructions();
+export async function readTools({ session, signal, hide, ...rest }: ReadToolsOptions): Promise<ToolList> {
+  const instructions = hide(session.client.getInstructions());
   if (session.client.getServerCapabilities()?.tools === undefined)
     return createToolList([], { ...rest, instructions });
   const late = AbortSignal.timeout(LISTING_LIMITS.maxMs);
@@ -68,7 +71,7 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
   try {
     const { tools, ttlMs } = await session.client.listTools(undefined, options);
     const holds = typeof ttlMs === 'number' ? { ttlMs } : {};
-    return await createToolList(tools, { ...rest, ...holds, instructions });
+    return await createToolList(hide(tools), { ...rest, ...holds, instructions });
   } catch (error) {
     if (!late.aborted || signal.aborted) throw error;
     throw new Error(`listing them took longer than ${LISTING_LIMITS.maxMs} ms`, { cause: error });

@@ -1,6 +1,7 @@
 // What a process reaches the outside with, whichever store the work comes from: MCP servers, model providers, schema checks.
 // Must never know a store: a second one shares them.
 import type { Config } from '../config/config.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { Startable } from '../lifecycle.ts';
@@ -26,6 +27,8 @@ export interface AdapterOptions {
   config: Config;
   modules?: Pick<Modules, 'agents' | 'tools'>;
   logger: Logger;
+  /** Those of the MCP servers are added. Default: a list of their own. */
+  secrets?: KnownSecrets;
   /** Where the logins at MCP servers are. Default: nowhere. */
   logins?: LoginStore | null;
 }
@@ -35,11 +38,12 @@ export function createAdapters({
   config,
   modules = NO_MODULES,
   logger,
+  secrets = createKnownSecrets(),
   logins = null,
 }: AdapterOptions): Adapters {
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
-  const servers = mcpServers(config, { logger, schemas, logins, agents: modules.agents });
+  const servers = mcpServers(config, { logger, secrets, schemas, logins, agents: modules.agents });
   const tools = withModules(servers, modules.tools, logger);
   return {
     servers,

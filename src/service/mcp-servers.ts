@@ -53,7 +53,8 @@ export function serverOptions(
 ): McpServerOptions {
   const { serial, questions, lane } = server;
   const sampling = 'sampling' in server && server.sampling !== undefined;
-  const shared = { name, serial, questions, sampling, maxInFlight: lane.concurrency };
+  const redactResults = 'redact_results' in server && server.redact_results;
+  const shared = { name, serial, questions, sampling, redactResults, maxInFlight: lane.concurrency };
   return { ...shared, transport: transportOptions(server, installation) };
 }
 

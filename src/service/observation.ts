@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createProbeListener, type ProbeListener } from '../api/probe-listener.ts';
 import type { Config } from '../config/config.ts';
 import { DIRECTIVE_TYPES } from '../contract/directive.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
@@ -39,6 +40,27 @@ export interface ObservedProcess {
   modules: Modules;
   processId: string;
   logger: Logger;
+  secrets: KnownSecrets;
+}
+
+/** The secrets of the configuration. Those of MCP servers are added by who connects to them. */
+export function secretsOf(config: Config): KnownSecrets {
+  const { redisUrl, adminKey, access, archive, payloads, providers, webhooks } = config;
+  const { endpoints, callers_may_give_urls: callers } = webhooks;
+  const signing = [...[...endpoints.values()].flatMap(({ secrets }) => secrets), ...(callers?.secrets ?? [])];
+  const keys = [...providers.values()].flatMap(({ key, awsKey }) => [key.read(), awsKey()?.secretAccessKey]);
+  const all = [
+    /(?<=:\/\/[^:/@]*:)[^/@]+(?=@)/.exec(redisUrl ?? '')?.[0],
+    adminKey,
+    access?.oidc?.client_secret,
+    archive?.secret_access_key,
+    payloads?.secret_access_key,
+    ...signing,
+    ...keys,
+  ].filter((secret) => typeof secret === 'string');
+  const known = createKnownSecrets();
+  known.add(() => all);
+  return known;
 }
 
 export function createObservation(observed: ObservedProcess): Observation {
@@ -60,7 +82,7 @@ function resourceOf({ config, processId }: ObservedProcess): Record<string, stri
 /** null: nothing is traced. */
 function tracingSettings(observed: ObservedProcess): TracingSettings | null {
   const { tracing, newNames } = observed.config.telemetry;
-  return tracing && { ...tracing, newNames, resource: resourceOf(observed) };
+  return tracing && { ...tracing, newNames, resource: resourceOf(observed), secrets: observed.secrets };
 }
 
 function metricSettings(observed: ObservedProcess): MetricSettings {

@@ -37,7 +37,7 @@ import { firingLoopOf } from './firing.ts';
 import { gatesOn } from './gates.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
-import { createObservation, createProbes } from './observation.ts';
+import { createObservation, createProbes, secretsOf } from './observation.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
@@ -111,9 +111,10 @@ type Shared = ReturnType<typeof sharedBy>;
 function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }: ServiceOptions) {
   const { redisUrl } = config;
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
-  const logger = openLog({ level: config.logLevel, format: config.logFormat });
+  const secrets = secretsOf(config);
+  const logger = openLog({ level: config.logLevel, format: config.logFormat, secrets });
   const processId = randomUUID();
-  const observation = createObservation({ config, modules, processId, logger });
+  const observation = createObservation({ config, modules, processId, logger, secrets });
   const local = createLocalRoles();
   const outage = createRedisOutage({ logger, waiting: local.underWay });
   const onError = (error: Error): void => {
@@ -131,6 +132,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
     news,
     outage,
     logger,
+    secrets,
     observation,
     onError,
     onEnd,

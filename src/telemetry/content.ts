@@ -2,17 +2,20 @@
 // Must never show the value of a key that names a secret.
 import { type JsonValue, jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
+import type { HideText } from '../contract/secret-text.ts';
 
 export interface ContentLimit {
   /** The most bytes of one attribute; 0: content is not shown. */
   readonly bytes: number;
+  /** Applied before the text is cut: the beginning of a secret would not be recognised. Default: no secret is known. */
+  readonly hide?: HideText;
 }
 
 /** undefined: it is not shown. */
-export function shown({ bytes }: ContentLimit, value: unknown): string | undefined {
+export function shown({ bytes, hide = (text) => text }: ContentLimit, value: unknown): string | undefined {
   if (bytes === 0 || value === undefined || value === null) return undefined;
   const safe = redacted(jsonSafe(value));
-  return cutToBytes(typeof safe === 'string' ? safe : JSON.stringify(safe), bytes);
+  return cutToBytes(hide(typeof safe === 'string' ? safe : JSON.stringify(safe)), bytes);
 }
 
 /** Texts that are JSON themselves hide no secret: tools answer so. */

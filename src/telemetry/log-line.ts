@@ -1,15 +1,11 @@
 // One line of the log as a person reads it, and as a program does.
 // Must never contain what a terminal obeys, except our own colours.
 import { styleText } from 'node:util';
-import { KEY_MARK } from '../contract/access.ts';
+import { withoutCredentials } from '../contract/secret-text.ts';
 
 /** C0 without tab and line feed, DEL, C1, and marks that reverse the order of letters. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/g;
-/** User and password of an address. */
-const CREDENTIALS = /(?<=:\/\/)[^\s/@"'\\]+@/g;
-/** An API key that a caller wrote where none belongs; its id may be shown. */
-const API_KEYS = new RegExp(`(?<id>${KEY_MARK}[0-9a-f]{12}_)[\\w-]+`, 'g');
 
 const STYLES = {
   trace: 'dim',
@@ -29,10 +25,10 @@ interface LoggedLine {
 
 /** JSON keeps its value: what a terminal would obey is written as an escape. */
 export function plainLine(json: string): string {
-  return json
-    .replaceAll(CREDENTIALS, '[REDACTED]@')
-    .replaceAll(API_KEYS, '$<id>[REDACTED]')
-    .replaceAll(CONTROLS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return withoutCredentials(json).replaceAll(
+    CONTROLS,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** `12:30:05.120 WARN  message  field=value`, then the stack of an error, indented. */
@@ -60,9 +56,7 @@ function valueText(value: unknown): string {
 }
 
 function visible(text: string): string {
-  return text
-    .replaceAll(CREDENTIALS, '[REDACTED]@')
-    .replaceAll(API_KEYS, '$<id>[REDACTED]')
+  return withoutCredentials(text)
     .replaceAll(CONTROLS, '\uFFFD')
     .replaceAll(/[\t\n]/g, ' ');
 }

@@ -11,6 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { HideText } from '../contract/secret-text.ts';
 import { type AnswerWatch, watchAnswers } from './export-fault.ts';
 import { ATTRIBUTE, DEFAULT_SERVICE_NAME } from './semantic-names.ts';
 import type { Attributes, SpanPlace, SpanRecord, SpanRole } from './span.ts';
@@ -21,6 +22,8 @@ export interface TraceExportOptions {
   /** Share of the traces that begin here which are recorded, 0 to 1. */
   readonly ratio: number;
   readonly resource: Readonly<Record<string, string>>;
+  /** Applied to every text of a span. */
+  readonly hide: HideText;
   /** The longest value of an attribute, characters. */
   readonly longestValue: number;
   /** After each export of `spans`; null: it succeeded. `left`: spans that wait for the next ones. */
@@ -71,6 +74,7 @@ export function openTraceExport(options: TraceExportOptions): TraceExport {
   const share = new TraceIdRatioBasedSampler(options.ratio);
   const queue: Queue = { spans: 0 };
   const tracers = tracersOf(options, queue, next, share);
+  const shown = (attributes?: Attributes) => present(attributes, options.hide);
   return {
     send(span) {
       // The processor drops it as well, and says nothing.
@@ -81,13 +85,13 @@ export function openTraceExport(options: TraceExportOptions): TraceExport {
       next.spanId = place.spanId;
       const linked = links.map((link) => ({
         context: contextOf(place.traceId, link.spanId),
-        attributes: present(link.attributes),
+        attributes: shown(link.attributes),
       }));
       const about = { [ATTRIBUTE.role]: role, [ATTRIBUTE.errorType]: span.error ?? undefined };
-      const stated = present({ ...attributes, ...about });
+      const stated = shown({ ...attributes, ...about });
       const described = { kind: KINDS[kind], startTime, attributes: stated, links: linked };
-      const made = tracers.of(role).startSpan(name, described, parentContext(place));
-      for (const event of span.events ?? []) made.addEvent(event.name, present(event.attributes), event.at);
+      const made = tracers.of(role).startSpan(options.hide(name), described, parentContext(place));
+      for (const event of span.events ?? []) made.addEvent(event.name, shown(event.attributes), event.at);
       if (span.error !== null) made.setStatus({ code: SpanStatusCode.ERROR });
       made.end(Math.max(span.endedAt, startTime));
     },
@@ -174,7 +178,13 @@ function parentContext({ traceId, parentId }: SpanPlace): Context {
   return parentId === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(traceId, parentId));
 }
 
-function present(attributes: Attributes = {}): Record<string, string | number | boolean | string[]> {
+type Shown = string | number | boolean | string[];
+
+function present(attributes: Attributes = {}, hide: HideText): Record<string, Shown> {
+  const shown = (value: unknown): unknown => {
+    if (typeof value === 'string') return hide(value);
+    return Array.isArray(value) ? value.map(shown) : value;
+  };
   const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Record<string, string | number | boolean | string[]>;
+  return Object.fromEntries(given.map(([name, value]) => [name, shown(value)])) as Record<string, Shown>;
 }

@@ -1,5 +1,6 @@
 // What a process reports of itself to a collector: opened before its roles, closed after them.
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
+import { createKnownSecrets, type KnownSecrets, withoutCredentials } from '../contract/secret-text.ts';
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import { exportFault, shownCollector } from './export-fault.ts';
 import type { Logger } from './logger.ts';
@@ -23,6 +24,8 @@ export interface TracingSettings {
   readonly resource: Readonly<Record<string, string>>;
   /** Groups of conventions whose newest names are used, as in OTEL_SEMCONV_STABILITY_OPT_IN. */
   readonly newNames: readonly string[];
+  /** The secrets of the process, which no span shows. Default: none are known. */
+  readonly secrets?: KnownSecrets;
 }
 
 export interface Traces extends Startable {
@@ -69,7 +72,8 @@ async function openExport(
   ledger: SpanLedger,
 ): Promise<TraceExport> {
   const { openTraceExport } = await import('./trace-export.ts');
-  const { url, ratio, resource, contentBytes } = settings;
+  const { url, ratio, resource, contentBytes, secrets = createKnownSecrets() } = settings;
+  const hide = (text: string): string => withoutCredentials(secrets.hide(text));
   const longestValue = Math.max(LONGEST_VALUE, contentBytes);
   const log = exportLog(url, logger);
   const queue = queueLog(logger);
@@ -85,7 +89,7 @@ async function openExport(
     losses.spansLost('queue_full', 1);
     queue.full();
   };
-  return openTraceExport({ url, ratio, resource, longestValue, onExported, onDropped });
+  return openTraceExport({ url, ratio, resource, hide, longestValue, onExported, onDropped });
 }
 
 /** One line as spans begin to be dropped, one a minute while that lasts, one as everything was sent. */
@@ -151,6 +155,6 @@ function recordedSpans(settings: TracingSettings, ledger: SpanLedger, open: () =
     whenSent: ledger.whenSent,
     process: settings.resource['service.instance.id'] ?? '',
     now: createWallClock(),
-    content: { bytes: settings.contentBytes },
+    content: { bytes: settings.contentBytes, ...(settings.secrets && { hide: settings.secrets.hide }) },
   };
 }

@@ -4,29 +4,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 import { CONSOLE_INDEX, type ConsoleFile, type ConsoleFiles } from '../console-files.ts';
+import { pagePolicy } from '../page-headers.ts';
 import { replyWithProblem } from '../problem-reply.ts';
 import { isTrustedOrigin } from '../trusted-origin.ts';
 
 const ROOT = '/console';
 
 /** Only what the service itself serves runs, and no text becomes markup or script. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob:",
-  'media-src blob:',
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
+const POLICY = pagePolicy({
+  'img-src': "'self' blob:",
+  'media-src': 'blob:',
+  'require-trusted-types-for': "'script'",
+});
 
 const HEADERS = {
   'content-security-policy': POLICY,
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
   vary: 'accept-encoding',

@@ -48,12 +48,8 @@ const revokeSchema = {
 
 export function keyRoutes(app: App, keys: AccessClient): void {
   app.get('/v1/keys', { schema: listSchema }, async () => keys.list());
-  // The answer holds a secret: nothing on its way may keep it.
   app.post('/v1/keys', { schema: createSchema }, async ({ body }, reply) =>
-    reply
-      .code(201)
-      .header('cache-control', 'no-store')
-      .send(await keys.create(body as SubmittedKey)),
+    reply.code(201).send(await keys.create(body as SubmittedKey)),
   );
   app.delete('/v1/keys/:key_id', { schema: revokeSchema }, async ({ params, query }) =>
     keys.revoke(params.key_id, { force: query.force === 'true' }),

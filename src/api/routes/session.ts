@@ -53,10 +53,7 @@ const NOT_WHOLE = 'This begins as an API key does, but is not whole: copy all of
 
 /** `sessions` null: nobody is asked for a key. */
 export function sessionRoutes(app: App, sessions: Sessions | null, login: LoginDoor | null = null): void {
-  app.get('/v1/session', { schema: readSchema }, async (request, reply) => {
-    void reply.header('cache-control', 'no-store');
-    return viewOf(request, sessions, login);
-  });
+  app.get('/v1/session', { schema: readSchema }, async (request) => viewOf(request, sessions, login));
   app.post('/v1/session', { schema: signInSchema }, async (request, reply) => {
     if (sessions !== null) await signIn(request, reply, sessions, keyIn(request.body));
     return reply.code(204).send(null);
@@ -93,7 +90,6 @@ async function signIn(
   const opened = await whileAvailable(() => sessions.open(key));
   if (opened === null)
     throw new DirectiveRefused(problem('unauthorized', { detail: await whyNot(key, sessions) }));
-  void reply.header('cache-control', 'no-store');
   void reply.header('set-cookie', sessionCookie(request, opened.text, opened.lastsMs));
 }
 

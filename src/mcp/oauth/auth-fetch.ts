@@ -1,10 +1,19 @@
 /** fetch for what a stranger names: metadata and endpoints of authorization servers, within bounds of bytes and time.
  *  It must never follow a redirect by itself, nor reach an address nearer to this machine than the MCP server is. */
-import { lookup } from 'node:dns/promises';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { boundedBody, withBody } from '../../bounds/bounded-response.ts';
+import {
+  type AddressRule,
+  literalAddress,
+  type Nearness,
+  nearnessOf,
+  type Resolve,
+  sendChecked,
+  systemResolve,
+} from '../../bounds/outgoing-request.ts';
 import { isObject } from '../../contract/json-object.ts';
-import { literalAddress, type Rank, rankOf } from './address-rank.ts';
 
 /** A TypeError, as a fetch that failed: the SDK does not go on to another address after it. */
 export class AddressRefused extends TypeError {
@@ -18,8 +27,8 @@ export interface AuthFetchOptions {
   readonly issuer?: string | undefined;
   /** For all requests together. */
   readonly signal: AbortSignal;
-  /** Every address of a name. Default: as the system resolves it. */
-  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
+  /** Default: as the system resolves it. */
+  readonly resolve?: Resolve;
 }
 
 /** Metadata has a few KiB; a document of keys is not fetched. */
@@ -29,22 +38,21 @@ const MAX_REQUESTS = 24;
 
 export function createAuthFetch(options: AuthFetchOptions): FetchLike {
   let requests = 0;
-  return async (url, init) => {
+  return async (url, init = {}) => {
     requests += 1;
     if (requests > MAX_REQUESTS) throw new AddressRefused(`more than ${MAX_REQUESTS} requests for one login`);
     const address = new URL(url);
-    await requireReachable(address, options);
-    const signal = init?.signal ? AbortSignal.any([init.signal, options.signal]) : options.signal;
-    const answer = async (body = init?.body): Promise<Response> => {
-      // `manual`: the SDK follows within the origin, and each step comes here again.
-      const sent = { ...init, ...(body === undefined ? {} : { body }), redirect: 'manual', signal } as const;
-      const response = await fetch(address, sent);
-      const { ok, bytes } = await boundedBody(response.body, MAX_BYTES);
-      if (!ok) throw new AddressRefused(`${address.host} answered with more than ${MAX_BYTES} bytes`);
-      return withBody(response, readable(bytes));
+    const rule = await ruleFor(address, options);
+    const signal = init.signal ? AbortSignal.any([init.signal, options.signal]) : options.signal;
+    const parts = await partsOf(address, init);
+    // The SDK follows redirects within the origin, and each step comes here again.
+    const answer = async (body: string | null): Promise<Response> => {
+      if (usesProxy()) return throughProxy(address, { ...parts, body, signal }, options);
+      const sent = sendChecked(address, { ...parts, body, signal, rule });
+      return responseTo(address, await sent.catch((error: unknown) => failed(error, signal)));
     };
-    const first = await answer();
-    const plainer = first.status === 400 ? registrationWithoutScope(init?.body) : null;
+    const first = await answer(parts.body);
+    const plainer = first.status === 400 ? registrationWithoutScope(parts.body) : null;
     return plainer === null ? first : answer(plainer);
   };
 }
@@ -115,60 +123,63 @@ export function withSlash(address: string): string {
 }
 
 /** Rejects with `AddressRefused`, as fetch does when a name has no address, and with the reason of the signal. */
-export async function requireReachable(
-  address: URL,
-  { serverUrl, issuer, resolve = resolved, signal }: AuthFetchOptions,
-): Promise<void> {
-  const bounded = (hostname: string) => resolvedWithin(hostname, resolve, signal);
+export async function requireReachable(address: URL, options: AuthFetchOptions): Promise<void> {
+  const rule = await ruleFor(address, options);
+  if (rule === null) return;
+  const found = await addressesOf(address, options);
+  // Only behind a proxy.
+  if (found.length === 0) return;
+  if (!found.some(rule.isAllowed)) throw rule.refusal(address.hostname, found);
+}
+
+/** null: every address. */
+async function ruleFor(address: URL, options: AuthFetchOptions): Promise<AddressRule | null> {
+  const { serverUrl, issuer, resolve = systemResolve } = options;
   const isNamed = issuer !== undefined && new URL(issuer).origin === address.origin;
-  if (address.protocol === 'https:' && isNamed) return;
-  const rank = await rankOfHost(address, bounded);
-  const isLocal = address.protocol === 'http:' && rank === 2;
-  if (address.protocol !== 'https:' && !isLocal)
-    throw new AddressRefused(`${address.origin} is not https: no secret is sent there`);
-  if (isNamed || rank <= (await rankOfHost(new URL(serverUrl), bounded))) return;
-  throw new AddressRefused(
-    `${address.origin} is an address inside of this network, and the MCP server is outside of it`,
-  );
+  const isHttps = address.protocol === 'https:';
+  if (isHttps && isNamed) return null;
+  const insecure = `${address.origin} is not https: no secret is sent there`;
+  if (!isHttps && address.protocol !== 'http:') throw new AddressRefused(insecure);
+  const nearest = isNamed ? 2 : await nearnessOfHost(new URL(serverUrl), options);
+  const inside = `${address.origin} is an address inside of this network, and the MCP server is outside of it`;
+  const isLocal = (each: string): boolean => nearnessOf(each) === 2;
+  return {
+    isAllowed: (each) => nearnessOf(each) <= nearest && (isHttps || isLocal(each)),
+    // Without https a request goes to this machine only.
+    refusal: (_hostname, found) => new AddressRefused(isHttps || found.some(isLocal) ? inside : insecure),
+    resolve: async (name) => within(options, resolve(name)),
+  };
 }
 
-async function rankOfHost(
-  { hostname }: URL,
-  resolve: (hostname: string) => Promise<readonly string[]>,
-): Promise<Rank> {
-  const literal = literalAddress(hostname);
-  return rankOf(literal === null ? await resolve(hostname) : [literal]);
+/** The farthest of its addresses: a name that has also a near one does not open this network. */
+async function nearnessOfHost(url: URL, options: AuthFetchOptions): Promise<Nearness> {
+  const all = (await addressesOf(url, options)).map(nearnessOf);
+  return Math.min(...all) as Nearness;
 }
 
-/** A lookup cannot be ended: nobody waits for it any longer. */
-async function resolvedWithin(
-  hostname: string,
-  resolve: (hostname: string) => Promise<readonly string[]>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+async function addressesOf(url: URL, options: AuthFetchOptions): Promise<readonly string[]> {
+  const { resolve = usesProxy() ? resolveBehindProxy : systemResolve, signal } = options;
+  const literal = literalAddress(url.hostname);
+  if (literal !== null) return [literal];
+  signal.throwIfAborted();
+  return within(options, resolve(url.hostname)).catch((error: unknown) => failed(error, signal));
+}
+
+/** A lookup cannot be ended: nothing waits for it any longer. */
+async function within<T>({ signal }: AuthFetchOptions, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const ended = Promise.withResolvers<never>();
   const end = (): void => ended.reject(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   try {
-    return await Promise.race([resolve(hostname), ended.promise]);
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new TypeError('fetch failed', { cause });
+    return await Promise.race([work, ended.promise]);
   } finally {
     signal.removeEventListener('abort', end);
   }
 }
 
 /** Behind a proxy the names of the outside may be unknown here: the proxy resolves them, and none of them is near. */
-async function resolved(hostname: string): Promise<string[]> {
-  try {
-    return (await lookup(hostname, { all: true })).map(({ address }) => address);
-  } catch (error) {
-    if (usesProxy()) return [];
-    throw error;
-  }
-}
+const resolveBehindProxy: Resolve = async (name) => systemResolve(name).catch(() => []);
 
 /** Where undici keeps what `fetch` connects with. */
 const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
@@ -176,4 +187,48 @@ const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 function usesProxy(): boolean {
   const dispatcher: unknown = Reflect.get(globalThis, DISPATCHER);
   return typeof dispatcher === 'object' && dispatcher?.constructor.name === 'EnvHttpProxyAgent';
+}
+
+/** The proxy connects, so the address is checked before, as far as it is known here. */
+async function throughProxy(
+  address: URL,
+  sent: Pick<RequestInit, 'method' | 'headers' | 'body' | 'signal'>,
+  options: AuthFetchOptions,
+): Promise<Response> {
+  await requireReachable(address, options);
+  const response = await fetch(address, { ...sent, redirect: 'manual' });
+  const { ok, bytes } = await boundedBody(response.body, MAX_BYTES);
+  if (!ok) throw new AddressRefused(`${address.host} answered with more than ${MAX_BYTES} bytes`);
+  return withBody(response, readable(bytes));
+}
+
+/** Throws what fetch throws. */
+function failed(cause: unknown, signal: AbortSignal): never {
+  signal.throwIfAborted();
+  throw cause instanceof AddressRefused ? cause : new TypeError('fetch failed', { cause });
+}
+
+async function partsOf(address: URL, init: RequestInit) {
+  const { method, headers, body } = new Request(address, { ...init, signal: null });
+  return {
+    method,
+    headers: { ...Object.fromEntries(headers), 'accept-encoding': 'identity' },
+    body: body === null ? null : await new Response(body).text(),
+  };
+}
+
+/** Answers that have no body, whatever follows them. */
+const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+async function responseTo(address: URL, answer: IncomingMessage): Promise<Response> {
+  const { statusCode = 0, statusMessage = '', headersDistinct } = answer;
+  const read = await boundedBody(Readable.toWeb(answer) as ReadableStream<Uint8Array>, MAX_BYTES);
+  if (!read.ok) throw new AddressRefused(`${address.host} answered with more than ${MAX_BYTES} bytes`);
+  if (statusCode < 200) throw new TypeError('fetch failed');
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const body = EMPTY.has(statusCode) ? null : readable(read.bytes);
+  const response = new Response(body, { status: statusCode, statusText: statusMessage, headers });
+  return Object.defineProperty(response, 'url', { value: address.href });
 }

@@ -73,10 +73,12 @@ export function tokensFor(
 
 const noKey = (): Promise<never> => Promise.reject(new LoginFault('auth', NO_KEY));
 
+const NO_SECRETS: readonly string[] = [];
+
 const withoutStore: TokenSource = {
   token: noKey,
   refused: noKey,
-  secrets: () => [],
+  secrets: () => NO_SECRETS,
   settled: () => Promise.resolve(),
   summary: () => Promise.resolve(null),
 };
@@ -91,6 +93,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 class SharedTokens implements TokenSource {
   readonly #given: Required<TokenSourceOptions>;
   readonly #configured: readonly string[];
+  /** The configured secrets and those of logins; another list once they change. */
+  #listed: readonly string[];
   /** Of logins, oldest first. */
   readonly #secrets = new Set<string>();
   /** Of this process, so that not all ask at once. */
@@ -106,10 +110,11 @@ class SharedTokens implements TokenSource {
     this.#spread = random();
     const { clientSecret, privateKey } = given.auth;
     this.#configured = [clientSecret, privateKey?.pem].filter((secret) => secret !== undefined);
+    this.#listed = this.#configured;
   }
 
   secrets(): readonly string[] {
-    return [...this.#configured, ...this.#secrets];
+    return this.#listed;
   }
 
   async settled(): Promise<void> {
@@ -214,11 +219,17 @@ class SharedTokens implements TokenSource {
     if (this.#known === null || this.#known.value?.version !== stored?.version)
       this.#given.onLogin(this.#shown(stored));
     this.#known = { value: stored, at: this.#given.now() };
-    for (const secret of stored === null ? [] : secretsOf(stored.login)) this.#secrets.add(secret);
+    if (stored !== null) this.#keepSecrets(secretsOf(stored.login));
+    return stored;
+  }
+
+  #keepSecrets(found: readonly string[]): void {
+    if (found.every((secret) => this.#secrets.has(secret))) return;
+    for (const secret of found) this.#secrets.add(secret);
     for (const secret of this.#secrets) {
       if (this.#secrets.size <= MAX_SECRETS) break;
       this.#secrets.delete(secret);
     }
-    return stored;
+    this.#listed = [...this.#configured, ...this.#secrets];
   }
 }

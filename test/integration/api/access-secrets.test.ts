@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGate } from '../../../src/access/gate.ts';
 import { createApi } from '../../../src/api/api.ts';
 import { createHttpClient } from '../../../src/client/http-client.ts';
+import { createKnownSecrets } from '../../../src/contract/secret-text.ts';
 import { createFailureLog } from '../../../src/telemetry/failure-log.ts';
 import { logOn } from '../../../src/telemetry/log.ts';
 import { NO_METERS } from '../../../src/telemetry/meters.ts';
@@ -40,8 +41,12 @@ describe('a key', () => {
   test('is in no line of the log, wherever a caller writes it', async () => {
     const lines: string[] = [];
     const output = { write: (text: string) => lines.push(text) };
-    const logger = logOn(output, { level: 'trace', isText: false, hasColours: false });
     const adminKey = randomBytes(32).toString('hex');
+    const configured = [adminKey];
+    const secrets = createKnownSecrets();
+    secrets.add(() => configured);
+    const logger = logOn(output, { level: 'trace', isText: false, hasColours: false, secrets });
+    const token = `eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.${randomBytes(32).toString('base64url')}`;
     const known = {
       find: () => undefined,
       size: 1,
@@ -86,7 +91,9 @@ describe('a key', () => {
       if (init.body) headers.set('content-type', 'application/json');
       await (await fetch(url + path, { ...init, headers })).text();
     };
-    for (const secret of [key, adminKey]) {
+    for (const secret of [key, adminKey, token]) {
+      await send(`/v1/requests/${secret}`, {});
+      await send(`/v1/no/${secret}/such`, { method: 'POST', body: '{}' });
       await send('/v1/lanes', {}, `Bearer ${secret.slice(0, -1)}`);
       await send('/v1/lanes', {}, `Basic ${secret}`);
       await send(`/v1/lanes?api_key=${secret}`, {}, '');
@@ -107,7 +114,7 @@ describe('a key', () => {
     expect(lines.length).toBeGreaterThan(15);
     expect(text).toContain('/v1/lanes?…&key=…');
     expect(text).toContain('A request failed');
-    for (const secret of [key.slice(-43), adminKey])
+    for (const secret of [key.slice(-43), adminKey, token.slice(-43)])
       expect(lines.filter((line) => line.includes(secret.slice(0, -1)))).toEqual([]);
   });
 });

@@ -104,10 +104,33 @@ test('every reference has its schema, and every schema is used', () => {
   expect([...named].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
 });
 
+test.each([
+  ['GET', '/v1/tools', 200],
+  ['GET', '/v1/session', 200],
+  ['GET', '/v1/requests/none', 404],
+  ['GET', '/v1/no-such-route', 404],
+  ['PUT', '/v1/tools', 405],
+  ['POST', '/v1/directives', 400],
+])('no proxy or browser keeps the answer to %s %s, or guesses its type', async (method, path, status) => {
+  const headers = { 'content-type': 'application/json' };
+  const body = method === 'POST' ? { body: '{' } : {};
+  const answer = await fetch(service.url + path, { method, headers, ...body });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+});
+
 test('the pages load everything from the service itself', async () => {
   const page = await fetch(`${service.url}/docs`);
   expect(page.status).toBe(200);
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+  const policy = page.headers.get('content-security-policy') ?? '';
+  for (const directive of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ])
+    expect(policy.split('; ')).toContain(directive);
   expect(page.headers.get('content-security-policy')).not.toContain('http');
   const html = await page.text();
   const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);

@@ -97,7 +97,7 @@ describe('a stream', () => {
     const headers = { accept: 'text/html, text/event-stream;q=0.9' };
     const response = await fetch(signalsUrl(requestId), { headers, signal: abort.signal });
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-    expect(response.headers.get('cache-control')).toContain('no-cache');
+    expect(response.headers.get('cache-control')).toContain('no-store');
     abort.abort();
   });
 

@@ -131,7 +131,7 @@ test.each(['https://127.0.0.2:1', 'http://10.0.0.1', 'http://issuer.example'])(
 
 const PUBLIC = 'https://mcp.example/mcp';
 const at = (addresses: Readonly<Record<string, string>>) => (hostname: string) =>
-  Promise.resolve([addresses[hostname] ?? '203.0.113.7']);
+  Promise.resolve([addresses[hostname] ?? '8.8.8.8']);
 
 test.each([
   ['http://issuer.example/token', /not https/],
@@ -151,6 +151,37 @@ test.each([
   };
   await expect(requireReachable(new URL(address), options)).rejects.toThrow(why);
 });
+
+test('a name is looked up where the request connects: another address the next time is not reached', async () => {
+  answers = { '/token': { body: '{}' } };
+  seen.length = 0;
+  const asked: string[] = [];
+  const { port } = new URL(peer.origin);
+  const resolve = async (hostname: string): Promise<string[]> => {
+    asked.push(hostname);
+    if (hostname !== 'rebound.example') return ['8.8.8.8'];
+    return [asked.filter((each) => each === hostname).length > 1 ? '8.8.8.8' : '127.0.0.1'];
+  };
+  const fetchFn = createAuthFetch({ serverUrl: PUBLIC, signal: AbortSignal.timeout(5_000), resolve });
+  await expect(fetchFn(`http://rebound.example:${port}/token`)).rejects.toThrow(AddressRefused);
+  expect(asked.filter((each) => each === 'rebound.example')).toHaveLength(1);
+  expect(seen).toEqual([]);
+});
+
+test('a server whose name has also an address inside does not open this network', async () => {
+  const resolve = async (hostname: string): Promise<string[]> =>
+    hostname === 'mcp.example' ? ['8.8.8.8', '127.0.0.1'] : ['127.0.0.1'];
+  const options = { serverUrl: PUBLIC, signal: AbortSignal.timeout(1_000), resolve };
+  await expect(requireReachable(new URL('https://inner.example/token'), options)).rejects.toThrow(/inside/);
+});
+
+test.each(['::127.0.0.1', '64:ff9b:1::7f00:1', '2002:7f00:1::1', 'fec0::1'])(
+  'a server outside of this network cannot name [%s]',
+  async (address) => {
+    const options = { serverUrl: PUBLIC, signal: AbortSignal.timeout(1_000), resolve: at({}) };
+    await expect(requireReachable(new URL(`https://[${address}]/token`), options)).rejects.toThrow(/inside/);
+  },
+);
 
 test('a server inside may name an issuer inside, and the operator any', async () => {
   const resolve = at({ 'inner.example': '192.168.1.1', 'mcp.inner.example': '10.0.0.9' });

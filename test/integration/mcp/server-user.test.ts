@@ -2,7 +2,7 @@
  *  It must never need a real secret: a canary in the environment stands for all of them. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { openPool } from '../../support/mcp-pool.ts';
@@ -41,7 +41,13 @@ test.runIf(process.getuid?.() === 0)('a server of another user has none of our r
   expect(lines()).toContain('environ closed');
 });
 
-test.runIf(process.platform === 'linux')('a server of the same user finds no secret in /proc', async () => {
+/** A Node that cannot replace a process, like Node 20: the launcher lives as long as the worker. */
+const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
+
+test.runIf(process.platform === 'linux').each([
+  ['of the program', [PROGRAM]],
+  ['of a launcher that waits for the program', [WITHOUT_EXECVE, resolve('scripts/adjutant.mjs')]],
+])('a server of the same user finds no secret in /proc %s', async (_, start) => {
   const redis = await startRedis();
   onTestFinished(async () => redis.stop());
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-environ-'));
@@ -50,7 +56,7 @@ test.runIf(process.platform === 'linux')('a server of the same user finds no sec
   const mcpServers = { look: { command: '/bin/sh', args: ['-c', LOOK, 'sh', 'canary-[h]unter2'] } };
   await writeFile(file, JSON.stringify({ mcpServers }));
   const env = { REDIS_URL: redis.url, OPENAI_API_KEY: CANARY, ADJUTANT_LOG_LEVEL: 'debug' };
-  const worker = spawnNode([PROGRAM, 'worker', '--config', file], { env });
+  const worker = spawnNode([...start, 'worker', '--config', file], { env });
   onTestFinished(async () => void (await worker.kill9()));
   await worker.waitForLine(/"line":"looked"/);
   expect(worker.lines.filter((line) => /found in|environ closed/.test(line))).toEqual([]);

@@ -2,6 +2,8 @@
  *  It must use the real export, over a real socket. */
 import { expect, test } from 'vitest';
 import { probeCollector } from '../../../src/telemetry/collector-probe.ts';
+import { createKnownSecrets } from '../../../src/contract/secret-text.ts';
+import { shown } from '../../../src/telemetry/content.ts';
 import { exportFault } from '../../../src/telemetry/export-fault.ts';
 import { createTraces, type TracingSettings } from '../../../src/telemetry/traces.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
@@ -36,6 +38,30 @@ test('a stop sends what is left', async () => {
   expect(received).toMatchObject({ service: 'test', name: 'last', status: 'UNSET', parentId: '' });
   expect(Number((received?.endNano ?? 0n) - (received?.startNano ?? 0n))).toBe(2_500_000);
   expect(String(received?.attributes['a'])).toHaveLength(1_024);
+});
+
+test('spans show no secret of the process, and no key or token in any place of a text (docs/tracing.md)', async () => {
+  await using collector = await startOtlpReceiver();
+  const configured = ['hunter2-of-the-process'];
+  const secrets = createKnownSecrets();
+  secrets.add(() => configured);
+  const traces = createTraces(settings(collector, { secrets, contentBytes: 70 }), SILENT);
+  await traces.start();
+  const path = '/v1/requests/adj_0123456789ab_hunter2/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.hunter2';
+  // The limit is in the middle of the secret.
+  const content = shown(traces.spans.content, `${'x'.repeat(60)}${configured[0]}`);
+  traces.spans.report({
+    ...span('POST hunter2-of-the-process'),
+    attributes: { 'url.path': path, list: configured, content },
+    events: [{ name: 'said', at: 1_001, attributes: { text: `got ${configured[0]}` } }],
+  });
+  await traces.stop();
+  const spans = collector.spans();
+  expect(spans).toHaveLength(1);
+  expect(
+    JSON.stringify(spans, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  ).not.toContain('hunter2');
+  expect(spans[0]?.attributes['url.path']).toBe('/v1/requests/adj_0123456789ab_[REDACTED]/[REDACTED]');
 });
 
 test('a collector that never answers holds a stop no longer than the stop allows', async () => {

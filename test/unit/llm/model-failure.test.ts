@@ -3,7 +3,7 @@
 import { APICallError, LoadAPIKeyError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import { modelFailure } from '../../../src/llm/model-failure.ts';
-import { withoutSecrets } from '../../../src/llm/secret-text.ts';
+import { withoutProviderKeys } from '../../../src/contract/secret-text.ts';
 
 const REF = { provider: 'p', model: 'gpt-4o', name: 'p:gpt-4o' };
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
@@ -90,11 +90,11 @@ test.each([
   ['x-api-key: abcdefghij', 'abcdefghij'],
   ['key AIzaSyA1234567890abc is not valid', '1234567890'],
 ])('%s is hidden', (text, secret) => {
-  expect(withoutSecrets(text)).toContain('[REDACTED]');
-  expect(withoutSecrets(text)).not.toContain(secret);
+  expect(withoutProviderKeys(text)).toContain('[REDACTED]');
+  expect(withoutProviderKeys(text)).not.toContain(secret);
 });
 
 test('ordinary text stays unchanged', () => {
   const text = 'The risk-free key-value token limit of gpt-4o was reached: ask-me-anything.';
-  expect(withoutSecrets(text)).toBe(text);
+  expect(withoutProviderKeys(text)).toBe(text);
 });

@@ -1,9 +1,14 @@
 /** Which addresses a delivery may reach, as literals and as answers of a name server.
  *  It must not ask a real name server. */
-import type { LookupAddress } from 'node:dns';
 import { describe, expect, test } from 'vitest';
+import {
+  checkedLookup,
+  isPublicAddress,
+  nearnessOf,
+  PUBLIC_ONLY,
+} from '../../../src/bounds/outgoing-request.ts';
+import { receiverFault } from '../../../src/doctor/webhooks.ts';
 import { post } from '../../../src/webhooks/post.ts';
-import { isPublicAddress, publicLookup, receiverFault } from '../../../src/webhooks/public-address.ts';
 
 const PRIVATE = [
   '0.0.0.0',
@@ -15,6 +20,7 @@ const PRIVATE = [
   '172.16.0.1',
   '192.0.0.1',
   '192.168.1.1',
+  '192.88.99.1',
   '198.18.0.1',
   '224.0.0.1',
   '240.0.0.1',
@@ -39,13 +45,7 @@ const PRIVATE = [
   'ff02::1',
 ];
 
-const LOOKED_UP = (addresses: readonly string[]) =>
-  publicLookup((_name, _options, callback) =>
-    callback(
-      null,
-      addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
-    ),
-  );
+const LOOKED_UP = (addresses: readonly string[]) => async () => addresses;
 
 const delivery = (url: string, addresses: readonly string[] = []) => ({
   url,
@@ -54,7 +54,7 @@ const delivery = (url: string, addresses: readonly string[] = []) => ({
   timeoutMs: 1_000,
   privateAddresses: false,
   signal: new AbortController().signal,
-  lookup: LOOKED_UP(addresses),
+  resolve: LOOKED_UP(addresses),
 });
 
 describe('an address', () => {
@@ -62,6 +62,20 @@ describe('an address', () => {
   test.each(['8.8.8.8', '1.1.1.1', '::ffff:8.8.8.8', '2606:4700::1111'])('%s is public', (address) =>
     expect(isPublicAddress(address)).toBe(true),
   );
+  test.each([
+    ['8.8.8.8', 0],
+    ['10.0.0.1', 1],
+    ['100.64.0.1', 1],
+    ['fd00::1', 1],
+    ['127.0.0.1', 2],
+    ['169.254.169.254', 2],
+    ['168.63.129.16', 2],
+    ['::10.0.0.1', 2],
+    ['64:ff9b:1::a00:1', 2],
+    ['2002:a00:1::', 2],
+    ['fec0::1', 2],
+    ['192.88.99.1', 2],
+  ])('%s is at nearness %i', (address, nearness) => expect(nearnessOf(address)).toBe(nearness));
   test.each(['', 'localhost', '1.2.3.4.5', 'fe80::1%eth0'])('%j is none', (text) =>
     expect(isPublicAddress(text)).toBe(false),
   );
@@ -85,12 +99,13 @@ describe('a delivery', () => {
     await expect(sent).rejects.toMatchObject({ name: 'PrivateAddress' });
   });
 
-  test('is given only the public addresses of a name', () => {
-    const given: unknown[] = [];
-    const lookup = LOOKED_UP(['10.0.0.1', '8.8.8.8', '::1']);
-    lookup('mixed.example', { all: true }, (...answer) => given.push(answer));
-    lookup('mixed.example', {}, (...answer) => given.push(answer));
-    expect(given).toEqual([
+  test('is given only the public addresses of a name', async () => {
+    const resolve = LOOKED_UP(['10.0.0.1', '8.8.8.8', '::1']);
+    const lookup = checkedLookup({ ...PUBLIC_ONLY, resolve });
+    const given = [{ all: true }, {}].map(
+      async (options) => new Promise((done) => lookup('mixed.example', options, (...answer) => done(answer))),
+    );
+    expect(await Promise.all(given)).toEqual([
       [null, [{ address: '8.8.8.8', family: 4 }]],
       [null, '8.8.8.8', 4],
     ]);
@@ -98,7 +113,7 @@ describe('a delivery', () => {
 });
 
 describe('what the doctor says of a host', () => {
-  const answers = async () => [{ address: '10.0.0.1', family: 4 }];
+  const answers = async () => ['10.0.0.1'];
   const nobody = async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
   test.each([
     ['8.8.8.8', false, answers, null],
