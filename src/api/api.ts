@@ -7,7 +7,8 @@ import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
 import type { ConsoleFiles } from './console-files.ts';
-import { acceptJsonOnly } from './json-body.ts';
+import { limitOpenBodies } from './body-budget.ts';
+import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
@@ -40,9 +41,7 @@ import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals } from './waiting.ts';
 
-export interface ApiLimits {
-  /** The largest body. Default: 4 MiB. */
-  readonly bodyBytes?: number;
+export interface ApiLimits extends BodyLimits {
   /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
   readonly unreadBytes?: number;
 }
@@ -82,7 +81,6 @@ export interface ApiOptions {
   readonly heartbeatMs?: number;
 }
 
-const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** The largest body within it is 35 KB a second. Answers may take longer. */
@@ -102,7 +100,8 @@ export function createApi(options: ApiOptions): App {
   refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
   allowMcpOrigins(app, mcpOrigins);
   const sees = checkAccess(app, options.access ?? null);
-  acceptJsonOnly(app);
+  limitOpenBodies(app);
+  acceptJsonOnly(app, options.limits ?? {});
   readBeforeRefusal(app);
   describeApi(app, options.version);
   app.register(async (scope) => {
@@ -112,11 +111,10 @@ export function createApi(options: ApiOptions): App {
   return app;
 }
 
-function createApp({ logger, limits = {} }: ApiOptions): App {
+function createApp({ logger }: ApiOptions): App {
   const app = fastify({
     loggerInstance: withoutChildren(logger),
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
     requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),

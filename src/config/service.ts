@@ -22,6 +22,11 @@ const limitsSchema = z.strictObject({
       description: 'The largest HTTP body; larger ones are refused with 413.',
       unit: 'bytes',
     }),
+  body_values: z.int().min(1_000).default(20_000).register(notes, {
+    description:
+      'Most members, elements, objects and arrays of an HTTP body together, counted before it is parsed; more are refused with 413.',
+    unit: 'values',
+  }),
   batch: z
     .int()
     .min(1)
