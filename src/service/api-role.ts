@@ -17,7 +17,9 @@ import { createCallWaits } from '../journal/call-waits.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { sharedSecret } from '../journal/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../catalog/catalog-changes.ts';
+import { SESSIONS } from '../mcp-server/endpoint.ts';
 import { createMcpEndpoints } from '../mcp-server/endpoints.ts';
+import { createSessionPool } from '../mcp-server/sessions.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -126,7 +128,8 @@ function mcpOf(
   const keysFrom = config.mcp.keys_from;
   const hints = changes.listen;
   const callerOf = (): string | null => currentCaller()?.id ?? null;
-  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom };
+  const sessions = createSessionPool(SESSIONS);
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions };
   const endpoints = createTenantParts(
     (tenant) => {
       const own = clientOf(tenant);
