@@ -153,7 +153,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   bulkRoutes(app, { client, requester });
   payloadRoutes(app, client);
   archiveRoutes(app, client, options.archive ?? null);
-  deadLetterRoutes(app, client);
+  deadLetterRoutes(app, { client, requester });
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
   signalRoutes(app, { client, heartbeatMs, stop, requester, unread });
   listingRoutes(app, client);
