@@ -33,7 +33,7 @@ import { priorityRoutes } from './routes/priority.ts';
 import { runRoutes } from './routes/runs.ts';
 import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/session.ts';
-import { signalRoutes } from './routes/signals.ts';
+import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { traceRequests } from './server-span.ts';
@@ -42,6 +42,8 @@ import { createUnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals } from './waiting.ts';
 
 export interface ApiLimits extends BodyLimits {
+  /** Most streams of one caller with a key or token. Default: 1 000. */
+  readonly streams?: number;
   /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
   readonly unreadBytes?: number;
 }
@@ -82,6 +84,7 @@ export interface ApiOptions {
 }
 
 const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
+const DEFAULT_STREAMS = 1_000;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** The largest body within it is 35 KB a second. Answers may take longer. */
 const LONGEST_UPLOAD_MS = 120_000;
@@ -155,7 +158,8 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   archiveRoutes(app, client, options.archive ?? null);
   deadLetterRoutes(app, { client, requester });
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
-  signalRoutes(app, { client, heartbeatMs, stop, requester, unread });
+  const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
+  signalRoutes(app, { client, heartbeatMs, stop, requester, unread, places });
   listingRoutes(app, client);
   workerRoutes(app, client);
   if (options.access) {

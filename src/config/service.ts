@@ -89,6 +89,10 @@ const limitsSchema = z.strictObject({
       description: 'What a request may hold in Redis: log, payloads, its run; more is refused with 413.',
       unit: 'bytes',
     }),
+  streams: z.int().min(1).default(1_000).register(notes, {
+    description: 'The most streams of signals that one key or token has open at an API; more are refused with 429.',
+    unit: 'streams',
+  }),
   mcp_hold_ms: durationMs.default(45_000).register(notes, {
     description:
       'How long a call of a stateless MCP client is held before the client has to come back; less than the limits of its proxies.',

@@ -83,7 +83,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
     spans: store.spans,
-    limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },
+    limits: {
+      bodyBytes: config.limits.body_bytes,
+      bodyValues: config.limits.body_values,
+      streams: config.limits.streams,
+    },
     logger,
     mcp: mcpOf({ clientOf, guard }, store, changes, options),
     scrape: observation.metrics.scrape,
