@@ -87,7 +87,9 @@ export function createSessions({
 
   async function closeIdle(): Promise<void> {
     const now = performance.now();
-    const old = idleOf(sessions.values()).filter(({ usedAt, listening }) => listening === 0 && now - usedAt >= idleMs);
+    const old = idleOf(sessions.values()).filter(
+      ({ usedAt, listening }) => listening === 0 && now - usedAt >= idleMs,
+    );
     await Promise.all(old.map(async ({ transport }) => transport.close()));
   }
 

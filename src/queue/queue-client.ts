@@ -140,7 +140,9 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     redrive: async (which, { signal } = {}) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
-      return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }));
+      return whileAvailable(() =>
+        parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
+      );
     },
     schedules: takingShown(
       schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),

@@ -1,11 +1,7 @@
 // Redrives dead letters: a new directive with its own id for each, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
 import { ownId, scopedId } from '../contract/tenant.ts';
-import {
-  DEFAULT_REDRIVEN,
-  type Redrive,
-  type RedriveBody,
-} from '../contract/dead-letter.ts';
+import { DEFAULT_REDRIVEN, type Redrive, type RedriveBody } from '../contract/dead-letter.ts';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
 import { encryptedFields } from '../contract/encrypted.ts';
 import type { LaterFields } from '../contract/later.ts';

@@ -3,7 +3,12 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSessionPool, createSessions, type SessionPool, type Sessions } from '../../../src/mcp-server/sessions.ts';
+import {
+  createSessionPool,
+  createSessions,
+  type SessionPool,
+  type Sessions,
+} from '../../../src/mcp-server/sessions.ts';
 
 const MOST = 2;
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -127,7 +132,10 @@ test('a session is that of the caller who began it: for others it does not exist
 test('a caller with as many sessions as one may have replaces its own, at whichever endpoint', async () => {
   const pool = poolOf(1);
   let caller = 'other';
-  const [sessions, elsewhere] = [openSessions(60_000, () => caller, pool), openSessions(60_000, () => caller, pool)];
+  const [sessions, elsewhere] = [
+    openSessions(60_000, () => caller, pool),
+    openSessions(60_000, () => caller, pool),
+  ];
   const others = await begin(sessions);
   caller = 'greedy';
   const first = await begin(sessions);
@@ -140,7 +148,10 @@ test('a caller with as many sessions as one may have replaces its own, at whiche
 
 test('sessions of different endpoints count together', async () => {
   const pool = poolOf();
-  const [sessions, elsewhere] = [openSessions(60_000, undefined, pool), openSessions(60_000, undefined, pool)];
+  const [sessions, elsewhere] = [
+    openSessions(60_000, undefined, pool),
+    openSessions(60_000, undefined, pool),
+  ];
   const first = await begin(sessions);
   await begin(elsewhere);
   await begin(elsewhere);
