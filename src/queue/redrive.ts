@@ -53,7 +53,7 @@ export function createRedrive(parts: RedriveParts) {
     const missing =
       directives && new Set(directives.map(({ request_id, id }) => `${scopedId(tenant, request_id)}/${id}`));
     const total = newTotal(missing ? MOST_NAMED : limit);
-    let batch: DeadEntry[] = [];
+    const batch: DeadEntry[] = [];
     const act = async (): Promise<void> => {
       const entries = batch.splice(0);
       if (entries.length === 0) return;
