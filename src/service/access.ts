@@ -78,6 +78,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   );
   const sessionParts = { keys: gate.sessionKeys, persons, records: createSessionRecords(connection, names) };
   const hasOtherAdmin = adminKey !== null || hasIssuer(config);
+  const charge = createKeyCount(connection, names);
   const changes = createSubscriptions({ listening, publishing: connection });
   const hear = { hear: () => known.doubt(false), missed: () => known.doubt(true) };
   return {
@@ -87,14 +88,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     sessions: createSessions({ ...sessionParts, audit }),
     audit,
     spend: createKeyBudget(connection, names, store.limitsOf),
-    keys: createKeyService({
-      records,
-      known,
-      log,
-      charge: createKeyCount(connection, names),
-      isOpen: () => gate.isOpen,
-      hasOtherAdmin,
-    }),
+    keys: createKeyService({ records, known, log, charge, isOpen: () => gate.isOpen, hasOtherAdmin }),
     async start() {
       changes.open('plain', names.accessChanges, hear).catch(onError);
       await known.refresh();

@@ -6,7 +6,7 @@ import { chargeCaller, currentCaller, guardClient } from '../access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
 import { ownerOf } from '../access/schedule-rights.ts';
 import { allowedHosts } from '../api/allowed-host.ts';
-import { createApi } from '../api/api.ts';
+import { type ApiLimits, createApi } from '../api/api.ts';
 import { readConsole } from '../api/console-files.ts';
 import type { McpHandler } from '../api/routes/mcp.ts';
 import type { Config } from '../config/config.ts';
@@ -83,11 +83,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
     spans: store.spans,
-    limits: {
-      bodyBytes: config.limits.body_bytes,
-      bodyValues: config.limits.body_values,
-      streams: config.limits.streams,
-    },
+    limits: apiLimits(config),
     logger,
     mcp: mcpOf({ clientOf, guard }, store, changes, options),
     scrape: observation.metrics.scrape,
@@ -112,6 +108,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
       await client.close();
     },
   };
+}
+
+function apiLimits({ limits }: Config): ApiLimits {
+  return { bodyBytes: limits.body_bytes, bodyValues: limits.body_values, streams: limits.streams };
 }
 
 interface McpClients {
