@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   journal: ['contract', 'telemetry', 'redis'],
   flow: ['contract'],
   catalog: ['contract', 'bounds', 'redis', 'journal'],
-  search: ['contract', 'redis', 'journal'],
+  search: ['bounds', 'contract', 'redis', 'journal'],
   queue: ['contract', 'telemetry', 'redis', 'journal', 'flow', 'catalog'],
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],

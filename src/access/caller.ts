@@ -108,10 +108,10 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.answer(requestId, inputId, signedBy(caller, answer)),
       );
     },
-    redrive: async (which) => {
+    redrive: async (which, options) => {
       const caller = requireCaller('redrive');
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
-      const work = async () => client.redrive(which);
+      const work = async () => client.redrive(which, options);
       return isDryRun(which)
         ? readOnly(work)
         : audit.around<Redrive>(caller, 'redrive', {}, work, { of: redrivenOnes });

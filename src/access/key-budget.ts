@@ -50,3 +50,22 @@ interface Spender {
   readonly perMinute: number | null;
   readonly perDay: number | null;
 }
+
+/** Keys that a tenant makes in a minute. Each one has every API read the keys again. */
+const MOST_MADE_A_MINUTE = 120;
+
+/** Counts a key that is made for the tenant, over all APIs. Throws the refusal. */
+export type ChargeKey = (tenant: string) => Promise<void>;
+
+export function createKeyCount(connection: RedisConnection, { spent }: Pick<KeySpace, 'spent'>): ChargeKey {
+  const run = prepareScripts(connection);
+  return async (tenant) => {
+    const place = spent(`${TENANT_MARK}${tenant}/keys`);
+    const [verdict, , leftMs] = await whileAvailable(() =>
+      run('access-spend', [place], [1, MOST_MADE_A_MINUTE, 0]),
+    );
+    if (verdict === 'ok') return;
+    const detail = `The tenant "${tenant}" may make ${MOST_MADE_A_MINUTE} keys a minute: make the others later.`;
+    throw new DirectiveRefused(problem('rate_limited', { detail, retry_after_ms: Number(leftMs) }));
+  };
+}

@@ -46,6 +46,7 @@ export function createKeyRecords(
   confirm: BeginConfirm,
 ) {
   const run = prepareScripts(connection);
+  const parsed = rememberingParser();
   const [table, used] = access;
   const placesOf = (tenant: string): string[] => [...access, audit(tenant).changes];
   const boundsOf = (tenant: string): number[] => [mostEntries(tenant, 'changes'), KEEP_ENTRIES_MS];
@@ -80,11 +81,7 @@ export function createKeyRecords(
     },
     async read(): Promise<KeyTable> {
       const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
-      const records = Object.entries(texts).flatMap(([id, text]) => {
-        const record = parsedRecord(text);
-        return record === null ? [] : [[id, record] as const];
-      });
-      return { version, size: Object.keys(texts).length, keys: new Map(records) };
+      return { version, size: Object.keys(texts).length, keys: parsed(texts) };
     },
     /** `full`: there are `MOST_KEYS` already. `decidedOver` and `changed` as in `remove`. */
     async put(
@@ -117,6 +114,19 @@ export function createKeyRecords(
         ]),
       );
     },
+  };
+}
+
+/** Parses the records that differ from those of the call before; the others are kept as they were. */
+function rememberingParser(): (texts: Readonly<Record<string, string>>) => Map<string, KeyRecord> {
+  let before = new Map<string, { text: string; record: KeyRecord | null }>();
+  return (texts) => {
+    const read = Object.entries(texts).map(([id, text]) => {
+      const known = before.get(id);
+      return [id, known?.text === text ? known : { text, record: parsedRecord(text) }] as const;
+    });
+    before = new Map(read);
+    return new Map(read.flatMap(([id, { record }]) => (record === null ? [] : [[id, record] as const])));
   };
 }
 

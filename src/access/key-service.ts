@@ -13,6 +13,7 @@ import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import type { AuditLog } from '../journal/audit-log.ts';
 import { auditText } from './audit.ts';
+import type { ChargeKey } from './key-budget.ts';
 import { currentCaller } from './caller.ts';
 import { currentTenant } from './callers-client.ts';
 import {
@@ -31,6 +32,7 @@ export interface KeyServiceOptions {
   readonly records: KeyRecords;
   readonly log: Pick<AuditLog, 'page'>;
   readonly known: KnownKeys;
+  readonly charge: ChargeKey;
   /** Whether anybody may do anything, until the first key is made. */
   readonly isOpen: () => boolean;
   /** Whether somebody may make keys without one of Redis: by the environment or an issuer. */
@@ -39,7 +41,7 @@ export interface KeyServiceOptions {
 }
 
 export function createKeyService(options: KeyServiceOptions): AccessClient {
-  const { records, known, isOpen, hasOtherAdmin, log, now = Date.now } = options;
+  const { records, known, charge, isOpen, hasOtherAdmin, log, now = Date.now } = options;
 
   async function change<T>(call: () => Promise<T>): Promise<T> {
     const answer = await whileAvailable(call);
@@ -74,10 +76,9 @@ export function createKeyService(options: KeyServiceOptions): AccessClient {
       if (isOpen() && !parsed.scopes.includes('admin')) throw refusedAt('invalid_body', [FIRST_KEY]);
       if (isOpen() && parsed.expires_at !== undefined) throw refusedAt('invalid_body', [FIRST_KEY_LASTS]);
       const { id, text, digest } = newKey();
-      const record = recordOf(
-        { ...parsed, tenant: tenantOfNew(parsed, isOpen()) },
-        { id, digest, at: now() },
-      );
+      const tenant = tenantOfNew(parsed, isOpen());
+      const record = recordOf({ ...parsed, tenant }, { id, digest, at: now() });
+      await charge(currentTenant());
       await put(record, entryOf('create_key', id));
       return { key: text, ...shownKey(record, undefined) };
     },

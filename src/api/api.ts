@@ -7,7 +7,8 @@ import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
 import type { ConsoleFiles } from './console-files.ts';
-import { acceptJsonOnly } from './json-body.ts';
+import { limitOpenBodies } from './body-budget.ts';
+import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
 import { setAnswerHeaders } from './page-headers.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
@@ -33,7 +34,7 @@ import { priorityRoutes } from './routes/priority.ts';
 import { runRoutes } from './routes/runs.ts';
 import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/session.ts';
-import { signalRoutes } from './routes/signals.ts';
+import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { traceRequests } from './server-span.ts';
@@ -41,9 +42,9 @@ import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals } from './waiting.ts';
 
-export interface ApiLimits {
-  /** The largest body. Default: 4 MiB. */
-  readonly bodyBytes?: number;
+export interface ApiLimits extends BodyLimits {
+  /** Most streams of one caller with a key or token. Default: 1 000. */
+  readonly streams?: number;
   /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
   readonly unreadBytes?: number;
 }
@@ -83,8 +84,8 @@ export interface ApiOptions {
   readonly heartbeatMs?: number;
 }
 
-const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
+const DEFAULT_STREAMS = 1_000;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** The largest body within it is 35 KB a second. Answers may take longer. */
 const LONGEST_UPLOAD_MS = 120_000;
@@ -104,7 +105,8 @@ export function createApi(options: ApiOptions): App {
   refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
   allowMcpOrigins(app, mcpOrigins);
   const sees = checkAccess(app, options.access ?? null);
-  acceptJsonOnly(app);
+  limitOpenBodies(app);
+  acceptJsonOnly(app, options.limits ?? {});
   readBeforeRefusal(app);
   describeApi(app, options.version);
   app.register(async (scope) => {
@@ -114,11 +116,10 @@ export function createApi(options: ApiOptions): App {
   return app;
 }
 
-function createApp({ logger, limits = {} }: ApiOptions): App {
+function createApp({ logger }: ApiOptions): App {
   const app = fastify({
     loggerInstance: withoutChildren(logger),
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
     requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
@@ -157,9 +158,10 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   bulkRoutes(app, { client, requester });
   payloadRoutes(app, client);
   archiveRoutes(app, client, options.archive ?? null);
-  deadLetterRoutes(app, client);
+  deadLetterRoutes(app, { client, requester });
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
-  signalRoutes(app, { client, heartbeatMs, stop, requester, unread });
+  const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
+  signalRoutes(app, { client, heartbeatMs, stop, requester, unread, places });
   listingRoutes(app, client);
   workerRoutes(app, client);
   if (options.access) {

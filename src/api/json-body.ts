@@ -1,35 +1,48 @@
-/** Reads a request body as JSON: strict UTF-8, parsed exactly once.
+/** Reads a request body as JSON: strict UTF-8, within the bounds of its route, parsed exactly once.
  *  It must never check the content: the reader of the submission does, hazards included. */
 import type { FastifyInstance } from 'fastify';
 import { isAscii } from 'node:buffer';
-import { jsonExcess } from '../bounds/json-shape.ts';
+import { type JsonLimits, jsonShape } from '../bounds/json-shape.ts';
 import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { bodyBytesOf } from './route-rules.ts';
 
 /** Far more than any content may have. The parser takes half a second for half a million levels. */
-const SHAPE = { maxDepth: 1_000, maxValues: Infinity };
-/** A smaller body is parsed in a few milliseconds whatever it holds. */
-const MEASURED_BYTES = 32 * 1024;
+const DEEPEST = 1_024;
+const DEFAULT_BYTES = 4 * 1024 * 1024;
+const DEFAULT_VALUES = 20_000;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+export interface BodyLimits {
+  /** The largest body with the content of directives; other routes have smaller ones. Default: 4 MiB. */
+  readonly bodyBytes?: number;
+  /** Most members, elements, objects and arrays of a body together. Default: 20 000. */
+  readonly bodyValues?: number;
+}
+
 /** The only body parser of the service: other media types are answered with 415. */
-export function acceptJsonOnly(app: FastifyInstance): void {
+export function acceptJsonOnly(app: FastifyInstance, { bodyBytes, bodyValues }: BodyLimits): void {
+  const limits = { maxDepth: DEEPEST, maxValues: bodyValues ?? DEFAULT_VALUES };
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit = bodyBytesOf([route.method].flat(), route.url, bodyBytes ?? DEFAULT_BYTES);
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseJson(body as Buffer));
+      done(null, parseJson(body as Buffer, limits));
     } catch (error) {
       done(error as Error);
     }
   });
 }
 
-/** Throws `DirectiveRefused`: `invalid_body` where it is too deep to be looked at, else `invalid_json`. */
-function parseJson(body: Buffer): unknown {
-  const excess = body.length < MEASURED_BYTES ? null : jsonExcess(body, SHAPE);
-  if (excess !== null) throw refused(`The body ${excess}.`, 'invalid_body');
+/** Throws `DirectiveRefused`: `invalid_body` or `body_too_large` where it is too deep or has too many values, else `invalid_json`. */
+function parseJson(body: Buffer, limits: JsonLimits): unknown {
+  const { excess } = jsonShape(body, limits);
+  if (excess !== null)
+    throw refused(`The body ${excess.text}.`, excess.limit === 'depth' ? 'invalid_body' : 'body_too_large');
   return parseText(decode(body));
 }
 
@@ -54,6 +67,8 @@ function parseText(text: string): unknown {
   }
 }
 
-function refused(message: string, code: 'invalid_json' | 'invalid_body' = 'invalid_json'): DirectiveRefused {
+type Code = 'invalid_json' | 'invalid_body' | 'body_too_large';
+
+function refused(message: string, code: Code = 'invalid_json'): DirectiveRefused {
   return new DirectiveRefused(problem(code, { detail: message, errors: [{ path: '', message }] }));
 }

@@ -1,4 +1,4 @@
-/** What each route asks of a caller, where keys are asked for: one table for all.
+/** What each route asks of a caller, where keys are asked for, and the largest body that it reads: one table of each for all.
  *  It must never have a default: a route without a rule keeps the API from starting. */
 import type { Scope } from '../contract/access.ts';
 import { ownMember } from '../contract/own-member.ts';
@@ -65,6 +65,34 @@ const RULES: Readonly<Record<string, RouteRule>> = {
   'POST /mcp/:server': 'read',
   'DELETE /mcp/:server': 'read',
 };
+
+/** Bytes of a body where the table below names no more. */
+const SMALL_BODY_BYTES = 16 * 1024;
+/** Names of 1 000 directives, or the tools of a key. */
+const LIST_BODY_BYTES = 512 * 1024;
+
+/** Routes with a larger body than a small one. `work`: content of directives, up to `limits.body_bytes`. */
+const LARGER_BODIES: Readonly<Record<string, 'list' | 'work'>> = {
+  'POST /v1/directives': 'work',
+  'POST /v1/requests': 'work',
+  'POST /v1/requests/:request_id/input': 'work',
+  'POST /v1/requests/:request_id/inputs/:input_id': 'work',
+  'POST /v1/requests/:request_id/approvals/:call_id': 'work',
+  'POST /v1/schedules': 'work',
+  'PUT /v1/schedules/:schedule_id': 'work',
+  'POST /mcp': 'work',
+  'POST /mcp/:server': 'work',
+  'POST /v1/dead-letters/redrive': 'list',
+  'POST /v1/keys': 'list',
+};
+
+/** Most bytes of a body of the route, none of them above `mostBytes`. */
+export function bodyBytesOf(methods: readonly string[], url: string, mostBytes: number): number {
+  const path = url.replace(/\/$/, '');
+  const kinds = methods.map((method) => ownMember(LARGER_BODIES, `${method} ${path}`));
+  if (kinds.includes('work')) return mostBytes;
+  return Math.min(kinds.includes('list') ? LIST_BODY_BYTES : SMALL_BODY_BYTES, mostBytes);
+}
 
 /** What concerns the work of all tenants: only keys of the default one. */
 const OPERATORS: ReadonlySet<string> = new Set([

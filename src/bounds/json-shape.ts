@@ -31,7 +31,18 @@ export function isWithin(
 
 /** Which limit the text crosses, in words; null: none. */
 export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
-  if (isWithin(json.length, limits)) return null;
+  return isWithin(json.length, limits) ? null : (jsonShape(json, limits).excess?.text ?? null);
+}
+
+export interface JsonShape {
+  /** Members, elements and containers, up to the first crossed limit. */
+  readonly values: number;
+  /** The first limit that the text crosses; null: none. */
+  readonly excess: { readonly limit: 'depth' | 'values' | 'containers'; readonly text: string } | null;
+}
+
+/** Counts depth, values and containers in one pass, which ends at the first crossed limit. */
+export function jsonShape(json: Buffer, limits: JsonLimits): JsonShape {
   const { maxDepth, maxValues, maxContainers = maxValues } = limits;
   let depth = 0;
   let containers = 0;
@@ -45,11 +56,16 @@ export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
       containers += 1;
       depth += 1;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
-    if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`;
-    if (values > maxValues) return `has more than ${maxValues} values`;
-    if (containers > maxContainers) return `has more than ${maxContainers} objects and arrays`;
+    if (depth > maxDepth)
+      return { values, excess: { limit: 'depth', text: `is nested deeper than ${maxDepth} levels` } };
+    if (values > maxValues)
+      return { values, excess: { limit: 'values', text: `has more than ${maxValues} values` } };
+    if (containers > maxContainers) {
+      const text = `has more than ${maxContainers} objects and arrays`;
+      return { values, excess: { limit: 'containers', text } };
+    }
   }
-  return null;
+  return { values, excess: null };
 }
 
 /** Where the string that begins at `start` has its closing quote; the end of the text when it has none. */

@@ -47,6 +47,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
   request_full: 'Use another request, or raise limits.request_bytes.',
+  too_many_open: 'Send the next ones when those before have ended.',
   input_queue_full: 'Wait until the run has read some of them.',
   body_too_large: 'Submit less at once.',
   internal_error: 'See the log of the service.',

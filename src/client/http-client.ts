@@ -116,8 +116,8 @@ function plainClient(options: HttpClientOptions): DirectiveClient {
     deadLetters: async (query = {}) =>
       exchanger.json<DeadLetterPage>({ path: `/v1/dead-letters${queryText(query)}` }),
     deadLetterGroups: async () => exchanger.json<DeadLetterGroups>({ path: '/v1/dead-letters/groups' }),
-    redrive: async (which) =>
-      exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which }),
+    redrive: async (which, { signal } = {}) =>
+      exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which, signal }),
     cancelAll: async (body, { signal } = {}) =>
       exchanger.json<BulkCancellation>({ method: 'POST', path: '/v1/requests/cancel', body, signal }),
     redriveAll: async (body, { signal } = {}) =>

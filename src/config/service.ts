@@ -22,6 +22,11 @@ const limitsSchema = z.strictObject({
       description: 'The largest HTTP body; larger ones are refused with 413.',
       unit: 'bytes',
     }),
+  body_values: z.int().min(1_000).default(20_000).register(notes, {
+    description:
+      'Most members, elements, objects and arrays of an HTTP body together, counted before it is parsed; more are refused with 413.',
+    unit: 'values',
+  }),
   batch: z
     .int()
     .min(1)
@@ -84,6 +89,11 @@ const limitsSchema = z.strictObject({
       description: 'What a request may hold in Redis: log, payloads, its run; more is refused with 413.',
       unit: 'bytes',
     }),
+  streams: z.int().min(1).default(1_000).register(notes, {
+    description:
+      'The most streams of signals that one key or token has open at an API; more are refused with 429.',
+    unit: 'streams',
+  }),
   mcp_hold_ms: durationMs.default(45_000).register(notes, {
     description:
       'How long a call of a stateless MCP client is held before the client has to come back; less than the limits of its proxies.',

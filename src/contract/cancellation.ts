@@ -13,7 +13,9 @@ import { signalSchema } from './signal.ts';
 export const cancelledDirectiveSchema = z.object({
   id: identifierSchema,
   status: z.enum(['cancelled', 'requested', 'ended']),
-  result: signalSchema.optional(),
+  result: signalSchema
+    .optional()
+    .describe('The signal that ended it. Only where one directive is cancelled, not all of a request.'),
 });
 
 export const cancellationSchema = z.object({

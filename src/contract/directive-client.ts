@@ -119,8 +119,8 @@ export interface DirectiveClient {
   deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;
   /** How many dead letters there are of each lane, type of error and hour. */
   deadLetterGroups(): Promise<DeadLetterGroups>;
-  /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. */
-  redrive(which: RedriveBody): Promise<Redrive>;
+  /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. Answers after 20 s with what it has done. */
+  redrive(which: RedriveBody, options?: { signal?: AbortSignal }): Promise<Redrive>;
 
   /** Cancels the requests that a filter chooses; with `dry_run` it only names them. */
   cancelAll(body: BulkCancelBody, options?: { signal?: AbortSignal }): Promise<BulkCancellation>;

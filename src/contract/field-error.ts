@@ -5,6 +5,8 @@ import { fieldPath } from './field-path.ts';
 import type { FieldError } from './problem.ts';
 
 const MAX_ERRORS = 100;
+/** Unknown keys of one object that are named; the others are counted. */
+const MAX_UNKNOWN_KEYS = 10;
 
 type Issue = z.core.$ZodIssue;
 
@@ -23,10 +25,13 @@ export function boundedErrors(errors: FieldError[]): FieldError[] {
 function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: string): FieldError[] {
   const keys = [...parents, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    const left = issue.keys.length - MAX_UNKNOWN_KEYS;
+    const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map((key) => ({
       path: fieldPath([...keys, key], prefix),
       message: 'is not a known key',
     }));
+    if (left <= 0) return named;
+    return [...named, { path: fieldPath(keys, prefix), message: `has ${left} more unknown keys` }];
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const branches = branchesOf(issue.errors);

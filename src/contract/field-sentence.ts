@@ -1,5 +1,6 @@
 // Field errors as text for people, and the refusal that starts with the first of them.
 // Must never lose the place of an error, nor invent one for the whole value.
+import { boundedErrors } from './field-error.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from './problem.ts';
 
 /** `params.tier is required`. `whole` stands for the place of an error about the whole value; absent: only the message. */
@@ -13,9 +14,9 @@ export function fieldLine({ path, message }: FieldError): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
-/** The first error becomes its detail. */
+/** The first error becomes its detail; beyond a hundred they are only counted. */
 export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
   const [first] = errors;
   const detail = first === undefined ? {} : { detail: fieldLine(first) };
-  return new DirectiveRefused(problem(code, { ...detail, errors }));
+  return new DirectiveRefused(problem(code, { ...detail, errors: boundedErrors(errors) }));
 }

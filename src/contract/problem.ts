@@ -38,6 +38,7 @@ const PROBLEMS = {
   lane_full: [429, 'The lane is full'],
   tenant_full: [429, 'The tenant has reached its limit of bytes'],
   service_full: [429, 'The service has reached its limit of bytes'],
+  too_many_open: [429, 'The caller has too many open at once'],
   input_queue_full: [429, 'The run has too many inputs waiting'],
   internal_error: [500, 'The service has failed internally'],
   unavailable: [503, 'The service is unavailable'],

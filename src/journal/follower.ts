@@ -1,9 +1,10 @@
 // Follows a request's signal log: what is written, then what comes, each sequence once and in order.
 // Must never skip or repeat a sequence, whatever the channel loses.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Signal } from '../contract/signal.ts';
 import type { Journal } from './journal.ts';
 import type { Announcement } from './announcement.ts';
-import type { FollowOptions, SignalFollower } from './signal-log.ts';
+import type { FollowOptions, LogPiece, SignalFollower } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
 import { readAnnounced } from './stored-signal.ts';
 
@@ -102,11 +103,29 @@ class AnnouncementBuffer {
   }
 }
 
+/** Calls for the same key that come before the read has begun share it: a read that has begun may be too old for a later one. */
+function sharedReads<T>(): (key: string, read: () => Promise<T>) => Promise<T> {
+  const waiting = new Map<string, Promise<T>>();
+  return async (key, read) => {
+    const known = waiting.get(key);
+    if (known !== undefined) return known;
+    const begun = nextTurn().then(() => {
+      waiting.delete(key);
+      return read();
+    });
+    waiting.set(key, begun);
+    return begun;
+  };
+}
+
 export function createFollower(
   { log, head }: Pick<Journal, 'log' | 'head'>,
   subscriber: Subscriber,
   recheckMs = RECHECK_MS,
 ): SignalFollower {
+  const pieces = sharedReads<LogPiece>();
+  const heads = sharedReads<Awaited<ReturnType<Journal['head']>>>();
+
   async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
     const { after = 0, signal } = options;
     if (options.follow === false) {
@@ -131,7 +150,9 @@ export function createFollower(
   ): AsyncGenerator<Signal, number> {
     let last = after;
     while (!signal?.aborted) {
-      const { signals, more } = await log.read(requestId, last, PIECE);
+      const from = last;
+      const piece = (): Promise<LogPiece> => log.read(requestId, from, PIECE);
+      const { signals, more } = await pieces(`${requestId} ${last}`, piece);
       for (const entry of signals) {
         yield entry;
         last = entry.sequence;
@@ -172,7 +193,7 @@ export function createFollower(
   }
 
   async function isOver(requestId: string, last: number): Promise<boolean> {
-    const record = await head(requestId);
+    const record = await heads(requestId, async () => head(requestId));
     return record === null || (record.status === 'closed' && record.sequence <= last);
   }
 

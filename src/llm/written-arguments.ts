@@ -1,6 +1,6 @@
 // Reads the arguments that a model wrote for its tool calls, or says why they cannot be used.
 // Must never repair or invent an argument: a tool that gets {} for a cut text may delete everything.
-import { jsonExcess } from '../bounds/json-shape.ts';
+import { jsonShape } from '../bounds/json-shape.ts';
 import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
 import type { FinishReason } from '../contract/finish-reason.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
@@ -23,22 +23,23 @@ export function readArguments(texts: readonly string[], finish: FinishReason | n
   return texts.map((text) => {
     if (!WHOLE.has(finish)) return unusable('cut', cutMessage(text, finish), text);
     if (text.trim() === '') return { arguments: {} };
-    const read = readText(text, valuesLeft);
-    valuesLeft = Math.max(1, valuesLeft - valuesIn(read.arguments));
-    return read;
+    const { values, excess } = jsonShape(Buffer.from(text), { maxDepth: DEEPEST, maxValues: valuesLeft });
+    if (excess !== null) return excess.limit === 'depth' ? tooDeep(text) : tooMany(text);
+    valuesLeft = Math.max(1, valuesLeft - values);
+    return readText(text);
   });
 }
 
-function readText(text: string, mostValues: number): ReadArguments {
-  const bytes = Buffer.from(text);
-  if (jsonExcess(bytes, { maxDepth: DEEPEST, maxValues: Infinity, maxContainers: Infinity }) !== null)
-    return unusable('too_deep', `the arguments are nested deeper than ${DEEPEST} levels`, text);
-  if (jsonExcess(bytes, { maxDepth: DEEPEST, maxValues: mostValues }) !== null)
-    return unusable(
-      'too_many_values',
-      `the arguments of this answer have more than ${MOST_VALUES} values`,
-      text,
-    );
+function tooDeep(text: string): ReadArguments {
+  return unusable('too_deep', `the arguments are nested deeper than ${DEEPEST} levels`, text);
+}
+
+function tooMany(text: string): ReadArguments {
+  const fault = `the arguments of this answer have more than ${MOST_VALUES} values`;
+  return unusable('too_many_values', fault, text);
+}
+
+function readText(text: string): ReadArguments {
   try {
     // Some providers' clients parse the arguments and write them again, after which large integers have lost their digits.
     const value = parseExactJson(text, { isStrict: true });
@@ -75,9 +76,4 @@ function unusable(reason: ArgumentsError['reason'], fault: string, text: string)
 
 function excerpt(text: string): string {
   return text.slice(0, MOST_WRITTEN).toWellFormed();
-}
-
-function valuesIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce<number>((sum, member) => sum + valuesIn(member), 1);
 }

@@ -3,11 +3,11 @@
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
 import { boundedStream } from './bounded-stream.ts';
-import { acceptingBoth, readMessages } from './host-messages.ts';
+import { acceptingBoth, greetingFault, readMessages } from './host-messages.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
 import { announceChanges } from './server.ts';
-import { createSessions } from './sessions.ts';
+import { createSessionPool, createSessions } from './sessions.ts';
 import { createToolServers, type ToolServersOptions } from './tool-servers.ts';
 import type { ToolSource } from './tool-source.ts';
 
@@ -17,11 +17,13 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-const MOST_SESSIONS = 1_000;
+/** Of all endpoints of a process together. */
+export const SESSIONS = { most: 1_000, mostOfCaller: 100 };
 const IDLE_SESSION_MS = 30 * 60_000;
 /** In one body. Only the revision 2025-03-26 has batches, and each message may ask for the whole list of tools. */
 const MOST_MESSAGES = 16;
 const INVALID_REQUEST = -32_600;
+const INVALID_PARAMS = -32_602;
 /** Of the protocol. */
 const HEADER_MISMATCH = -32_020;
 
@@ -31,7 +33,7 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   const sessions = createSessions({
     createServer: async () => announceChanges(await servers.create({ era: 'legacy' }), servers),
     callerOf: options.callerOf,
-    most: MOST_SESSIONS,
+    pool: options.sessions ?? createSessionPool(SESSIONS),
     idleMs: IDLE_SESSION_MS,
   });
 
@@ -46,6 +48,8 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {
     if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
+    const fault = greetingFault(parsedBody);
+    if (fault !== null) return refused(INVALID_PARAMS, fault);
     return bounded(await answer(acceptingBoth(request), readMessages(parsedBody)));
   }
 
@@ -92,8 +96,11 @@ async function otherHeaders(
 }
 
 function tooManyMessages(): Response {
-  const error = { code: INVALID_REQUEST, message: `A batch has at most ${MOST_MESSAGES} messages` };
-  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
+  return refused(INVALID_REQUEST, `A batch has at most ${MOST_MESSAGES} messages`);
+}
+
+function refused(code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 });
 }
 
 /** A stream to a client that may not read it. */

@@ -20,6 +20,25 @@ export function readMessages(body: unknown): unknown {
   return Array.isArray(body) ? body.map(readMessage) : readMessage(body);
 }
 
+/** Most bytes of each member of `initialize` that a session keeps, as JSON. */
+const MOST_KEPT_BYTES = 8 * 1024;
+const KEPT = ['clientInfo', 'capabilities'] as const;
+
+/** Which member of an `initialize` in the body is larger than a session may keep, in words; null: none. */
+export function greetingFault(body: unknown): string | null {
+  for (const message of Array.isArray(body) ? body : [body]) {
+    if (!isObject(message) || message['method'] !== 'initialize' || !isObject(message['params'])) continue;
+    const { params } = message;
+    const large = KEPT.find((member) => bytesOf(params[member]) > MOST_KEPT_BYTES);
+    if (large !== undefined) return `\`${large}\` of initialize is larger than ${MOST_KEPT_BYTES} bytes`;
+  }
+  return null;
+}
+
+function bytesOf(member: unknown): number {
+  return member === undefined ? 0 : Buffer.byteLength(JSON.stringify(member));
+}
+
 function readMessage(message: unknown): unknown {
   if (!isObject(message) || !isObject(message['params'])) return message;
   const { method, params } = message;

@@ -1,5 +1,5 @@
 /** The sessions of clients older than the stateless protocol: each has a server of its own in this process.
- *  It must never hold more sessions than its limit, nor one that nobody uses. */
+ *  It must never hold more sessions than its pool allows, nor one that nobody uses. */
 import { randomUUID } from 'node:crypto';
 import {
   isInitializeRequest,
@@ -11,8 +11,7 @@ export interface SessionsOptions {
   readonly createServer: () => Promise<Server>;
   /** Who calls now. Default: everybody is the same. */
   readonly callerOf?: (() => string | null) | undefined;
-  /** Sessions at once; a further one takes the place of the one that has been asked nothing for longest. */
-  readonly most: number;
+  readonly pool: SessionPool;
   /** A session without a request for so long is closed, milliseconds. */
   readonly idleMs: number;
 }
@@ -22,7 +21,51 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-interface Session {
+export interface PoolOptions {
+  /** Sessions at once; a further one replaces the one that has been asked nothing for longest. */
+  readonly most: number;
+  /** Sessions of one caller at once; a further one replaces one of its own. */
+  readonly mostOfCaller: number;
+}
+
+/** The sessions of all endpoints of a process. */
+export interface SessionPool {
+  /** false: all sessions that it could replace are busy. */
+  admit(session: Session): boolean;
+  remove(session: Session): void;
+}
+
+export function createSessionPool({ most, mostOfCaller }: PoolOptions): SessionPool {
+  const all = new Set<Session>();
+
+  function makeRoom(sessions: readonly Session[], bound: number): boolean {
+    if (sessions.length < bound) return true;
+    const [longest] = idleOf(sessions);
+    if (longest === undefined) return false;
+    all.delete(longest);
+    void longest.transport.close();
+    return true;
+  }
+
+  return {
+    admit(session) {
+      const { owner } = session;
+      const own = owner === null ? [] : [...all].filter((other) => other.owner === owner);
+      if (!makeRoom(own, mostOfCaller) || !makeRoom([...all], most)) return false;
+      all.add(session);
+      return true;
+    },
+    remove: (session) => void all.delete(session),
+  };
+}
+
+/** Those that answer nothing now, first the one that is missed least. */
+function idleOf(sessions: Iterable<Session>): Session[] {
+  const silent = [...sessions].filter(({ answering }) => answering === 0);
+  return silent.sort((a, b) => Math.min(a.listening, 1) - Math.min(b.listening, 1) || a.usedAt - b.usedAt);
+}
+
+export interface Session {
   /** Who began it: for everybody else it does not exist. */
   readonly owner: string | null;
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -36,39 +79,42 @@ interface Session {
 export function createSessions({
   createServer,
   callerOf = () => null,
-  most,
+  pool,
   idleMs,
 }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
   const sweep = setInterval(() => void closeIdle(), Math.min(idleMs, 60_000)).unref();
 
-  /** Those that answer nothing now, first the one that is missed least. */
-  function idle(): Session[] {
-    const silent = [...sessions.values()].filter(({ answering }) => answering === 0);
-    return silent.sort((a, b) => Math.min(a.listening, 1) - Math.min(b.listening, 1) || a.usedAt - b.usedAt);
-  }
-
   async function closeIdle(): Promise<void> {
     const now = performance.now();
-    const old = idle().filter(({ usedAt, listening }) => listening === 0 && now - usedAt >= idleMs);
+    const old = idleOf(sessions.values()).filter(
+      ({ usedAt, listening }) => listening === 0 && now - usedAt >= idleMs,
+    );
     await Promise.all(old.map(async ({ transport }) => transport.close()));
   }
 
   async function begin(): Promise<Session | null> {
-    const [longest] = idle();
-    if (sessions.size >= most && longest === undefined) return null;
-    if (sessions.size >= most) void longest?.transport.close();
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
     const owner = callerOf();
     const session: Session = { owner, transport, usedAt: performance.now(), answering: 1, listening: 0 };
     // Counted at once, as the answer to its first request is: many may begin at the same time.
+    if (!pool.admit(session)) return null;
     sessions.set(id, session);
-    const server = await createServer();
-    await server.connect(transport);
+    const leave = (): void => {
+      sessions.delete(id);
+      pool.remove(session);
+    };
+    try {
+      const server = await createServer();
+      await server.connect(transport);
+    } catch (error) {
+      leave();
+      throw error;
+    }
     const { onclose } = transport;
     transport.onclose = () => {
-      sessions.delete(id);
+      leave();
       onclose?.();
     };
     return session;

@@ -11,6 +11,7 @@ import { createQuestionReader } from './question-reader.ts';
 import { createServerLists } from './server-lists.ts';
 import { createServerReads } from './server-reads.ts';
 import { createToolServer } from './server.ts';
+import type { SessionPool } from './sessions.ts';
 import { createToolSource, type ToolSource } from './tool-source.ts';
 
 export interface ToolServersOptions {
@@ -37,6 +38,8 @@ export interface ToolServersOptions {
   readonly holdMs?: number;
   /** Default: the list of tools is read again and again while somebody wants to know of its changes. */
   readonly hints?: CatalogHints | undefined;
+  /** The sessions of older clients at all endpoints that share it. Default: a pool of its own. */
+  readonly sessions?: SessionPool;
   /** Members of `_meta` in which hosts name a call: keys where there is none of ours. Default: none. */
   readonly keysFrom?: readonly string[];
 }

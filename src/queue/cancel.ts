@@ -59,7 +59,13 @@ export function createCanceller(options: CancellerOptions) {
     if (found === null) return null;
     const records = found.filter(({ acceptedAt }) => acceptedAt <= acceptedUntil);
     const directives = await inBatches(records, (record) => cancelOne(requestId, record, reason));
-    return { request_id: ownId(requestId), directives: directives.filter((one) => one !== null) };
+    const ended = directives.filter((one) => one !== null);
+    // Only of one directive with its result: those of a request may be many, and large.
+    if (directiveId === undefined) return { request_id: ownId(requestId), directives: ended };
+    return {
+      request_id: ownId(requestId),
+      directives: await Promise.all(ended.map(async (one) => withResult(journal, requestId, one))),
+    };
   }
 
   /** Ends those of the directives that no attempt is running of; the others go on. */
@@ -90,7 +96,7 @@ export function createCanceller(options: CancellerOptions) {
   ): Promise<CancelledDirective | null> {
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
-    if (json === null) return alreadyEnded(journal, requestId, id);
+    if (json === null) return { id, status: 'ended' };
     const envelope = decodeEnvelope(json);
     const signal = cancelledSignal(envelope, record, reason);
     // What is cancelled before it begins was to be looked at much later: who dies here has it looked at soon.
@@ -106,7 +112,7 @@ export function createCanceller(options: CancellerOptions) {
       // A worker had it meanwhile: the signal would say too little of what may have happened.
       return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
-    if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
+    if (verdict.kind !== 'ended') return { id, status: 'ended' };
     if (envelope.noticed) options.callNotice?.(requestId, id);
     reportEndedByOthers(spans, record, envelope, 'cancelled');
     reportCancelled(reports, envelope, record, reason);
@@ -114,7 +120,7 @@ export function createCanceller(options: CancellerOptions) {
     const ended = await journal.directive(requestId, id);
     await leaveGate(options, envelope, (ended ?? record).lane, { requestId, id });
     await removeJob(ended ?? record, { requestId, id });
-    return { ...(await endedAs(journal, requestId, ended, id)), status: 'cancelled' };
+    return { id, status: 'cancelled' };
   }
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
@@ -156,18 +162,15 @@ async function recordsOf(
   return record && [record];
 }
 
-async function alreadyEnded(journal: Journal, requestId: string, id: string): Promise<CancelledDirective> {
-  return endedAs(journal, requestId, await journal.directive(requestId, id), id);
-}
-
-async function endedAs(
+async function withResult(
   journal: Journal,
   requestId: string,
-  record: DirectiveRecord | null,
-  id: string,
+  { id, status }: CancelledDirective,
 ): Promise<CancelledDirective> {
+  if (status === 'requested') return { id, status };
+  const record = await journal.directive(requestId, id);
   const result = record?.terminal ? await journal.log.at(requestId, record.terminal) : null;
-  return { id, status: 'ended', ...(result ? { result } : {}) };
+  return { id, status, ...(result ? { result } : {}) };
 }
 
 async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

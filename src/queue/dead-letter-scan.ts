@@ -5,13 +5,18 @@ import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts
 
 const SCAN = 200;
 
-/** Matching entries of the tenant from position `offset`, with the position after each. */
+/**
+ * Matching entries of the tenant from position `offset`, with the position after each. `removed`: how many of the entries seen
+ * so far have left the list, so that those behind them have moved up.
+ */
 export async function* scan(
   { dead, tenant }: { dead: DeadLetterIndex; tenant: string },
   filter: DeadLetterFilter,
   offset: number,
+  removed: () => number = () => 0,
 ): AsyncGenerator<{ entry: DeadEntry; next: number }> {
-  for (let position = offset; ; position += SCAN) {
+  for (let seen = offset; ; seen += SCAN) {
+    const position = seen - removed();
     const entries = await dead.page(tenant, position, SCAN);
     for (const [index, entry] of entries.entries()) {
       if (matches(entry, filter)) yield { entry, next: position + index + 1 };

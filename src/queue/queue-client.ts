@@ -23,6 +23,7 @@ import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { toolListing } from '../catalog/tool-catalog.ts';
 import { wholeResults } from '../journal/whole-result.ts';
+import { bulkClocks } from './bulk-clocks.ts';
 import { type Bulk, createBulk } from './bulk.ts';
 import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -136,10 +137,12 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     ...listsOf(parts.lists, tenant),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
     deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
-    redrive: async (which) => {
+    redrive: async (which, { signal } = {}) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
-      return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
+      return whileAvailable(() =>
+        parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
+      );
     },
     schedules: takingShown(
       schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),

@@ -1,12 +1,7 @@
 // Redrives dead letters: a new directive with its own id for each, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
 import { ownId, scopedId } from '../contract/tenant.ts';
-import {
-  DEFAULT_REDRIVEN,
-  type DeadLetterFilter,
-  type Redrive,
-  type RedriveBody,
-} from '../contract/dead-letter.ts';
+import { DEFAULT_REDRIVEN, type Redrive, type RedriveBody } from '../contract/dead-letter.ts';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
 import { encryptedFields } from '../contract/encrypted.ts';
 import type { LaterFields } from '../contract/later.ts';
@@ -16,8 +11,9 @@ import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { NO_OBJECTS, PayloadLost, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
+import { type BulkClocks, bulkClocks } from './bulk-clocks.ts';
 import { scan } from './dead-letter-scan.ts';
-import { createRedrivable, type Redrivable } from './redrivable.ts';
+import { createRedrivable } from './redrivable.ts';
 import { onceOfDirective } from './once-request.ts';
 import type { Submitter } from './submit.ts';
 import { successorId } from './successor-id.ts';
@@ -34,17 +30,12 @@ export interface RedriveParts {
 
 /** As many as a body may name. */
 const MOST_NAMED = 1_000;
+/** Entries of a pass that are charged and redriven together. */
+const AT_ONCE = 100;
 const TOO_MANY = 429;
 
 type Redriven = Redrive['redriven'][number];
 type Refused = Redrive['refused'][number];
-
-interface Wanted {
-  readonly filter: DeadLetterFilter;
-  readonly named: ReadonlySet<string> | undefined;
-  /** Those that are not wanted again. */
-  readonly tried: ReadonlySet<string>;
-}
 
 /** `done`: those before this position were tried; those from there on wait for a repeat. */
 export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
@@ -53,39 +44,49 @@ export function createRedrive(parts: RedriveParts) {
   const { journal, objects = NO_OBJECTS, dead, submitter, charge = async () => {} } = parts;
   const redrivable = createRedrivable(journal);
 
+  /** One pass over the list, oldest first. Ends early with what it has done when its time is over or its caller has left. */
   async function redrive(
     { directives, limit = DEFAULT_REDRIVEN, all: _all, dry_run = false, ...filter }: RedriveBody,
     tenant: string,
+    { isOver, signal }: RedriveClock = { ...bulkClocks(undefined), signal: undefined },
   ): Promise<Redrive> {
-    const named =
+    const missing =
       directives && new Set(directives.map(({ request_id, id }) => `${scopedId(tenant, request_id)}/${id}`));
-    const among = { dead, tenant };
-    const redriven: Redrive['redriven'] = [];
-    const refused: Redrive['refused'] = [];
-    const tried = new Set<string>();
-    const most = named ? MOST_NAMED : limit;
-    let chosen: DeadEntry[];
-    let left: number;
-    let full: DirectiveRefused | null = null;
-    if (dry_run) return previewOf(redrivable, await choose(among, { filter, named, tried }, most), named);
-    do {
-      ({ chosen, left } = await choose(among, { filter, named, tried }, most - redriven.length));
-      if (chosen.length > 0) await charge(chosen.length);
-      for (const entry of chosen) {
-        tried.add(nameOfEntry(entry));
-        const made: Redriven | Refused | DirectiveRefused | null = full ?? (await redriveOne(entry));
-        if (made instanceof DirectiveRefused) {
-          // Nothing was redriven: the caller is told to come back later.
-          if (redriven.length === 0) throw made;
-          full = made;
-          refused.push(refusalOf(entry, made));
-        } else if (made && 'to' in made) redriven.push(made);
-        else if (made) refused.push(made);
-      }
-      // Others take the place of those that were refused, so that they never block the rest.
-    } while (!named && full === null && chosen.length > 0 && redriven.length < most && left > 0);
-    const not_found = [...(named ?? [])].filter((name) => !tried.has(name)).map(refOf);
-    return { redriven, not_found, refused, left: left + refused.length };
+    const total = newTotal(missing ? MOST_NAMED : limit);
+    const batch: DeadEntry[] = [];
+    const act = async (): Promise<void> => {
+      const entries = batch.splice(0);
+      if (entries.length === 0) return;
+      if (dry_run) addFound(total, entries, await redrivable(entries));
+      else await redriveBatch(total, entries, isOver);
+    };
+    for await (const { entry } of scan({ dead, tenant }, filter, 0, () => total.removed)) {
+      if (signal?.aborted === true || missing?.size === 0) break;
+      if (missing?.delete(nameOfEntry(entry)) === false) continue;
+      if (total.hasEnded || isOver() || batch.length >= total.most) total.left += 1;
+      else batch.push(entry);
+      if (batch.length === Math.min(AT_ONCE, total.most)) await act();
+    }
+    await act();
+    const { redriven, refused, left, gone, found } = total;
+    const not_found = missing ? [...gone, ...[...missing].map(refOf)] : [];
+    return { redriven, not_found, refused, left: left + refused.length, ...(dry_run && { found }) };
+  }
+
+  /** A later batch that is refused as a whole is reported; what was redriven before it is not lost. */
+  async function redriveBatch(
+    total: Total,
+    entries: readonly DeadEntry[],
+    isOver: () => boolean,
+  ): Promise<void> {
+    try {
+      addRedriven(total, entries, await redriveThese(entries, isOver));
+    } catch (error) {
+      const isBusy = error instanceof DirectiveRefused && error.problem.status === TOO_MANY;
+      if (!isBusy || total.redriven.length === 0) throw error;
+      total.refused.push(...entries.map((entry) => refusalOf(entry, error)));
+      total.hasEnded = true;
+    }
   }
 
   /** A `DirectiveRefused` is returned when the lane or the installation is full, which concerns all that follow. */
@@ -140,33 +141,47 @@ function atOnce(directive: Directive): Directive {
   return { ...withoutOnce(again as OnceFields), ...one } as Directive;
 }
 
-/** The oldest that match and were not tried, up to `most`; and how many more there are. */
-async function choose(
-  among: { dead: DeadLetterIndex; tenant: string },
-  { filter, named, tried }: Wanted,
-  most: number,
-): Promise<{ chosen: DeadEntry[]; left: number }> {
-  const chosen: DeadEntry[] = [];
-  let left = 0;
-  for await (const { entry } of scan(among, filter, 0)) {
-    const name = nameOfEntry(entry);
-    if (tried.has(name) || named?.has(name) === false) continue;
-    if (chosen.length < most) chosen.push(entry);
-    else left += 1;
-  }
-  return { chosen, left };
+/** How long a redrive acts, and whether its caller is still there. */
+export interface RedriveClock extends Pick<BulkClocks, 'isOver'> {
+  readonly signal: AbortSignal | undefined;
 }
 
-/** What a redrive of those that were chosen would execute. */
-async function previewOf(
-  redrivable: Redrivable,
-  { chosen, left }: { chosen: readonly DeadEntry[]; left: number },
-  named: ReadonlySet<string> | undefined,
-): Promise<Redrive> {
-  const found = (await redrivable(chosen)).map((entry) => refOf(nameOfEntry(entry)));
-  const there = new Set(chosen.map(nameOfEntry));
-  const not_found = [...(named ?? [])].filter((name) => !there.has(name)).map(refOf);
-  return { redriven: [], refused: [], not_found, left, found };
+/** What one pass over the list has done so far. */
+interface Total {
+  /** How many more may be redriven, or named in a dry run. */
+  most: number;
+  left: number;
+  /** Entries that the pass has taken off the list. */
+  removed: number;
+  /** Nothing more is redriven: the time is over, or the lane, the installation or the tenant is full. */
+  hasEnded: boolean;
+  readonly redriven: Redriven[];
+  readonly refused: Refused[];
+  readonly gone: Redriven['from'][];
+  readonly found: Redriven['from'][];
+}
+
+function newTotal(most: number): Total {
+  return { most, left: 0, removed: 0, hasEnded: false, redriven: [], refused: [], gone: [], found: [] };
+}
+
+function addFound(total: Total, entries: readonly DeadEntry[], found: readonly DeadEntry[]): void {
+  total.most -= entries.length;
+  total.found.push(...found.map((entry) => refOf(nameOfEntry(entry))));
+}
+
+function addRedriven(
+  total: Total,
+  entries: readonly DeadEntry[],
+  { redriven, refused, not_found, done }: RedrivenThese,
+): void {
+  total.most -= redriven.length;
+  total.removed += redriven.length + not_found.length;
+  total.left += entries.length - redriven.length - refused.length - not_found.length;
+  total.hasEnded ||= done < entries.length;
+  total.redriven.push(...redriven);
+  total.refused.push(...refused);
+  total.gone.push(...not_found);
 }
 
 type RedriveOne = (entry: DeadEntry) => Promise<Redriven | Refused | DirectiveRefused | null>;

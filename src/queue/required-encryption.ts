@@ -2,7 +2,6 @@
 // Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
 import type { RunClient } from '../contract/directive-client.ts';
 import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted.ts';
-import { boundedErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveRefused, FieldError } from '../contract/problem.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
@@ -87,7 +86,7 @@ function unencryptable(what: string): never {
 }
 
 function refused(errors: FieldError[]): DirectiveRefused {
-  return refusedAt('encryption_required', boundedErrors(errors));
+  return refusedAt('encryption_required', errors);
 }
 
 const SETTING = 'the service takes nothing in clear of this tenant (encryption.required)';

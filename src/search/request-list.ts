@@ -1,5 +1,7 @@
 // Lists the requests of a tenant that fit a filter, newest first, page by page.
 // Must never look through more than one page's share of work: it says how far it came, and the cursor goes on from there.
+import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
+import { createSteps } from '../bounds/steps.ts';
 import type { TenantBytes } from '../journal/tenant-bytes.ts';
 import {
   cursorOf,
@@ -36,8 +38,43 @@ const LONGEST_SEARCH_MS = 150;
 /** Redis stands for a few hundred microseconds. */
 const SEEN_AT_ONCE = 500;
 const MOST_WORDS = 8;
+/** Long searches of one tenant that wait for the one before; a further one ends with what it has found. */
+const MOST_WAITING = 32;
+
+/** The place of one search among the long ones of its tenant, of which one goes on at a time. */
+interface Turn {
+  /** false: too many wait already. */
+  take(): Promise<boolean>;
+  release(): void;
+}
+
+function createTurns(): (tenant: string) => Turn {
+  const lines = new Map<string, { readonly places: Semaphore; searches: number }>();
+  return (tenant) => {
+    let line: { readonly places: Semaphore; searches: number } | null = null;
+    return {
+      async take() {
+        const found = lines.get(tenant) ?? { places: createSemaphore(1), searches: 0 };
+        if (found.searches > MOST_WAITING) return false;
+        lines.set(tenant, found);
+        found.searches += 1;
+        line = found;
+        return found.places.take();
+      },
+      release() {
+        if (line === null) return;
+        line.places.release();
+        line.searches -= 1;
+        if (line.searches === 0) lines.delete(tenant);
+      },
+    };
+  };
+}
 
 export function createRequestList({ index, changes, build, now, storedOf }: RequestListParts): ListRequests {
+  const turnOf = createTurns();
+  const nextStep = createSteps();
+
   async function countsOf(tenant: string): Promise<RequestListing['counts']> {
     const rare = REQUEST_STATUSES.filter((status) => status !== COMMON_STATUS);
     const [[total, ...sizes], error_types, stored] = await Promise.all([
@@ -64,17 +101,27 @@ export function createRequestList({ index, changes, build, now, storedOf }: Requ
   }
 
   async function search(query: RequestQuery, tenant: string): Promise<Found> {
+    const turn = turnOf(tenant);
+    try {
+      return await searchFor(query, tenant, turn);
+    } finally {
+      turn.release();
+    }
+  }
+
+  async function searchFor(query: RequestQuery, tenant: string, turn: Turn): Promise<Found> {
     const most = Math.min(query.limit ?? DEFAULT_LISTING, LARGEST_LISTING);
     const wanted = matcher(query);
     const facets = facetsOf(query);
     const since = query.since === undefined ? null : Date.parse(query.since);
-    const until = performance.now() + LONGEST_SEARCH_MS;
+    let until = performance.now() + LONGEST_SEARCH_MS;
     const requests: ListedRequest[] = [];
     let from = beginningOf(query, tenant);
     for (let seen = 0; ; seen += SEEN_AT_ONCE) {
       const mostFound = wanted === null ? most - requests.length : SEEN_AT_ONCE;
       const scanned = await index.scan(tenant, { facets, from, since, mostSeen: SEEN_AT_ONCE, mostFound });
       for (const { id, stored } of scanned.rows) {
+        await nextStep();
         const row = readRow(ownId(id), stored);
         if (row === null || wanted?.(row) === false) continue;
         requests.push(row);
@@ -82,7 +129,9 @@ export function createRequestList({ index, changes, build, now, storedOf }: Requ
       }
       from = scanned.next;
       if (scanned.next === null) return { requests, next: null, early: false };
-      if (seen >= MOST_SEEN || performance.now() > until)
+      const hasTurn = seen > 0 || (await turn.take());
+      if (seen === 0) until = performance.now() + LONGEST_SEARCH_MS;
+      if (!hasTurn || seen >= MOST_SEEN || performance.now() > until)
         return { requests, next: placeIn(scanned.next), early: true };
     }
   }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Audit, createAudit } from '../access/audit.ts';
 import { createGate, type Gate } from '../access/gate.ts';
 import { createTokenCheck, type TokenTrouble } from '../access/jwt.ts';
-import { createKeyBudget, type SpendBudget } from '../access/key-budget.ts';
+import { createKeyBudget, createKeyCount, type SpendBudget } from '../access/key-budget.ts';
 import { createKeyRecords, type KeyRecords } from '../access/key-records.ts';
 import { createKeyService } from '../access/key-service.ts';
 import { createKeyUses } from '../access/key-uses.ts';
@@ -91,6 +91,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   );
   const sessionParts = { keys: gate.sessionKeys, persons, records: createSessionRecords(connection, names) };
   const hasOtherAdmin = adminKey !== null || hasIssuer(config);
+  const charge = createKeyCount(connection, names);
   const changes = createSubscriptions({ listening, publishing: connection });
   const hear = { hear: () => known.doubt(false), missed: () => known.doubt(true) };
   return {
@@ -100,7 +101,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     sessions: createSessions({ ...sessionParts, audit }),
     audit,
     spend: createKeyBudget(connection, names, store.limitsOf),
-    keys: createKeyService({ records, known, log, isOpen: () => gate.isOpen, hasOtherAdmin }),
+    keys: createKeyService({ records, known, log, charge, isOpen: () => gate.isOpen, hasOtherAdmin }),
     async start() {
       changes.open('plain', names.accessChanges, hear).catch(onError);
       await known.refresh();

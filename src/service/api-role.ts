@@ -6,7 +6,7 @@ import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../a
 import { type ClientOf, createCallersClient, currentTenant } from '../access/callers-client.ts';
 import { ownerOf } from '../access/schedule-rights.ts';
 import { allowedHosts } from '../api/allowed-host.ts';
-import { createApi } from '../api/api.ts';
+import { type ApiLimits, createApi } from '../api/api.ts';
 import { readConsole } from '../api/console-files.ts';
 import type { McpHandler } from '../api/routes/mcp.ts';
 import type { Config } from '../config/config.ts';
@@ -18,7 +18,9 @@ import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { sharedSecret } from '../journal/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../catalog/catalog-changes.ts';
+import { SESSIONS } from '../mcp-server/endpoint.ts';
 import { createMcpEndpoints } from '../mcp-server/endpoints.ts';
+import { createSessionPool } from '../mcp-server/sessions.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -82,7 +84,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
     spans: store.spans,
-    limits: { bodyBytes: config.limits.body_bytes },
+    limits: apiLimits(config),
     logger,
     mcp: mcpOf({ clientOf, guard }, store, changes, options),
     scrape: observation.metrics.scrape,
@@ -117,6 +119,10 @@ function submitterIn({ records: { journal } }: Store): SubmitterOf {
   };
 }
 
+function apiLimits({ limits }: Config): ApiLimits {
+  return { bodyBytes: limits.body_bytes, bodyValues: limits.body_values, streams: limits.streams };
+}
+
 interface McpClients {
   readonly clientOf: ClientOf;
   /** The client with the rights of whoever calls. */
@@ -135,7 +141,8 @@ function mcpOf(
   const keysFrom = config.mcp.keys_from;
   const hints = changes.listen;
   const callerOf = (): string | null => currentCaller()?.id ?? null;
-  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom };
+  const sessions = createSessionPool(SESSIONS);
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions };
   const endpoints = createTenantParts(
     (tenant) => {
       const own = clientOf(tenant);

@@ -315,6 +315,8 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const { directives } = await client.cancel(requestId);
         const statuses = Object.fromEntries(directives.map((each) => [each.id, each.status]));
         expect(statuses).toEqual({ [id]: 'requested', [done]: 'ended' });
+        // Issue 33, point 4: 300 results were 65 MB of answer.
+        expect(directives.filter((each) => 'result' in each)).toEqual([]);
         await all(client.signals(requestId));
         expect(await client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
       });

@@ -9,7 +9,7 @@ import { readInput } from '../../contract/read-input.ts';
 
 const description =
   '`cancelled`: ended by this call; no further attempt starts. `requested`: an attempt runs and is being aborted; ' +
-  'its terminal signal reports what really happened. `ended`: it had ended before, with this result. ' +
+  'its terminal signal reports what really happened. `ended`: it had ended before. Where one directive is named, `result` is the signal that ended it. ' +
   '200 when nothing is running, 202 otherwise.';
 
 const answers = {

@@ -13,6 +13,7 @@ import { instantSchema } from '../../contract/identifiers.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { noQuery, wholeNumber } from '../request-input.ts';
+import type { RequesterSignal } from '../waiting.ts';
 
 const LARGEST_PAGE = 1_000;
 
@@ -50,14 +51,20 @@ const redriveRouteSchema = {
   summary: 'Make new directives from dead letters',
   description:
     'Each gets a new id in the same request, and `metadata.redrive_of` names the old one. ' +
-    'Name directives, give a filter, or set `all`. With `dry_run` nothing is done: `found` says what would be redriven.',
+    'Name directives, give a filter, or set `all`. With `dry_run` nothing is done: `found` says what would be redriven. ' +
+    'After 20 s the answer says what was done; `left` counts the rest.',
   tags: ['dead letters'],
   querystring: noQuery,
   body: redriveBodySchema,
   response: { 200: redriveSchema, ...problems(415) },
 };
 
-export function deadLetterRoutes(app: App, client: DirectiveClient): void {
+export interface DeadLetterRouteOptions {
+  readonly client: DirectiveClient;
+  readonly requester: RequesterSignal;
+}
+
+export function deadLetterRoutes(app: App, { client, requester }: DeadLetterRouteOptions): void {
   app.get('/v1/dead-letters', { schema: listSchema }, async ({ query }) => {
     const { lane, error_type, since, until, after, limit } = query;
     return client.deadLetters({
@@ -73,7 +80,7 @@ export function deadLetterRoutes(app: App, client: DirectiveClient): void {
   app.get('/v1/dead-letters/groups', { schema: groupsSchema }, async () => client.deadLetterGroups());
 
   // The client validates the body and names its faults.
-  app.post('/v1/dead-letters/redrive', { schema: redriveRouteSchema }, async ({ body }) =>
-    client.redrive((body ?? {}) as RedriveBody),
+  app.post('/v1/dead-letters/redrive', { schema: redriveRouteSchema }, async ({ body }, reply) =>
+    client.redrive((body ?? {}) as RedriveBody, { signal: requester(reply.raw) }),
   );
 }

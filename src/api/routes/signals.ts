@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { signalPageSchema } from '../../contract/signal-page.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { callerOf } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { isRedisAway } from '../../redis/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
@@ -18,6 +20,7 @@ export interface SignalRouteOptions {
   readonly stop: AbortSignal;
   readonly requester: RequesterSignal;
   readonly unread: UnreadBudget;
+  readonly places: StreamPlaces;
 }
 
 const schema = {
@@ -53,6 +56,8 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
     const { after, limit } = request.query;
     if (!wantsStream(request))
       return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_PAGE });
+    const leave = options.places.take(request);
+    reply.raw.once('close', leave);
     const from = request.headers['last-event-id'] ?? after ?? 0;
     // Also finds a 404 or 503 while a status can still be sent.
     const { closed, signals } = await client.page(requestId, { after: from, limit: 1 });
@@ -60,6 +65,36 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
     await stream(requestId, from, request, reply, options);
     return reply;
   });
+}
+
+export interface StreamPlaces {
+  /** Call the returned function at the end of the stream. Throws the refusal. */
+  take(request: FastifyRequest): () => void;
+}
+
+/** Streams of each caller with a key or token; others are not counted. */
+export function createStreamPlaces(most: number): StreamPlaces {
+  const streams = new Map<string, number>();
+  return {
+    take(request) {
+      const caller = callerOf(request);
+      if (caller === null || caller === 'open') return () => {};
+      const { id } = caller.principal;
+      const open = streams.get(id) ?? 0;
+      if (open >= most) throw tooMany(most);
+      streams.set(id, open + 1);
+      return () => {
+        const left = (streams.get(id) ?? 1) - 1;
+        if (left === 0) streams.delete(id);
+        else streams.set(id, left);
+      };
+    },
+  };
+}
+
+function tooMany(most: number): DirectiveRefused {
+  const detail = `A key or token may have ${most} streams open at an API: close some, or raise \`limits.streams\`.`;
+  return new DirectiveRefused(problem('too_many_open', { detail }));
 }
 
 function wantsStream({ method, headers }: FastifyRequest): boolean {

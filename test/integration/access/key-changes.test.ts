@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Audit, createAudit } from '../../../src/access/audit.ts';
 import { onBehalfOf } from '../../../src/access/caller.ts';
-import { createKeyBudget } from '../../../src/access/key-budget.ts';
+import { type ChargeKey, createKeyBudget, createKeyCount } from '../../../src/access/key-budget.ts';
 import { createKeyRecords, type KeyRecords } from '../../../src/access/key-records.ts';
 import { createKeyService } from '../../../src/access/key-service.ts';
 import { createKnownKeys } from '../../../src/access/known-keys.ts';
@@ -38,9 +38,12 @@ function installation() {
 }
 
 /** As one API has it. */
-function service({ records, log }: Pick<ReturnType<typeof installation>, 'records' | 'log'>) {
+function service(
+  { records, log }: Pick<ReturnType<typeof installation>, 'records' | 'log'>,
+  charge: ChargeKey = async () => {},
+) {
   const known = createKnownKeys(records);
-  return createKeyService({ records, known, log, isOpen: () => false, hasOtherAdmin: false });
+  return createKeyService({ records, known, log, charge, isOpen: () => false, hasOtherAdmin: false });
 }
 
 async function asCaller<T>(work: () => Promise<T>): Promise<T> {
@@ -258,4 +261,31 @@ describe('what a tenant has open', () => {
     expect(await limited(['old', 'new'])).toBe(2);
     expect(await connection.zcard(open)).toBe(2);
   });
+});
+
+// Issue 33, point 8: a change of one key had every API parse the keys of all tenants again.
+test('a change of one key leaves the others as they were read before', async () => {
+  const { records } = installation();
+  const keys = service({ records, log: {} as never });
+  const [first, second] = [await keys.create(KEY), await keys.create(KEY)];
+  const before = (await records.read()).keys;
+  await keys.create(KEY);
+  await keys.revoke(second.id);
+  const after = (await records.read()).keys;
+  expect(after.get(first.id)).toBe(before.get(first.id));
+  expect([...before.keys()]).toContain(second.id);
+  expect([...after.keys()]).not.toContain(second.id);
+  expect(after.size).toBe(2);
+});
+
+test('a tenant makes a bounded number of keys a minute, and revokes those that it has', async () => {
+  const { connection, names, records, log } = installation();
+  const charge = createKeyCount(connection, names);
+  const keys = service({ records, log }, charge);
+  const made = await keys.create(KEY);
+  // A minute may end in between.
+  const charged = await Promise.allSettled(Array.from({ length: 300 }, async () => charge('default')));
+  expect(charged.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+  await charge('acme');
+  expect(await keys.revoke(made.id, { force: true })).toMatchObject({ id: made.id });
 });

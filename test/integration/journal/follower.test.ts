@@ -221,3 +221,17 @@ test('a thousand followers of one request share one subscription, which ends aft
   await Promise.all(ending);
   await vi.waitFor(async () => expect(await subscriptions()).toEqual([channel, 0]), 5_000);
 });
+
+// Issue 33, point 7: each follower of a request read its log for itself.
+test('twenty followers of one request read each part of its log once', async () => {
+  const { say, end } = await open.running('shared');
+  const read = vi.spyOn(open.journal.log, 'read');
+  const followers = Array.from({ length: 20 }, async () => all(open.follower.follow('shared')));
+  await vi.waitFor(() => expect(read).toHaveBeenCalled());
+  await say('x'.repeat(OVER_THE_LIMIT));
+  await say('x'.repeat(OVER_THE_LIMIT));
+  await end();
+  for (const signals of await Promise.all(followers)) expect(sequences(signals).at(-1)).toBe(signals.length);
+  const places = read.mock.calls.map(([, after]) => after);
+  expect(places.length, 'with twenty reads each there would be sixty').toBeLessThan(20);
+});

@@ -49,6 +49,25 @@ describe('a host of the older protocol', () => {
     return { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
   }
 
+  // Issue 33, point 2: 250 sessions that kept 3.9 MB each ended the API by memory.
+  test.each([
+    ['clientInfo', { name: 'host', version: '1', title: 'x'.repeat(8 * 1024) }],
+    ['capabilities', { experimental: { large: { text: 'x'.repeat(8 * 1024) } } }],
+  ])('that introduces itself with a large %s gets no session', async (member, large) => {
+    for (const body of [
+      { id: 0, method: 'initialize', params: { ...INITIALIZE, [member]: large } },
+      [{ jsonrpc: '2.0', id: 0, method: 'initialize', params: { ...INITIALIZE, [member]: large } }],
+    ]) {
+      const sent = JSON.stringify(Array.isArray(body) ? body : { jsonrpc: '2.0', ...body });
+      const refused = await fetch(service.url, { method: 'POST', headers: JSON_HEADERS, body: sent });
+      expect(refused.status).toBe(400);
+      expect(refused.headers.get('mcp-session-id')).toBeNull();
+      expect(await refused.json()).toMatchObject({
+        error: { code: -32_602, message: expect.stringContaining(member) },
+      });
+    }
+  });
+
   // Clients of rmcp 0.8.0 and of the Go SDK wait for the head (rust-sdk 553, go-sdk 410, 413, 633).
   test('gets the head of a stream before its first event', async () => {
     const session = await begin();

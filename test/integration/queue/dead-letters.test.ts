@@ -1,5 +1,6 @@
 /** Dead letters on a real Redis: what gets on the list, how it is read, and what a redrive does.
  *  It must never expect an entry at once: it is written after the end. */
+import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/dead-letter.ts';
@@ -41,6 +42,12 @@ async function endedAndStopped(...calls: readonly Call[]): Promise<void> {
   const worker = await open.startWorker(asTold);
   await ended(...calls);
   await worker.stop();
+}
+
+/** How often Redis was asked for a range of a sorted set, as the list of dead letters is. */
+async function rangesRead(): Promise<number> {
+  const stats = await (open.connection as Redis).info('commandstats');
+  return Number(/cmdstat_zrange:calls=(\d+)/.exec(stats)?.[1] ?? 0);
 }
 
 const NOTHING = { redriven: [], not_found: [], refused: [], left: 0 };
@@ -227,6 +234,25 @@ describe('a redrive', () => {
     expect((await listed(1))[0]).toMatchObject({ request_id, id: 'a' });
     const named = { directives: [{ request_id, id: 'a' }] };
     expect(await open.client.redrive(named)).toMatchObject({ redriven: [], not_found: [], left: 1 });
+  });
+
+  // Issue 33, point 5: each round of a redrive read the whole list again.
+  test('reads the list once, however many are refused', async () => {
+    const blocked = Array.from({ length: 4 }, () => failing('auth', { tool_name: 'test.one' }));
+    await endedAndStopped(...blocked, failing('auth'));
+    for (const { request_id } of blocked)
+      await open.client.submit(call({ request_id, id: 'a.redrive-1', tool_name: 'test.other' }));
+    const before = await rangesRead();
+    const answer = await open.client.redrive({ all: true, limit: 1 });
+    expect(answer).toMatchObject({ redriven: [{}], left: 4 });
+    expect(answer.refused).toHaveLength(4);
+    expect((await rangesRead()) - before).toBe(1);
+  });
+
+  test('of a caller that has left changes nothing more', async () => {
+    await endedAndStopped(failing('auth'), failing('auth'));
+    await open.client.redrive({ all: true }, { signal: AbortSignal.abort() });
+    expect(await listed(2)).toHaveLength(2);
   });
 
   test('that meets a full lane reports what it has redriven, and what is left', async () => {

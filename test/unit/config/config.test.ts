@@ -37,6 +37,8 @@ describe('an empty configuration', () => {
       retention: { closed_ms: 86_400_000 },
       limits: {
         body_bytes: 4_194_304,
+        body_values: 20_000,
+        streams: 1_000,
         mcp_hold_ms: 45_000,
         batch: 1_000,
         arguments_bytes: 1_048_576,

@@ -3,7 +3,12 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSessions, type Sessions } from '../../../src/mcp-server/sessions.ts';
+import {
+  createSessionPool,
+  createSessions,
+  type SessionPool,
+  type Sessions,
+} from '../../../src/mcp-server/sessions.ts';
 
 const MOST = 2;
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -14,13 +19,15 @@ const INITIALIZE = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } },
 };
 
-function openSessions(idleMs = 60_000, callerOf?: () => string): Sessions {
+const poolOf = (mostOfCaller = MOST): SessionPool => createSessionPool({ most: MOST, mostOfCaller });
+
+function openSessions(idleMs = 60_000, callerOf?: () => string, pool = poolOf()): Sessions {
   const createServer = async (): Promise<Server> => {
     const server = new Server({ name: 'empty', version: '1' }, { capabilities: {} });
     server.fallbackRequestHandler = async () => new Promise<never>(() => {});
     return server;
   };
-  const sessions = createSessions({ createServer, callerOf, most: MOST, idleMs });
+  const sessions = createSessions({ createServer, callerOf, pool, idleMs });
   onTestFinished(async () => sessions.close());
   return sessions;
 }
@@ -119,4 +126,34 @@ test('a session is that of the caller who began it: for others it does not exist
   expect(await statusOf(sessions, session)).toBe(404);
   caller = 'ana';
   expect(await statusOf(sessions, session)).toBe(200);
+});
+
+// Issue 33, point 2: one caller with a key kept sessions at each endpoint until the API ended by memory.
+test('a caller with as many sessions as one may have replaces its own, at whichever endpoint', async () => {
+  const pool = poolOf(1);
+  let caller = 'other';
+  const [sessions, elsewhere] = [
+    openSessions(60_000, () => caller, pool),
+    openSessions(60_000, () => caller, pool),
+  ];
+  const others = await begin(sessions);
+  caller = 'greedy';
+  const first = await begin(sessions);
+  const second = await begin(elsewhere);
+  expect(await statusOf(sessions, first)).toBe(404);
+  expect(await statusOf(elsewhere, second)).toBe(200);
+  caller = 'other';
+  expect(await statusOf(sessions, others)).toBe(200);
+});
+
+test('sessions of different endpoints count together', async () => {
+  const pool = poolOf();
+  const [sessions, elsewhere] = [
+    openSessions(60_000, undefined, pool),
+    openSessions(60_000, undefined, pool),
+  ];
+  const first = await begin(sessions);
+  await begin(elsewhere);
+  await begin(elsewhere);
+  expect(await statusOf(sessions, first)).toBe(404);
 });
