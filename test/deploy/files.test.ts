@@ -120,7 +120,7 @@ test('the Redis of each composition asks for a password, and only the roles reac
 
 // Issue 33, point 19: clouds serve credentials at link-local addresses.
 test('every pod has an egress policy, and none reaches a link-local address', () => {
-  const policies = MANIFESTS.flatMap(manifestsOf).filter(({ kind }) => kind === 'NetworkPolicy');
+  const policies = MANIFESTS.flatMap(manifestsOf).filter((each) => each.kind === 'NetworkPolicy');
   const blocks = policies.flatMap(({ spec }) =>
     (spec.egress ?? []).flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock ?? [])),
   );

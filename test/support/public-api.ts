@@ -23,6 +23,8 @@ export async function get<T>(url: string): Promise<Answer<T>> {
 }
 
 export interface StreamOptions {
+  /** Default: none. */
+  readonly key?: string;
   /** Sent as Last-Event-ID. */
   readonly after?: string;
   /** The connection is cut after this many bytes, anywhere in a frame. Default: never. */
@@ -39,10 +41,14 @@ export interface Frame {
 export async function* frames(
   url: string,
   requestId: string,
-  { after, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
+  { key, after, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
 ): AsyncGenerator<Frame> {
   const cut = new AbortController();
-  const headers = { accept: 'text/event-stream', ...(after === undefined ? {} : { 'last-event-id': after }) };
+  const headers = {
+    accept: 'text/event-stream',
+    ...(after === undefined ? {} : { 'last-event-id': after }),
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  };
   const response = await fetch(`${url}/v1/requests/${requestId}/signals`, { headers, signal: cut.signal });
   if (response.status === 204) return;
   if (response.status !== 200 || response.body === null)
