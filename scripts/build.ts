@@ -17,7 +17,11 @@ process.exitCode = status === 0 && listed ? 0 : 1;
 /** Writes dist/sbom.cdx.json: the packages that an installation gets, from package-lock.json, as CycloneDX. */
 function writeBillOfMaterials(): boolean {
   const flags = ['--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
-  const { status: ended, stdout, stderr } = spawnSync('npm', ['sbom', ...flags], {
+  const {
+    status: ended,
+    stdout,
+    stderr,
+  } = spawnSync('npm', ['sbom', ...flags], {
     encoding: 'utf8',
     maxBuffer: MOST_OUTPUT_BYTES,
   });

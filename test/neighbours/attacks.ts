@@ -27,6 +27,8 @@ export interface Attack {
   prepare(target: Target): Promise<Shot>;
 }
 
+/** The status of a request that the attack did not wait for. */
+export const UNANSWERED = 'unanswered';
 const TOOL = 'shared.answer';
 const MEMBERS = 4 * 1_024;
 
@@ -50,7 +52,14 @@ const post = (url: string, key: string | undefined, body: unknown): Shot =>
   send(url, key, 'POST', typeof body === 'string' ? body : JSON.stringify(body));
 
 const call = (request_id: string, id: string, args: object = {}) =>
-  ({ type: 'tool_exec', request_id, id, tool_name: TOOL, arguments: args, retry: { max_retries: 0 } }) as const;
+  ({
+    type: 'tool_exec',
+    request_id,
+    id,
+    tool_name: TOOL,
+    arguments: args,
+    retry: { max_retries: 0 },
+  }) as const;
 
 /** Sends all of it; throws when one was not taken. */
 async function accepted(shots: readonly Shot[], atOnce = 16): Promise<void> {
@@ -80,7 +89,7 @@ function slowBody(url: string): Shot {
         answer.resume();
         resolve(String(answer.statusCode));
       });
-      sent.once('error', (error) => resolve(signal.aborted ? 'held' : error.message));
+      sent.once('error', (error) => resolve(signal.aborted ? UNANSWERED : error.message));
       const timer = setInterval(() => sent.write(' '), 500);
       sent.once('close', () => clearInterval(timer));
     });
@@ -103,7 +112,10 @@ function followed(url: string, key: string | undefined): Shot {
 const outputSchema = (properties: number): object => ({
   type: 'object',
   properties: Object.fromEntries(
-    numbers(properties).map((index) => [`p${index}`, { type: 'string', pattern: `^(a|b?${index})+$`, minLength: index }]),
+    numbers(properties).map((index) => [
+      `p${index}`,
+      { type: 'string', pattern: `^(a|b?${index})+$`, minLength: index },
+    ]),
   ),
 });
 
@@ -138,7 +150,8 @@ export const ATTACKS: readonly Attack[] = [
     shots: 20,
     atOnce: 2,
     refused: true,
-    prepare: async ({ url, key }) => post(`${url}/mcp`, key, initialize(`{"experimental":${members(200_000)}}`)),
+    prepare: async ({ url, key }) =>
+      post(`${url}/mcp`, key, initialize(`{"experimental":${members(200_000)}}`)),
   },
   {
     name: 'small sessions of /mcp without end',
@@ -163,7 +176,9 @@ export const ATTACKS: readonly Attack[] = [
           error: 'x',
         })),
       });
-      const singles = numbers(3_000 * scale).flatMap((index) => (index % 20 === 0 ? batch(index).directives : []));
+      const singles = numbers(3_000 * scale).flatMap((index) =>
+        index % 20 === 0 ? batch(index).directives : [],
+      );
       await accepted(singles.map((each) => post(`${url}/v1/directives`, setupKey, each)));
       return send(`${url}/v1/requests?q=nothinghasthisword&limit=100`, key, 'GET', null);
     },
@@ -174,8 +189,14 @@ export const ATTACKS: readonly Attack[] = [
     shots: 600,
     atOnce: 600,
     async prepare({ url, key, setupKey, scale }) {
-      const directives = numbers(200 * scale).map((index) => call('followed', `c${index}`, { bytes: 10_000 }));
-      await accepted([post(`${url}/v1/directives`, setupKey, { directives: [...directives, call('followed', 'open', { delay_ms: 10_000 })] })]);
+      const directives = numbers(200 * scale).map((index) =>
+        call('followed', `c${index}`, { bytes: 10_000 }),
+      );
+      await accepted([
+        post(`${url}/v1/directives`, setupKey, {
+          directives: [...directives, call('followed', 'open', { delay_ms: 10_000 })],
+        }),
+      ]);
       return followed(`${url}/v1/requests/followed/signals`, key);
     },
   },
@@ -186,7 +207,11 @@ export const ATTACKS: readonly Attack[] = [
     atOnce: 4,
     refused: true,
     prepare: async ({ url, key }) =>
-      post(`${url}/v1/directives`, key, `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(90_000)}}`),
+      post(
+        `${url}/v1/directives`,
+        key,
+        `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(90_000)}}`,
+      ),
   },
   {
     name: 'arguments of 250,000 members',
@@ -195,28 +220,40 @@ export const ATTACKS: readonly Attack[] = [
     atOnce: 4,
     refused: true,
     prepare: async ({ url, key }) =>
-      post(`${url}/v1/directives`, key, `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(250_000)}}`),
+      post(
+        `${url}/v1/directives`,
+        key,
+        `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(250_000)}}`,
+      ),
   },
   {
     name: 'schemas that are slow to compile',
     scope: 'submit',
     shots: 60,
     atOnce: 40,
-    prepare: async ({ url, key }) => async (index, signal) => {
-      const asked = { type: 'llm_exec', model: 'scripted:demonstration', context: [{ role: 'user', content: 'x' }] };
-      const directive = { ...asked, output_schema: { ...outputSchema(1_500), title: `s${index}` } };
-      return post(`${url}/v1/directives`, key, directive)(index, signal);
-    },
+    prepare:
+      async ({ url, key }) =>
+      async (index, signal) => {
+        const asked = {
+          type: 'llm_exec',
+          model: 'scripted:demonstration',
+          context: [{ role: 'user', content: 'x' }],
+        };
+        const directive = { ...asked, output_schema: { ...outputSchema(1_500), title: `s${index}` } };
+        return post(`${url}/v1/directives`, key, directive)(index, signal);
+      },
   },
   {
     name: 'a flood of the lane that both use',
     scope: 'submit',
     shots: 40,
     atOnce: 4,
-    prepare: async ({ url, key }) => async (index, signal) => {
-      const directives = numbers(50).map((each) => call(`flood-${index}`, `c${each}`, { delay_ms: 20 }));
-      return post(`${url}/v1/directives`, key, { directives })(index, signal);
-    },
+    prepare:
+      async ({ url, key }) =>
+      async (index, signal) => {
+        const directives = numbers(50).map((each) => call(`flood-${index}`, `c${each}`, { delay_ms: 20 }));
+        return post(`${url}/v1/directives`, key, { directives })(index, signal);
+      },
   },
   {
     name: 'waits for one directive',
@@ -233,7 +270,10 @@ export const ATTACKS: readonly Attack[] = [
     atOnce: 4,
     async prepare({ url, key, setupKey, scale }) {
       const directives = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 200_000 }));
-      await accepted(directives.map((each) => post(`${url}/v1/directives?wait_ms=60000`, setupKey, each)), 8);
+      await accepted(
+        directives.map((each) => post(`${url}/v1/directives?wait_ms=60000`, setupKey, each)),
+        8,
+      );
       return post(`${url}/v1/requests/large/cancel`, key, {});
     },
   },
@@ -256,14 +296,16 @@ export const ATTACKS: readonly Attack[] = [
     scope: 'admin',
     shots: 200,
     atOnce: 4,
-    prepare: async ({ url, key }) => async (index, signal) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const body = JSON.stringify({ name: `k${index}`, scopes: ['read'] });
-      const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers, body, signal });
-      const { id } = (await made.json()) as { id?: string };
-      if (id !== undefined) await send(`${url}/v1/keys/${id}`, key, 'DELETE', null)(index, signal);
-      return String(made.status);
-    },
+    prepare:
+      async ({ url, key }) =>
+      async (index, signal) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+        const body = JSON.stringify({ name: `k${index}`, scopes: ['read'] });
+        const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers, body, signal });
+        const { id } = (await made.json()) as { id?: string };
+        if (id !== undefined) await send(`${url}/v1/keys/${id}`, key, 'DELETE', null)(index, signal);
+        return String(made.status);
+      },
   },
 ];
 
@@ -280,4 +322,28 @@ async function untilEmpty(url: string, key: string): Promise<void> {
     await delay(200);
   }
   throw new Error('the lane did not become empty');
+}
+
+export type Statuses = Readonly<Record<string, number>>;
+
+/** Carries out a prepared attack until all its requests are answered or `over`; resolves with how often each status came. */
+export async function carryOut(
+  { shots: all, atOnce }: Attack,
+  shoot: Shot,
+  { scale, over }: { readonly scale: number; readonly over: AbortSignal },
+): Promise<Statuses> {
+  const statuses: Record<string, number> = {};
+  const shots = Math.max(1, Math.ceil(all * scale));
+  let begun = 0;
+  const repeat = async (): Promise<void> => {
+    while (begun < shots && !over.aborted) {
+      begun += 1;
+      const status = await shoot(begun, over).catch((error: Error) =>
+        over.aborted ? UNANSWERED : error.message,
+      );
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, shots) }, repeat));
+  return statuses;
 }

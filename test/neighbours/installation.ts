@@ -98,7 +98,13 @@ async function untilHealthy(url: string, child: Child): Promise<void> {
   let ended = false;
   void child.exited.then(() => (ended = true));
   for (;;) {
-    if (await fetch(`${url}/readyz`).then(({ ok }) => ok, () => false)) return;
+    if (
+      await fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return;
     if (ended) throw new Error(`The API has ended:\n${child.lines.join('\n')}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

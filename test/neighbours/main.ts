@@ -11,7 +11,16 @@ import { createVictim } from './victim.ts';
 const MOST_ADDED_MS = 50;
 /** All attacks together end within five minutes. */
 const OPTIONS = { scale: 1, longestMs: 8_000, calmCalls: 60 };
-const HEAD = ['ATTACK', 'SCOPE', 'P50 +MS', 'P99 +MS', 'FAILED', 'ANSWERS', ...ROLES.map((role) => `${role.toUpperCase()} MIB`), ''];
+const HEAD = [
+  'ATTACK',
+  'SCOPE',
+  'P50 +MS',
+  'P99 +MS',
+  'FAILED',
+  'ANSWERS',
+  ...ROLES.map((role) => `${role.toUpperCase()} MIB`),
+  '',
+];
 
 const [part = ''] = process.argv.slice(2);
 const attacks = ATTACKS.filter(({ name, scope }) => `${scope} ${name}`.includes(part));
@@ -28,24 +37,28 @@ async function measure(installation: Installation): Promise<Siege[]> {
   return sieges;
 }
 
-function addedMs({ before, during }: Siege): { p50: number; p99: number } {
-  const [calm, besieged] = [summarizeLatencies(before.latenciesMs), summarizeLatencies(during.latenciesMs)];
+function addedMs({ calm: quiet, during }: Siege): { p50: number; p99: number } {
+  const [calm, besieged] = [summarizeLatencies(quiet.latenciesMs), summarizeLatencies(during.latenciesMs)];
   return { p50: besieged.p50Ms - calm.p50Ms, p99: besieged.p99Ms - calm.p99Ms };
 }
 
 function faultsOf(siege: Siege): string[] {
   const { p99 } = addedMs(siege);
-  return [...(p99 > MOST_ADDED_MS ? [`${p99.toFixed(0)} ms more at the 99th percentile`] : []), ...broken(siege)];
+  return [
+    ...(p99 > MOST_ADDED_MS ? [`${p99.toFixed(0)} ms more at the 99th percentile`] : []),
+    ...broken(siege),
+  ];
 }
 
 function rowOf(siege: Siege): string[] {
-  const { attack, during, statuses, memory } = siege;
+  const { attack, during, statuses, before, after } = siege;
   const { p50, p99 } = addedMs(siege);
   const answers = Object.entries(statuses).map(([status, count]) => `${count}×${status}`);
   const grown = ROLES.map((role) => {
-    const { before, after } = memory[role];
-    const [old, now, peak] = [before?.residentMiB, after?.residentMiB, after?.peakMiB];
-    return [old, now, peak].map((mib) => (mib === undefined ? 'ended' : mib.toFixed(0))).join(' → ');
+    const [old, now] = [before[role], after[role]];
+    return [old?.residentMiB, now?.residentMiB, now?.peakMiB]
+      .map((mib) => (mib === undefined ? 'ended' : mib.toFixed(0)))
+      .join(' → ');
   });
   const verdict = faultsOf(siege).length === 0 ? 'ok' : 'NOT OK';
   return [
@@ -63,11 +76,15 @@ function rowOf(siege: Siege): string[] {
 const installation = await startInstallation();
 try {
   const limits = installation.enforced ? 'by cgroups' : 'by the heap of Node only';
-  process.stdout.write(`Each process is limited to ${LIMIT_MIB} MiB ${limits}; memory: before → after → most.\n`);
+  process.stdout.write(
+    `Each process is limited to ${LIMIT_MIB} MiB ${limits}; memory: before → after → most.\n`,
+  );
   const sieges = await measure(installation);
   process.stdout.write(`${table([HEAD, ...sieges.map(rowOf)]).join('\n')}\n`);
   const missed = sieges.filter((siege) => faultsOf(siege).length > 0).length;
-  process.stdout.write(missed === 0 ? 'ok\n' : `${missed} of ${sieges.length} attacks cost another tenant something\n`);
+  process.stdout.write(
+    missed === 0 ? 'ok\n' : `${missed} of ${sieges.length} attacks cost another tenant something\n`,
+  );
   process.exitCode = missed === 0 && sieges.length > 0 ? 0 : 1;
 } finally {
   await installation[Symbol.asyncDispose]();

@@ -2,7 +2,7 @@
  *  It must never judge by time alone: calls that failed and processes that ended count as well. */
 import { fileURLToPath } from 'node:url';
 import { spawnProcess } from '../support/process.ts';
-import type { Attack } from './attacks.ts';
+import { type Attack, type Statuses, UNANSWERED } from './attacks.ts';
 import { type Installation, LIMIT_MIB, type Memory, type Role, ROLES } from './installation.ts';
 import type { Felt, Victim } from './victim.ts';
 
@@ -11,14 +11,18 @@ const PREPARED_WITHIN_MS = 120_000;
 /** An attacker elsewhere takes no processor time of the service. */
 const LEAST_URGENT = ['-n', '19', process.execPath] as const;
 
-export interface Siege {
+/** What can be judged on a machine of any speed. */
+export interface Observed {
   readonly attack: Attack;
-  readonly before: Felt;
   readonly during: Felt;
   /** How many requests of the attack were answered with each status. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** null: the process ended. */
-  readonly memory: Readonly<Record<Role, { readonly before: Memory | null; readonly after: Memory | null }>>;
+  readonly statuses: Statuses;
+  readonly after: Readonly<Record<Role, Memory | null>>;
+}
+
+export interface Siege extends Observed {
+  readonly calm: Felt;
+  readonly before: Readonly<Record<Role, Memory | null>>;
 }
 
 export interface SiegeOptions {
@@ -40,43 +44,44 @@ export async function besiege(
   const attacker = spawnProcess('nice', [...LEAST_URGENT, ATTACKER, attack.name, target, String(longestMs)]);
   try {
     await attacker.waitForLine(/^ready$/, PREPARED_WITHIN_MS);
-    const before = await victim.watch({ calls: calmCalls });
+    const calm = await victim.watch({ calls: calmCalls });
+    if (calm.failures.length > 0) throw new Error(`without an attack: ${calm.failures.join('; ')}`);
     installation.resetPeaks();
-    const old = memories(installation);
+    const before = memoryOf(installation);
     const over = new AbortController();
     const watched = victim.watch({ signal: over.signal });
     attacker.write('go\n');
     const done = await attacker.waitForLine(/^done /, longestMs + 60_000);
     over.abort();
     const during = await watched;
-    const now = memories(installation);
-    const memory = Object.fromEntries(
-      ROLES.map((role) => [role, { before: old[role], after: now[role] }]),
-    ) as Siege['memory'];
-    const statuses = JSON.parse(done.slice('done '.length)) as Record<string, number>;
-    return { attack, before, during, statuses, memory };
+    const statuses = JSON.parse(done.slice('done '.length)) as Statuses;
+    return { attack, calm, during, statuses, before, after: memoryOf(installation) };
   } finally {
     await attacker.kill9();
     await installation.revive();
   }
 }
 
-function memories(installation: Installation): Record<Role, Memory | null> {
-  return Object.fromEntries(ROLES.map((role) => [role, installation.memory(role)])) as Record<Role, Memory | null>;
+/** null: the process has ended. */
+export function memoryOf(installation: Installation): Record<Role, Memory | null> {
+  const [api, engine, worker] = ROLES.map((role) => installation.memory(role));
+  return { api: api ?? null, engine: engine ?? null, worker: worker ?? null };
 }
 
 /** Sentences about what must not be, whatever the machine does besides; none: all held. */
-export function broken({ attack, during, statuses, memory }: Siege): string[] {
+export function broken({ attack, during, statuses, after }: Observed): string[] {
   const taken = Object.entries(statuses).filter(
-    ([status]) => attack.refused === true && !/^4\d\d$/.test(status) && status !== 'unanswered',
+    ([status]) => attack.refused === true && !/^4\d\d$/.test(status) && status !== UNANSWERED,
   );
   return [
     ...during.failures.map((failure) => `a call of the other tenant failed: ${failure}`),
-    ...taken.map(([status, count]) => `${count} requests that had to be refused were answered with ${status}`),
+    ...taken.map(
+      ([status, count]) => `${count} requests that had to be refused were answered with ${status}`,
+    ),
     ...ROLES.flatMap((role) => {
-      const { after } = memory[role];
-      if (after === null) return [`the ${role} ended`];
-      return after.peakMiB > LIMIT_MIB ? [`the ${role} took ${Math.round(after.peakMiB)} MiB`] : [];
+      const peakMiB = after[role]?.peakMiB;
+      if (peakMiB === undefined) return [`the ${role} ended`];
+      return peakMiB > LIMIT_MIB ? [`the ${role} took ${Math.round(peakMiB)} MiB`] : [];
     }),
   ];
 }

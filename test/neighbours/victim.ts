@@ -40,8 +40,7 @@ export function createVictim(url: string, key: string): Victim {
     const answer = await fetch(`${url}/v1/directives`, init);
     await answer.text();
     if (answer.status !== 202) throw new Error(`${answer.status}`);
-    for await (const { event } of frames(url, request_id, { key }))
-      if (event === 'ai.tool.result') return;
+    for await (const { event } of frames(url, request_id, { key })) if (event === 'ai.tool.result') return;
     throw new Error('the stream ended before the result');
   }
 
@@ -68,7 +67,10 @@ export function createVictim(url: string, key: string): Victim {
     async watch({ signal, calls = Infinity }) {
       const latenciesMs: number[] = [];
       const failures: string[] = [];
-      const repeat = async ([name, call]: [string, (signal: AbortSignal) => Promise<void>]): Promise<void> => {
+      const repeat = async ([name, call]: [
+        string,
+        (signal: AbortSignal) => Promise<void>,
+      ]): Promise<void> => {
         for (let done = 0; done < calls && signal?.aborted !== true; done += 1) {
           const startedAt = performance.now();
           await call(AbortSignal.timeout(PATIENCE_MS)).catch(
