@@ -13,7 +13,7 @@ export interface Target {
   readonly scale: number;
 }
 
-/** One request of the attack; resolves with the status, or with why there was none. */
+/** One request of the attack; resolves with the status, or with the reason why there was none. */
 type Shot = (index: number, signal: AbortSignal) => Promise<string>;
 
 export interface Attack {
@@ -30,7 +30,7 @@ export interface Attack {
 /** The status of a request that the attack did not wait for. */
 export const UNANSWERED = 'unanswered';
 const TOOL = 'shared.answer';
-const MEMBERS = 4 * 1_024;
+const SESSION_BYTES = 4 * 1_024;
 
 const members = (count: number): string =>
   `{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',')}}`;
@@ -58,16 +58,23 @@ const call = (request_id: string, id: string, args: object = {}) =>
     id,
     tool_name: TOOL,
     arguments: args,
-    retry: { max_retries: 0 },
+    max_retries: 0,
   }) as const;
 
-/** Sends all of it; throws when one was not taken. */
-async function accepted(shots: readonly Shot[], atOnce = 16): Promise<void> {
-  const waiting = [...shots];
+/** Submits each body; throws the answer of one that was not taken. */
+async function submitted(
+  { url, setupKey }: Target,
+  bodies: readonly object[],
+  { wait = '', atOnce = 16 } = {},
+): Promise<void> {
+  const waiting = [...bodies];
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${setupKey}` };
   const next = async (): Promise<void> => {
-    for (let shot = waiting.pop(); shot !== undefined; shot = waiting.pop()) {
-      const status = await shot(0, AbortSignal.timeout(60_000));
-      if (!status.startsWith('2')) throw new Error(`the preparation was answered with ${status}`);
+    for (let body = waiting.pop(); body !== undefined; body = waiting.pop()) {
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      const answer = await fetch(`${url}/v1/directives${wait}`, init);
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`the preparation was answered with ${answer.status}: ${text}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, next));
@@ -159,27 +166,20 @@ export const ATTACKS: readonly Attack[] = [
     shots: 3_000,
     atOnce: 16,
     prepare: async ({ url, key }) =>
-      post(`${url}/mcp`, key, initialize(`{"experimental":{"x":{"y":"${'z'.repeat(MEMBERS)}"}}}`)),
+      post(`${url}/mcp`, key, initialize(`{"experimental":{"x":{"y":"${'z'.repeat(SESSION_BYTES)}"}}}`)),
   },
   {
     name: 'searches that find nothing',
     scope: 'read',
     shots: 400,
     atOnce: 8,
-    async prepare({ url, key, setupKey, scale }) {
-      const batch = (first: number) => ({
-        directives: numbers(20).map((index) => ({
-          type: 'emit_tool_error',
-          request_id: `searched-${first}-${index}`,
-          id: 'one',
-          tool_name: 'a.b',
-          error: 'x',
-        })),
-      });
-      const singles = numbers(3_000 * scale).flatMap((index) =>
-        index % 20 === 0 ? batch(index).directives : [],
+    async prepare(target) {
+      const { url, key, scale } = target;
+      const emitted = { type: 'emit_tool_error', id: 'one', tool_name: 'a.b', error: 'x' };
+      await submitted(
+        target,
+        numbers(3_000 * scale).map((index) => ({ ...emitted, request_id: `searched-${index}` })),
       );
-      await accepted(singles.map((each) => post(`${url}/v1/directives`, setupKey, each)));
       return send(`${url}/v1/requests?q=nothinghasthisword&limit=100`, key, 'GET', null);
     },
   },
@@ -188,15 +188,10 @@ export const ATTACKS: readonly Attack[] = [
     scope: 'read',
     shots: 600,
     atOnce: 600,
-    async prepare({ url, key, setupKey, scale }) {
-      const directives = numbers(200 * scale).map((index) =>
-        call('followed', `c${index}`, { bytes: 10_000 }),
-      );
-      await accepted([
-        post(`${url}/v1/directives`, setupKey, {
-          directives: [...directives, call('followed', 'open', { delay_ms: 10_000 })],
-        }),
-      ]);
+    async prepare(target) {
+      const { url, key, scale } = target;
+      const calls = numbers(200 * scale).map((index) => call('followed', `c${index}`, { bytes: 10_000 }));
+      await submitted(target, [...calls, call('followed', 'open', { delay_ms: 10_000 })]);
       return followed(`${url}/v1/requests/followed/signals`, key);
     },
   },
@@ -268,12 +263,10 @@ export const ATTACKS: readonly Attack[] = [
     scope: 'cancel',
     shots: 12,
     atOnce: 4,
-    async prepare({ url, key, setupKey, scale }) {
-      const directives = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 200_000 }));
-      await accepted(
-        directives.map((each) => post(`${url}/v1/directives?wait_ms=60000`, setupKey, each)),
-        8,
-      );
+    async prepare(target) {
+      const { url, key, scale } = target;
+      const calls = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 200_000 }));
+      await submitted(target, calls, { wait: '?wait_ms=60000', atOnce: 8 });
       return post(`${url}/v1/requests/large/cancel`, key, {});
     },
   },
@@ -282,12 +275,13 @@ export const ATTACKS: readonly Attack[] = [
     scope: 'redrive',
     shots: 4,
     atOnce: 1,
-    async prepare({ url, key, setupKey, scale }) {
+    async prepare(target) {
+      const { url, key, scale } = target;
       const failing = numbers(2_000 * scale).map((index) =>
         call(`dead-${index % 40}`, `c${index}`, { fails: true }),
       );
-      await accepted(failing.map((each) => post(`${url}/v1/directives`, setupKey, each)));
-      await untilEmpty(url, setupKey);
+      await submitted(target, failing);
+      await untilEmpty(target);
       return post(`${url}/v1/dead-letters/redrive`, key, { all: true });
     },
   },
@@ -310,8 +304,8 @@ export const ATTACKS: readonly Attack[] = [
 ];
 
 /** Resolves when nothing of the shared lane waits or runs. */
-async function untilEmpty(url: string, key: string): Promise<void> {
-  const headers = { authorization: `Bearer ${key}` };
+async function untilEmpty({ url, setupKey }: Target): Promise<void> {
+  const headers = { authorization: `Bearer ${setupKey}` };
   for (let tries = 0; tries < 600; tries += 1) {
     const answer = await fetch(`${url}/v1/lanes`, { headers });
     const { lanes } = (await answer.json()) as {

@@ -32,6 +32,7 @@ test('the worst caller of each scope fails no call of another tenant', { timeout
     const statuses = await carryOut(attack, shoot, { scale: SCALE, over: AbortSignal.timeout(LONGEST_MS) });
     over.abort();
     const found = broken({ attack, during: await watched, statuses, after: memoryOf(installation) });
+    await installation.revive();
     faults.push(...found.map((fault) => `${attack.name}: ${fault}`));
   }
   expect(faults).toEqual([]);
