@@ -13,4 +13,4 @@ await once(process.stdin, 'data');
 const over = AbortSignal.timeout(Number(longestMs));
 const statuses = await carryOut(attack, shoot, { scale: place.scale, over });
 process.stdout.write(`done ${JSON.stringify(statuses)}\n`);
-process.exit(0);
+process.stdin.destroy();
