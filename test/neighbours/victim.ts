@@ -21,26 +21,28 @@ const TOOL = 'shared.answer';
 
 export function createVictim(url: string, key: string): Victim {
   let number = 0;
-  const kinds = { submitted: submitAndWait, followed: followed, hosted: hosted, probed: probed };
+  const kinds = { submitted, followed, hosted, probed };
 
-  async function submitAndWait(signal: AbortSignal): Promise<void> {
-    const request = { type: 'tool_exec', id: 'call', request_id: `victim-${(number += 1)}`, tool_name: TOOL };
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const init = { method: 'POST', headers, body: JSON.stringify(request), signal };
-    const answer = await fetch(`${url}/v1/directives?wait_ms=15000`, init);
-    const text = await answer.text();
-    if (answer.status !== 200) throw new Error(`${answer.status} ${text.slice(0, 200)}`);
-  }
-
-  async function followed(signal: AbortSignal): Promise<void> {
+  /** Resolves with the id of its request. */
+  async function submit(signal: AbortSignal, { wait, expected }: { wait: string; expected: number }) {
     const request_id = `victim-${(number += 1)}`;
     const request = { type: 'tool_exec', id: 'call', request_id, tool_name: TOOL };
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(request), signal };
-    const answer = await fetch(`${url}/v1/directives`, init);
-    await answer.text();
-    if (answer.status !== 202) throw new Error(`${answer.status}`);
-    for await (const { event } of frames(url, request_id, { key })) if (event === 'ai.tool.result') return;
+    const answer = await fetch(`${url}/v1/directives${wait}`, init);
+    const text = await answer.text();
+    if (answer.status !== expected) throw new Error(`${answer.status} ${text.slice(0, 200)}`);
+    return request_id;
+  }
+
+  async function submitted(signal: AbortSignal): Promise<void> {
+    await submit(signal, { wait: '?wait_ms=15000', expected: 200 });
+  }
+
+  async function followed(signal: AbortSignal): Promise<void> {
+    const requestId = await submit(signal, { wait: '', expected: 202 });
+    for await (const { event } of frames(url, requestId, { key, signal }))
+      if (event === 'ai.tool.result') return;
     throw new Error('the stream ended before the result');
   }
 

@@ -27,6 +27,8 @@ export interface StreamOptions {
   readonly key?: string;
   /** Sent as Last-Event-ID. */
   readonly after?: string;
+  /** Ends the connection; the reader throws its reason. */
+  readonly signal?: AbortSignal;
   /** The connection is cut after this many bytes, anywhere in a frame. Default: never. */
   readonly cutAfterBytes?: number;
 }
@@ -41,7 +43,7 @@ export interface Frame {
 export async function* frames(
   url: string,
   requestId: string,
-  { key, after, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
+  { key, after, signal, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
 ): AsyncGenerator<Frame> {
   const cut = new AbortController();
   const headers = {
@@ -49,7 +51,10 @@ export async function* frames(
     ...(after === undefined ? {} : { 'last-event-id': after }),
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
   };
-  const response = await fetch(`${url}/v1/requests/${requestId}/signals`, { headers, signal: cut.signal });
+  const response = await fetch(`${url}/v1/requests/${requestId}/signals`, {
+    headers,
+    signal: signal === undefined ? cut.signal : AbortSignal.any([cut.signal, signal]),
+  });
   if (response.status === 204) return;
   if (response.status !== 200 || response.body === null)
     throw new Error(`${response.status} for a stream of ${requestId}`);
