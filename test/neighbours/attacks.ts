@@ -265,7 +265,7 @@ export const ATTACKS: readonly Attack[] = [
     atOnce: 4,
     async prepare(target) {
       const { url, key, scale } = target;
-      const calls = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 100_000 }));
+      const calls = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 80_000 }));
       await submitted(target, calls, { wait: '?wait_ms=60000', atOnce: 8 });
       return post(`${url}/v1/requests/large/cancel`, key, {});
     },
