@@ -1,8 +1,9 @@
-# syntax=docker/dockerfile:1
 # One image for every role; the command names the role.
 # It must never run as root, nor hold a key or the sources.
+# `deploy/pin-digests` renews the digest. A mirror or a stand-in: `--build-arg NODE_IMAGE=…`.
+ARG NODE_IMAGE=node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 
-FROM node:24-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -11,7 +12,7 @@ COPY scripts ./scripts
 COPY src ./src
 RUN npm run build
 
-FROM node:24-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
@@ -25,7 +26,7 @@ RUN set -e; \
     done; \
     npm cache clean --force
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Adjutant" \
       org.opencontainers.image.licenses="Apache-2.0"
 # A container is reached through its own address; what reaches it is decided outside.

@@ -12,6 +12,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 /** The longest files begin first: one that began last would run alone at the end. */
 const LONG = [
   'test/chaos/short.test.ts',
+  'test/neighbours/',
   'test/integration/engine/crash.test.ts',
   // Small files, which the order by size would begin last.
   'test/contract/clients.test.ts',

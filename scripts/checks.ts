@@ -21,6 +21,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'types of the console', command: ['tsc', '--noEmit', '-p', 'src/console', '--singleThreaded'] },
   { name: 'format', command: ['oxfmt', '--check', '.'] },
   { name: 'unused', command: ['knip'] },
+  { name: 'pins', command: ['node', 'scripts/check-pins.ts'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
   { name: 'configuration', command: ['node', 'scripts/generate-configuration.ts', '--check'] },
   { name: 'metrics', command: ['node', 'scripts/generate-metrics.ts', '--check'] },

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { frames } from '../support/public-api.ts';
 import type { RequestHistory } from './history.ts';
+import { ADMIN_KEY } from './transport.ts';
 
 /** `heard` is called with the type of each signal. */
 export async function follow(
@@ -15,7 +16,7 @@ export async function follow(
     const after = String(history.seen.at(-1)?.sequence ?? 0);
     const api = apis[connection % apis.length] ?? '';
     try {
-      for await (const { id, data } of frames(api, history.requestId, { after })) {
+      for await (const { id, data } of frames(api, history.requestId, { after, key: ADMIN_KEY })) {
         if (leaving.aborted) return;
         if (id === '') continue;
         const signal = JSON.parse(data) as { id: string; type: string };

@@ -23,6 +23,7 @@ import { webhookViolationsOf } from './webhook-rules.ts';
 import { COUNTED } from './model-plan.ts';
 import { overlapsOf } from './serial-calls.ts';
 import { archiveFolder, BUDGET, runningPids, startSystem, type System } from './system.ts';
+import { type HostileTenant, startHostileTenant } from './hostile-tenant.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
 import type { WireBudgets, WireLanes } from './wire.ts';
@@ -77,17 +78,19 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const system = await startSystem({ ...options, ...drain, retentionMs: RETENTION_MS });
   const roller = options.rolling ? startRoller(system) : null;
   const killer = roller ?? (options.calm ? NOBODY : startKiller(seed, system));
+  const judged: State['judged'] = new Map();
   const state: State = {
     options,
     system,
     killer,
     tally: createTally(killer.faults),
     open: new Set(),
-    judged: new Map(),
+    judged,
     closed: new Map(),
     schedules: watchSchedules(seed, system, options.minutes),
     keys: watchOnce(seed, system, options.minutes),
     flow: watchFlow(seed, system, options.minutes),
+    hostile: startHostileTenant(seed, system, { minutes: options.minutes, known: () => judged.keys() }),
     notifying: new Map(),
     pace: createPace(Date.now()),
     violations: 0,
@@ -109,10 +112,10 @@ export async function run(options: RunOptions): Promise<RunResult> {
     await killer.stop();
     await system.stop();
   }
-  const { schedules, keys, flow, notifying } = state;
+  const { schedules, keys, flow, hostile, notifying } = state;
   const webhooks = `webhooks: ${notifying.size} ends, ${system.receiver.received.length} deliveries`;
-  for (const line of [...state.tally.lines(), schedules.line(), keys.line(), flow.line(), webhooks])
-    say(line);
+  const watches = [schedules, keys, flow, hostile].map((watch) => watch.line());
+  for (const line of [...state.tally.lines(), ...watches, webhooks]) say(line);
   return { violations: state.violations, unjudged: unjudgedIn(state), tally: state.tally };
 }
 
@@ -130,6 +133,7 @@ interface State {
   readonly schedules: ScheduleWatch;
   readonly keys: OnceWatch;
   readonly flow: FlowWatch;
+  readonly hostile: HostileTenant;
   /** What asked for a webhook, with its status. */
   readonly notifying: Map<string, string>;
   readonly pace: Pace;
@@ -272,8 +276,13 @@ function reportRoller(state: State, roller: Roller): void {
 }
 
 async function checkSchedules(state: State): Promise<void> {
-  const { schedules, keys, flow, killer } = state;
-  const wrong = [...(await schedules.judge()), ...(await keys.judge()), ...(await flow.judge(killer.faults))];
+  const { schedules, keys, flow, hostile, killer } = state;
+  const wrong = [
+    ...(await schedules.judge()),
+    ...(await keys.judge()),
+    ...(await flow.judge(killer.faults)),
+    ...(await hostile.judge()),
+  ];
   if (wrong.length > 0) report(state, wrong, null);
 }
 

@@ -8,6 +8,7 @@ import { FLOW } from './flow-plan.ts';
 import { CHAINS, COUNTED } from './model-plan.ts';
 import { RECEIVER } from './plan.ts';
 import { AGENTS } from './run-plan.ts';
+import { ADMIN_KEY } from './transport.ts';
 import { PROGRAM, programOf, SOURCES } from '../support/program.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -90,7 +91,12 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const apiPorts = await Promise.all(Array.from({ length: APIS }, async () => freePort()));
   const upPort = await freePort();
   const prefix = 'chaos';
-  const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
+  const env = {
+    REDIS_URL: redis.url,
+    ADJUTANT_ADMIN_KEY: ADMIN_KEY,
+    ADJUTANT_PREFIX: prefix,
+    ADJUTANT_LOG_LEVEL: 'warn',
+  };
   const program = commandOf(options.source);
   const written = new Map<string, string[]>();
   const providers = Object.fromEntries([

@@ -88,7 +88,7 @@ export function composition(project: string, files: readonly string[] = ['docker
         .stdout.split('\n')
         .filter(Boolean);
       for (const volume of volumes) run('podman', ['volume', 'rm', '--force', volume]);
-      run('podman', ['network', 'rm', '--force', `${project}_default`]);
+      run('podman', ['network', 'rm', '--force', `${project}_default`, `${project}_redis`]);
     },
   };
 }

@@ -102,6 +102,37 @@ test('the composition waits for each drain before it kills', () => {
     expect(Number.parseInt(services[role]?.stop_grace_period ?? '', 10), role).toBeGreaterThan(seconds);
 });
 
+// Issue 33, point 19.
+test('the Redis of each composition asks for a password, and only the roles reach it', () => {
+  for (const file of COMPOSE) {
+    const { services } = composeOf(file);
+    const servers = Object.values(services).filter(({ user }) => user === 'redis');
+    expect(servers.length, file).toBeGreaterThan(0);
+    for (const { command = [], networks } of servers) {
+      expect(command.at(-1), file).toMatch(/requirepass|auth-pass/);
+      expect(file === 'docker-compose.yml' ? networks : ['redis'], file).toEqual(['redis']);
+    }
+    for (const { environment } of Object.values(services))
+      for (const url of environment?.['REDIS_URL']?.match(/redis.*/g) ?? [])
+        expect(url).toContain('://:${REDIS_PASSWORD:?');
+  }
+});
+
+// Issue 33, point 19: clouds serve credentials at link-local addresses.
+test('every pod has an egress policy, and none reaches a link-local address', () => {
+  const policies = MANIFESTS.flatMap(manifestsOf).filter((each) => each.kind === 'NetworkPolicy');
+  const blocks = policies.flatMap(({ spec }) =>
+    (spec.egress ?? []).flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock ?? [])),
+  );
+  expect(blocks).not.toEqual([]);
+  for (const { cidr, except } of blocks)
+    expect(except).toContain(cidr.includes(':') ? 'fe80::/10' : '169.254.0.0/16');
+  const confined = policies
+    .filter(({ spec }) => spec.policyTypes.includes('Egress'))
+    .map(({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/component']);
+  expect(confined).toEqual(expect.arrayContaining(['api', 'engine', 'worker']));
+});
+
 test('a misspelt key of a composition is refused', () => {
   const services = { api: { image: 'adjutant', comand: ['api'] } };
   expect(composeSchema.safeParse({ name: 'adjutant', services, volumes: {} }).success).toBe(false);

@@ -12,12 +12,20 @@ const JAEGER = 'cr.jaegertracing.io/jaegertracing/jaeger:2.13.0';
 const PULL_MS = 120_000;
 const CERTIFICATES = ['/etc/ssl/certs', '/usr/local/share/ca-certificates', '/usr/share/ca-certificates'];
 
+/** The variables of Dockerfile and composition that name another image than the pinned one. */
+const NAMED_BY = [
+  ['REDIS_IMAGE', BASES[1]],
+  ['JAEGER_IMAGE', JAEGER],
+  ['PROMETHEUS_IMAGE', PROMETHEUS],
+] as const;
+
 /** Sees that every image is there; returns a line that says which are stand-ins. `keepOurs`: ours is not built again. */
 export async function prepareImages(folder: string, keepOurs: boolean): Promise<string> {
   if (!BASES.every(isThere)) makeStandIns(folder);
   if (!isThere(JAEGER)) await importJaeger(folder);
   if (!isThere(PROMETHEUS)) buildPrometheus(folder);
   if (!keepOurs) build(folder);
+  for (const [variable, image] of NAMED_BY) process.env[variable] = image;
   const standIns = [...BASES, JAEGER, PROMETHEUS].filter(isStandIn);
   return standIns.length === 0 ? 'published images' : `stand-ins for ${standIns.join(', ')}`;
 }
@@ -89,5 +97,6 @@ function build(folder: string): void {
     `${npmrc}:/usr/local/lib/node_modules/npm/npmrc:ro`,
   ];
   const mounted = volumes.flatMap((volume) => ['--volume', volume]);
-  must('podman', ['build', ...BUILD, '--tag', 'adjutant', ...mounted, '.']);
+  const base = ['--build-arg', `NODE_IMAGE=${BASES[0]}`];
+  must('podman', ['build', ...BUILD, ...base, '--tag', 'adjutant', ...mounted, '.']);
 }

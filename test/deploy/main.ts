@@ -2,6 +2,7 @@
 // Must never fail because a program is missing: that is one line, and nothing counts as passed for it.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkFiles } from './files.ts';
@@ -24,7 +25,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 async function runComposition(into: Report): Promise<void> {
   const why = obstacle();
   if (why !== null) return into.notRun('the composition', why);
-  Object.assign(process.env, podmanEnvironment(folder));
+  Object.assign(process.env, podmanEnvironment(folder), { REDIS_PASSWORD: randomBytes(16).toString('hex') });
   const before = into.count;
   const keeps = process.argv.includes('--keep-image');
   const what = keeps

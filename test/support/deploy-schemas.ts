@@ -95,8 +95,9 @@ const deploymentSchema = strict({
 });
 
 const peer = strict({
-  namespaceSelector: strict({}).optional(),
+  namespaceSelector: selector.partial().optional(),
   podSelector: selector.optional(),
+  ipBlock: strict({ cidr: text, except: texts }).optional(),
 });
 const policyPort = strict({ port, protocol: z.enum(['TCP', 'UDP']).optional() });
 
@@ -105,10 +106,15 @@ const networkPolicySchema = strict({
   kind: z.literal('NetworkPolicy'),
   metadata,
   spec: strict({
-    podSelector: selector,
+    podSelector: strict({
+      matchLabels: textMap.optional(),
+      matchExpressions: z.array(strict({ key: text, operator: z.literal('In'), values: texts })).optional(),
+    }),
     policyTypes: z.array(z.enum(['Ingress', 'Egress'])),
-    ingress: z.array(strict({ from: z.array(peer), ports: z.array(policyPort) })),
-    egress: z.array(strict({ to: z.array(peer).optional(), ports: z.array(policyPort) })).optional(),
+    ingress: z.array(strict({ from: z.array(peer), ports: z.array(policyPort) })).optional(),
+    egress: z
+      .array(strict({ to: z.array(peer).optional(), ports: z.array(policyPort).optional() }))
+      .optional(),
   }),
 });
 
@@ -131,6 +137,30 @@ const serviceSchema = strict({
     type: z.literal('ClusterIP'),
     selector: textMap,
     ports: z.array(strict({ name: text, port: whole, targetPort: port })),
+  }),
+});
+
+const ingressSchema = strict({
+  apiVersion: z.literal('networking.k8s.io/v1'),
+  kind: z.literal('Ingress'),
+  metadata: strict({ name: text, annotations: textMap }),
+  spec: strict({
+    ingressClassName: text,
+    tls: z.array(strict({ hosts: texts, secretName: text })).min(1),
+    rules: z.array(
+      strict({
+        host: text,
+        http: strict({
+          paths: z.array(
+            strict({
+              path: text,
+              pathType: z.literal('Prefix'),
+              backend: strict({ service: strict({ name: text, port: strict({ name: text }) }) }),
+            }),
+          ),
+        }),
+      }),
+    ),
   }),
 });
 
@@ -195,6 +225,7 @@ export const manifestSchema = z.discriminatedUnion('kind', [
   networkPolicySchema,
   disruptionSchema,
   serviceSchema,
+  ingressSchema,
   accountSchema,
   scaledObjectSchema,
   kustomizationSchema,
@@ -209,6 +240,9 @@ const composeService = strict({
   build: text.optional(),
   profiles: texts.optional(),
   hostname: text.optional(),
+  user: z.literal('redis').optional(),
+  networks: z.array(z.enum(['default', 'redis'])).optional(),
+  mem_limit: text.optional(),
   command: texts.optional(),
   environment: textMap.optional(),
   depends_on: z.union([texts, z.record(text, strict({ condition }))]).optional(),
@@ -229,5 +263,6 @@ const composeService = strict({
 export const composeSchema = strict({
   name: z.literal('adjutant'),
   services: z.record(text, composeService),
+  networks: strict({ default: z.null(), redis: strict({ internal: z.literal(true) }) }).optional(),
   volumes: z.record(text, z.null()),
 });

@@ -23,8 +23,12 @@ export async function get<T>(url: string): Promise<Answer<T>> {
 }
 
 export interface StreamOptions {
+  /** Default: none. */
+  readonly key?: string;
   /** Sent as Last-Event-ID. */
   readonly after?: string;
+  /** Ends the connection; the reader throws its reason. */
+  readonly signal?: AbortSignal;
   /** The connection is cut after this many bytes, anywhere in a frame. Default: never. */
   readonly cutAfterBytes?: number;
 }
@@ -39,11 +43,18 @@ export interface Frame {
 export async function* frames(
   url: string,
   requestId: string,
-  { after, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
+  { key, after, signal, cutAfterBytes = Number.POSITIVE_INFINITY }: StreamOptions = {},
 ): AsyncGenerator<Frame> {
   const cut = new AbortController();
-  const headers = { accept: 'text/event-stream', ...(after === undefined ? {} : { 'last-event-id': after }) };
-  const response = await fetch(`${url}/v1/requests/${requestId}/signals`, { headers, signal: cut.signal });
+  const headers = {
+    accept: 'text/event-stream',
+    ...(after === undefined ? {} : { 'last-event-id': after }),
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  };
+  const response = await fetch(`${url}/v1/requests/${requestId}/signals`, {
+    headers,
+    signal: signal === undefined ? cut.signal : AbortSignal.any([cut.signal, signal]),
+  });
   if (response.status === 204) return;
   if (response.status !== 200 || response.body === null)
     throw new Error(`${response.status} for a stream of ${requestId}`);
