@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '2775514c91bfd1326c469a48af52f4d8c135eb9635d4d6eb16f2fe9e2c63443c';
+export const CONTRACT_SHA256 = '9b9dc4b716fd76e81719e0b4681955929d5c664c64eac4082e03a58ca940736b';

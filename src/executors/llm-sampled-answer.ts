@@ -181,15 +181,19 @@ async function askModel(
   const operation = operationOf(directive, model);
   if (place === null || operation === null || execution.unsent === true) return execution;
   const { name } = operation;
-  const about = {
+  const attributes = { ...operation.attributes, ...askedBy(server), ...execution.span };
+  const error = execution.result.ok ? null : execution.result.error.type;
+  spans.report({ place, name, kind: 'client', startedAt, endedAt: spans.now(), attributes, error });
+  return execution;
+}
+
+/** The attributes of a call that the tool of an MCP server asked for. */
+function askedBy(server: string) {
+  return {
     [ATTRIBUTE.mcpMethod]: 'sampling/createMessage',
     [ATTRIBUTE.mcpServer]: server,
     [ATTRIBUTE.origin]: 'action',
   };
-  const attributes = { ...operation.attributes, ...about, ...execution.span };
-  const error = execution.result.ok ? null : execution.result.error.type;
-  spans.report({ place, name, kind: 'client', startedAt, endedAt: spans.now(), attributes, error });
-  return execution;
 }
 
 /** Milliseconds; null: no limit of the configuration has refused it, or for too long. */

@@ -24,7 +24,7 @@ describe('an empty configuration', () => {
       webhooks: { endpoints: new Map() },
       search: { enabled: true },
       budgets: { time_zone: 'UTC', rules: new Map() },
-      flow: { lanes: [], weights: new Map(), rules: new Map() },
+      flow: { weights: new Map(), rules: new Map() },
       adminKey: null,
       insecure: false,
       mcp: { keys_from: [] },
