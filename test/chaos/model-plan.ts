@@ -2,6 +2,7 @@
  *  It must never depend on what the service answers. */
 import {
   answerTo,
+  asSent,
   callsOf,
   digestOf,
   promptTokens,
@@ -202,7 +203,7 @@ function planConversation(chance: Chance, label: string, shape: Shape): Planned 
 /** What the model server reports. */
 export function usageOf(shown: readonly Said[], turn: ScriptedTurn): PlannedModel['usage'] {
   return {
-    input_tokens: promptTokens(shown.map(({ text }) => text)),
+    input_tokens: promptTokens(asSent(shown).map(({ text }) => text)),
     output_tokens: turn.text.split(' ').length + turn.calls.length,
   };
 }

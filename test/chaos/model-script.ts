@@ -122,11 +122,23 @@ export function callsOf(script: ModelScript, round: number): ScriptedCall[] {
   });
 }
 
+/** As it reaches this wire: user messages in a row are paragraphs of one. */
+export function asSent(conversation: readonly Said[]): Said[] {
+  const sent: Said[] = [];
+  for (const message of conversation) {
+    const last = sent.at(-1);
+    if (last?.role === 'user' && message.role === 'user')
+      sent[sent.length - 1] = { ...last, text: `${last.text}\n\n${message.text}` };
+    else sent.push(message);
+  }
+  return sent;
+}
+
 /** The same for the same messages in the same order; call ids count only by which calls and answers they connect. */
 export function digestOf(conversation: readonly Said[]): string {
   const places = new Map<string, number>();
   for (const { calls } of conversation) for (const { id } of calls) places.set(id, places.size);
-  const told = conversation.map(({ role, text, calls, answers }) => [
+  const told = asSent(conversation).map(({ role, text, calls, answers }) => [
     role,
     text,
     calls.map((call) => [places.get(call.id), call.arguments]),

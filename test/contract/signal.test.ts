@@ -155,12 +155,12 @@ const cases: Record<SignalType, Case> = {
   'agent.child.exit': {
     source: '/agent',
     required: { tag: 'helper', child_request_id: 'r2', status: 'completed', result: 1, error: null },
-    optional: {},
+    optional: { metadata },
   },
   'agent.parent.exit': {
     source: '/agent',
     required: { parent_request_id: 'r1', reason: 'completed' },
-    optional: {},
+    optional: { metadata },
   },
   'agent.error': {
     source: '/agent',

@@ -83,7 +83,7 @@ test.each([
   await standIn('npm', 'exit 0');
   if (packages !== null) await installed(packages);
   const { lines } = await run('run.mjs', ['start'], { REDIS_URL: 'redis://elsewhere' });
-  expect(lines).toContain('npm ci --no-audit --no-fund --loglevel=error');
+  expect(lines).toContain('npm ci --include=dev --no-audit --no-fund --loglevel=error');
   expect(lines.at(-1)).toBe('args up');
 });
 

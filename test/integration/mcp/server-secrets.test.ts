@@ -42,7 +42,7 @@ test('listings, instructions, errors and log lines show no secret', async () => 
   const refused = await call('refuse');
   const listed = await pool.read(readOf('resources/list'));
   const unknown = await pool.read(readOf('prompts/list'));
-  await until(() => logs.some(({ message }) => message.includes('stderr')));
+  await until(() => logs.some(({ message }) => message === 'MCP server output'));
   const seen = { refused, listed, unknown, logs, listings, instructions, tools: pool.tools('leaky') };
   expect(leaksIn(seen)).toEqual([]);
   expect(instructions.join('')).toContain('I use [REDACTED]');
