@@ -1,4 +1,4 @@
-/** What each route asks of a caller, where keys are asked for, and the largest body that it reads: one table of each for all.
+/** Tables of the scope that each route requires where keys are asked for, and of the largest body that it reads.
  *  It must never have a default: a route without a rule keeps the API from starting. */
 import type { Scope } from '../contract/access.ts';
 import { ownMember } from '../contract/own-member.ts';

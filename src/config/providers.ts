@@ -45,7 +45,7 @@ const rateLimits = {
   }),
 };
 
-/** What a model understands: for a provider, and more precisely for one of its models. */
+/** Settings about what models understand: for a provider, and more precisely for one of its models. */
 const understood = {
   params: recordByName(z.string().min(1).max(128), z.unknown()).prefault({}).register(notes, {
     description:

@@ -62,7 +62,7 @@ export function createSchemaChecks({ limitMs = DEFAULT_LIMIT_MS }: SchemaChecksO
   };
 }
 
-/** What a tenant may write: more than any model provider takes. */
+/** Bound of a schema that a tenant writes: more than any model provider takes. */
 const MOST_AUTHORED_VALUES = 10_000;
 const TOO_LARGE: SchemaVerdict = {
   kind: 'unchecked',

@@ -14,7 +14,7 @@ export interface ModelMaker {
   embedding: ((model: string) => EmbeddingModelV4) | null;
 }
 
-/** What every provider's client is created from. `language` and `embedding` differ in their size limits. */
+/** Settings that every provider's client is created from. `language` and `embedding` differ in their size limits. */
 export interface ClientSettings {
   readonly baseURL: string;
   readonly headers: Record<string, string>;

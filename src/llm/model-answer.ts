@@ -43,7 +43,7 @@ export interface ModelAnswer {
   /** null: the provider gave none. */
   finish: LanguageModelV4FinishReason | null;
   usage: Usage | null;
-  /** What the provider's client reports about the whole answer, by provider. */
+  /** The data that the provider's client reports about the whole answer, by provider. */
   providerData?: SharedV4ProviderMetadata;
   /** The model's name as the provider reports it. */
   modelId: string | null;

@@ -10,7 +10,7 @@ import type { ThinkTags } from './wires/think-tags.ts';
 
 interface SharedOptions {
   readonly settings: ProviderSettings;
-  /** By the model's name without the provider. */
+  /** Takes the model's name without the provider. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
   /** Most texts of one embedding call, by the model's name without the provider. */
   readonly embeddingBatches: ReadonlyMap<string, number>;

@@ -50,7 +50,7 @@ export interface ModelProviders {
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
-  /** What the model's provider accepts as messages. */
+  /** The order and form of messages that the model's provider accepts. */
   promptRules(ref: ModelRef): PromptRules;
   /** How a model's provider is asked to keep the beginning that calls of one run share. */
   promptCache(ref: ModelRef): PromptCache;

@@ -9,7 +9,7 @@ import { inInstructions, type StructuredOutput } from './structured-output.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** By a parameter's name: null leaves it out, `{ "as": name }` renames it, any other value sets it. */
+/** Changes by the parameter's name: null leaves it out, `{ "as": name }` renames it, any other value sets it. */
 export type Params = Json;
 
 export interface ModelSettings {

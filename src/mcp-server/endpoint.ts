@@ -17,7 +17,7 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-/** Of all endpoints of a process together. */
+/** Bounds of all endpoints of a process together. */
 export const SESSIONS = { most: 1_000, mostOfCaller: 100 };
 const IDLE_SESSION_MS = 30 * 60_000;
 /** In one body. Only the revision 2025-03-26 has batches, and each message may ask for the whole list of tools. */

@@ -1,4 +1,4 @@
-/** What a client carries while it does not hold a connection: which call is its own, sealed for its key or person.
+/** The sealed state that a client carries while it holds no connection: its call, for its key or person only.
  *  It must never be believed without its seal, nor from another caller: a client could name the call of another. */
 import { hash } from 'node:crypto';
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';

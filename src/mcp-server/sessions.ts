@@ -1,5 +1,5 @@
 /** The sessions of clients older than the stateless protocol: each has a server of its own in this process.
- *  It must never hold more sessions than its pool allows, nor one that nobody uses. */
+ *  It must never hold more sessions than its pool allows, nor one that is idle for too long. */
 import { randomUUID } from 'node:crypto';
 import {
   isInitializeRequest,

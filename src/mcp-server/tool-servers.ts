@@ -18,13 +18,13 @@ export interface ToolServersOptions {
   readonly client: DirectiveClient;
   /** On whose behalf the lists are read that are kept for all callers: the service itself. Default: the client. */
   readonly own?: DirectiveClient;
-  /** Who calls now; a session, a task and a held call are for the caller that began them only. Default: no caller is told from another. */
+  /** Who calls now; a session, a task and a held call are for the caller that began them only. Default: all callers are the same. */
   readonly callerOf?: () => string | null;
   /** Where the lists of tools and agents are read. Default: the client. */
   readonly listing?: Pick<DirectiveClient, 'tools' | 'agents'>;
   readonly version: string;
   readonly onError: (error: Error) => void;
-  /** As in `SealOptions`. */
+  /** The same as in `SealOptions`. */
   readonly sealingKey: () => Promise<string>;
   /** Default: the tools of all servers. */
   readonly scope?: Scope;

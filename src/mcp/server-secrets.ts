@@ -52,7 +52,7 @@ function secretsOfProcess({ args, env }: StdioTransportOptions): string[] {
 /** Names of variables that hold a secret by custom, beside those of `isSensitiveKey`. */
 const SECRET_VARIABLE = /(?:^|_)(?:pat|pwd|pass|passwd|passphrase|credentials?|jwt|key)$/i;
 
-/** By its name, or because its value has the form of a key or a token. */
+/** A value counts as a secret by its name, or when it has the form of a key or a token. */
 function isSecretVariable(name: string, value: string): boolean {
   if (isSensitiveKey(name) || SECRET_VARIABLE.test(name)) return true;
   return !value.includes('://') && withoutProviderKeys(withoutCredentials(value)) !== value;

@@ -38,7 +38,7 @@ export interface ToolList {
   /** How long the list holds, as the server says; 0 = it does not say. Milliseconds. */
   readonly ttlMs: number;
   find(name: string): ListedTool | undefined;
-  /** What is wrong with a tool that the server lists, and that is left out for it; null: it is not. */
+  /** The fault for which a listed tool is left out; null: it is not left out. */
   leftOut(name: string): string | null;
 }
 

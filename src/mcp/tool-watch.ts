@@ -14,7 +14,7 @@ import { type ToolList, createToolList } from './tool-list.ts';
 export interface ToolWatch {
   /** Reads the list for the first time. Rejects when it cannot be read. */
   begin(): Promise<void>;
-  /** The list seems to be another one by now: it is read again, at most once in a while. Resolves when no reading is open. */
+  /** The list seems to be another one by now: it is read again, at most every 30 s. Resolves when no reading is open. */
   doubted(): Promise<void>;
   stop(): void;
 }

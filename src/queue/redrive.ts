@@ -146,7 +146,7 @@ export interface RedriveClock extends Pick<BulkClocks, 'isOver'> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What one pass over the list has done so far. */
+/** The progress of one pass over the list. */
 interface Total {
   /** How many more may be redriven, or named in a dry run. */
   most: number;

@@ -5,7 +5,7 @@ import type { RedisConnection } from './connection.ts';
 export interface Permission {
   /** As an ACL rule grants it. */
   readonly rule: string;
-  /** What needs it. */
+  /** The feature that needs it. */
   readonly needs: string;
   /** false: the service runs without what needs it. */
   readonly isRequired: boolean;

@@ -96,7 +96,7 @@ function remoteOptions(provider: RemoteConfig) {
 
 type RemoteConfig = Exclude<ProviderConfig, { type: 'scripted' }>;
 
-/** What is set for the model wins over its provider's, and that over what is known of the model. */
+/** Settings of the model win over its provider's, and those over what is known of the model. */
 function modelSettings(provider: RemoteConfig, name: string): ModelSettings {
   const model = provider.models.get(name);
   return {

@@ -33,7 +33,7 @@ export interface EndFacts {
 
 export interface ModelCallFacts {
   readonly operation: 'chat' | 'embeddings';
-  /** What was called, and for whom, as the metadata of signals says it. */
+  /** The operation and its origin, as in the metadata of signals. */
   readonly call: CallVocabulary;
   readonly provider: string;
   readonly model: string;

@@ -9,7 +9,7 @@ import { NO_PAUSES, type Pauses, pausesAfter } from './pause.ts';
 export interface CandidateRecord extends CandidateState {
   /** Failures of the directive when this candidate began: later ones belong to this candidate. */
   failures: number;
-  /** Of this candidate. */
+  /** The value for this candidate. */
   pauses: Pauses;
   /** Calls of any candidate that were sent and refused with "slow down", and are no attempts. */
   refused: number;

@@ -55,7 +55,7 @@ export interface OutcomeFacts {
   nextModel: string | null;
   /** Failed attempts before this one, of this model. */
   failures: number;
-  /** Of this model, or of the tool. */
+  /** The pauses of this model, or of the tool. */
   pauses: Pauses;
   pauseLimits: PauseLimits;
   /** Milliseconds since the epoch, by the clock of Redis. */

@@ -92,7 +92,7 @@ function onAnswer(
   }
 }
 
-/** What the model wrote last since the last input: after results of tools it may end without a word more. */
+/** The last text of the model since the last input: after results of tools it may end without further text. */
 function textSoFar(messages: readonly Message[]): string {
   for (const message of messages.toReversed()) {
     if (message.role === 'user') break;

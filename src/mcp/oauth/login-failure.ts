@@ -80,7 +80,7 @@ function unusable(error: unknown, { server, register }: { server: string; regist
   return { what, how: 'Ask the operator of the authorization server to correct its answers.' };
 }
 
-/** By the code of a refusal: what of the configuration it is about. */
+/** The part of the configuration that a refusal is about, by its code. */
 const CORRECTIONS: Readonly<Record<string, string>> = {
   invalid_client: 'client_id and the secret or private key',
   unauthorized_client: 'client_id and grant',
