@@ -59,7 +59,8 @@ export function createAnswerEvents(wire: Wire, hide: HideText, onComplete: () =>
     const events = values.flatMap((each) => repair.next(each, mending));
     if (events.length > 0) noteEnd();
     if (holdsError(value)) return Buffer.from(hide(bytesOf(events).toString()));
-    const isSame = !isBare && data === sent && !mending.isChanged && events.length === 1 && events[0] === value;
+    const isSame =
+      !isBare && data === sent && !mending.isChanged && events.length === 1 && events[0] === value;
     return isSame ? event : bytesOf(events);
   }
 

@@ -213,7 +213,8 @@ function createCallIndex() {
       const { name, arguments: input } = call['function'] as Members;
       const [ownId, ownName] = [textOf(call['id']), textOf(name)];
       const { index } = call;
-      const named = Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_INDEX ? Number(index) : null;
+      const named =
+        Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_INDEX ? Number(index) : null;
       const found = named === null ? withoutIndex(ownId, ownName) : withIndex(named, ownId, ownName);
       last = found ?? begun(named, ownId, ownName);
       // The client would begin a second call, and leave the first one without arguments.

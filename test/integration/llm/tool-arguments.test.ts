@@ -176,18 +176,27 @@ describe('the end of an answer', () => {
   });
 
   // A proxy that loses its connection to the model may still write [DONE]: what is missing of a call is not {}.
-  test.each(['openai-chat', 'compatible'] as const)('%s: unnamed, within a call, gives no arguments', async (api) => {
-    const begun = { index: 0, id: 'c', type: 'function', function: { name: 'purge', arguments: '' } };
-    const events = [{ choices: [{ index: 0, delta: { tool_calls: [begun] } }] }, '[DONE]'];
-    await using server = await startProvider(streamed(sse(events)));
-    const asked = { type: 'llm_stream' as const, tools: [PURGE] };
-    const [read] = turnIn(await call(asked, { providers: providersAt(server.url, api) })).tool_calls;
-    expect(read).toMatchObject({ arguments: {}, arguments_error: { reason: 'cut' } });
-  });
+  test.each(['openai-chat', 'compatible'] as const)(
+    '%s: unnamed, within a call, gives no arguments',
+    async (api) => {
+      const begun = { index: 0, id: 'c', type: 'function', function: { name: 'purge', arguments: '' } };
+      const events = [{ choices: [{ index: 0, delta: { tool_calls: [begun] } }] }, '[DONE]'];
+      await using server = await startProvider(streamed(sse(events)));
+      const asked = { type: 'llm_stream' as const, tools: [PURGE] };
+      const [read] = turnIn(await call(asked, { providers: providersAt(server.url, api) })).tool_calls;
+      expect(read).toMatchObject({ arguments: {}, arguments_error: { reason: 'cut' } });
+    },
+  );
 
   // Anthropic's streaming guide: new kinds of deltas may come; in a call they may hold its arguments.
   test.each([
-    ['a delta of an unknown kind', [{ type: 'content_block_delta', index: 1, delta: { type: 'input_v2', partial_json: WHOLE } }, { type: 'content_block_stop', index: 1 }]],
+    [
+      'a delta of an unknown kind',
+      [
+        { type: 'content_block_delta', index: 1, delta: { type: 'input_v2', partial_json: WHOLE } },
+        { type: 'content_block_stop', index: 1 },
+      ],
+    ],
     ['an end within its call', []],
   ])('anthropic: %s gives no call without arguments', async (_kind, rest) => {
     const usage = { input_tokens: 1, output_tokens: 1 };
@@ -196,7 +205,11 @@ describe('the end of an answer', () => {
       { type: 'message_start', message },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'I purge.' } },
       { type: 'content_block_stop', index: 0 },
-      { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'c', name: 'purge', input: {} } },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 'c', name: 'purge', input: {} },
+      },
       ...rest,
       { type: 'message_stop' },
     ];
@@ -212,16 +225,26 @@ describe.each(['1e400', '9'.repeat(400), '1e-400'])('an argument that no number 
   const filled = (answer: object): string => JSON.stringify(answer).replace('"AMOUNT"', written);
   const args = { amount: 'AMOUNT' };
   const anthropicAnswer = filled({
-    id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use',
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
     content: [{ type: 'tool_use', id: 'c', name: 'purge', input: args }],
   });
   const parts = [{ functionCall: { name: 'purge', args } }];
-  const googleAnswer = filled({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] });
+  const googleAnswer = filled({
+    candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }],
+  });
   const called = { id: 'c', type: 'function', function: { name: 'purge', arguments: args } };
   const chatAnswer = filled({
-    id: 'x', created: 1, model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', tool_calls: [called] }, finish_reason: 'tool_calls' }],
+    id: 'x',
+    created: 1,
+    model: 'm',
+    choices: [
+      { index: 0, message: { role: 'assistant', tool_calls: [called] }, finish_reason: 'tool_calls' },
+    ],
   });
   test.each([
     ['anthropic', 'llm_generate', json(200, anthropicAnswer)],

@@ -1,7 +1,12 @@
 // Which numbers of a JSON text survive, and where the others are (RFC 8259, section 6).
 // Must never depend on how fast the machine is.
 import { describe, expect, test, vi } from 'vitest';
-import { InexactJson, markLostNumbers, parseExactJson, parseKeepingDigits } from '../../../src/contract/exact-json.ts';
+import {
+  InexactJson,
+  markLostNumbers,
+  parseExactJson,
+  parseKeepingDigits,
+} from '../../../src/contract/exact-json.ts';
 import { wellFormed, wellFormedJson } from '../../../src/contract/well-formed.ts';
 
 describe('a JSON text', () => {
