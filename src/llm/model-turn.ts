@@ -92,7 +92,9 @@ function contentPart(part: AnswerPart, field: ProviderData | null): AssistantPar
 
 /** The provider has given a reason; `unknown` is put in where it has not. */
 function endsNamed(finish: LanguageModelV4FinishReason | null): boolean {
-  return finish?.raw !== undefined && finish.raw !== 'unknown';
+  return (
+    finish !== null && finish.raw !== 'unknown' && (finish.raw !== undefined || finish.unified !== 'other')
+  );
 }
 
 const UNIFIED: Readonly<Record<string, FinishReason>> = {

@@ -160,13 +160,17 @@ function callsIn(message: Members, mending: Mending): Members[] {
     if (!isObject(call['function'])) put(mending, call, 'function', {});
     const written = call['function'] as Members;
     keepOnly(mending, written, 'string', 'name');
-    const { arguments: input } = written;
-    if (typeof input === 'object' && input !== null)
+    // Without them the tool would be called with {}; what is no object is refused later.
+    const input = written['arguments'] ?? OTHER_NAMES.map((name) => written[name]).find(isObject);
+    if (input !== undefined && typeof input !== 'string')
       put(mending, written, 'arguments', JSON.stringify(input));
     keepOnly(mending, written, 'string', 'arguments');
   }
   return calls;
 }
+
+/** Names that servers give the arguments of a call. */
+const OTHER_NAMES = ['parameters', 'input', 'args'];
 
 /** A call under way. `named`: the index that the server gives it; null: none. */
 interface OpenCall {

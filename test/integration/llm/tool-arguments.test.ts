@@ -260,3 +260,50 @@ describe.each(['1e400', '9'.repeat(400), '1e-400'])('an argument that no number 
     expect(read).toMatchObject({ arguments: {}, arguments_error: { reason: 'inexact_number' } });
   });
 });
+
+// Members of a call that its client does not read must not become the arguments {}.
+describe('arguments at another place or of another type', () => {
+  const item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'purge', status: 'completed' };
+  const folder = { folder: '/var/tmp' };
+  const head = { id: 'r', created_at: 1, model: 'm' };
+  const delta = {
+    type: 'response.function_call_arguments.delta',
+    item_id: 'fc',
+    output_index: 0,
+    delta: WHOLE,
+  };
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const items = [
+    { type: 'response.created', response: head },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
+    delta,
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { usage } },
+  ];
+  const whole = { ...head, object: 'response', status: 'completed' };
+  const chatAnswer = (called: object): Answer =>
+    json(200, {
+      choices: [
+        {
+          message: { tool_calls: [{ id: 'c', function: { name: 'purge', ...called } }] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
+
+  test.each([
+    ['openai', 'llm_stream', streamed(sse(items, { named: true })), folder],
+    ['openai', 'llm_generate', json(200, { ...whole, output: [{ ...item, arguments: folder }] }), folder],
+    ['compatible', 'llm_generate', chatAnswer({ parameters: folder }), folder],
+    ['openai-chat', 'llm_generate', chatAnswer({ input: folder }), folder],
+    ['compatible', 'llm_generate', chatAnswer({ arguments: true }), null],
+    ['openai-chat', 'llm_generate', chatAnswer({ arguments: 5 }), null],
+    ['openai', 'llm_generate', json(200, { ...whole, output: [{ ...item, arguments: '' }] }), {}],
+  ] as const)('%s, %s', async (api, type, answer, expected) => {
+    await using server = await startProvider(answer);
+    const result = await call({ type, tools: [PURGE] }, { providers: providersAt(server.url, api) });
+    const [read] = turnIn(result).tool_calls;
+    expect(read?.arguments).toStrictEqual(expected ?? {});
+    expect(read?.arguments_error?.reason).toBe(expected === null ? 'not_object' : undefined);
+  });
+});
