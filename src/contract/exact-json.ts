@@ -24,8 +24,8 @@ export class InexactJson extends Error {
  */
 export function parseExactJson(text: string, { isStrict = false } = {}): unknown {
   const value: unknown = JSON.parse(text);
-  const [first] = inexactNumbers(text, { isStrict, most: 1 });
-  if (first !== undefined) throw new InexactJson(fieldPath([...first.keys]));
+  const [first] = inexactNumbers(text, { isStrict, most: 1, isKept: () => true });
+  if (first !== undefined) throw new InexactJson(fieldPath(first.keys ?? []));
   return value;
 }
 
@@ -37,22 +37,44 @@ export function parseKeepingDigits(
   isKept: (keys: Keys) => boolean = () => true,
 ): { value: unknown; kept: Keys[] } {
   const value: unknown = JSON.parse(text);
-  const found = inexactNumbers(text, { isStrict: false, most: Infinity }).filter(({ keys }) => isKept(keys));
+  const found = inexactNumbers(text, { isStrict: false, most: Infinity, isKept });
   if (found.length === 0) return { value, kept: [] };
+  const written = rewritten(text, found, (digits) => `"${digits}"`);
+  return { value: JSON.parse(written) as unknown, kept: found.flatMap(({ keys }) => (keys ? [keys] : [])) };
+}
+
+/**
+ * The JSON text with an integer above 2^53 in place of each number that overflows or vanishes: a reader that parses it and
+ * writes it again would make null or 0 of that, and `isStrict` could not tell it from a right one.
+ */
+export function markLostNumbers(text: string): string {
+  const found = inexactNumbers(text, { isStrict: false, most: Infinity });
+  const lost = found.filter(({ start, end }) => {
+    const value = Number(text.slice(start, end));
+    return value === 0 || !Number.isFinite(value);
+  });
+  return lost.length === 0 ? text : rewritten(text, lost, () => String(SAFE + 1));
+}
+
+function rewritten(text: string, found: readonly FoundNumber[], write: (digits: string) => string): string {
   let written = '';
   let end = 0;
   for (const number of found) {
-    written += `${text.slice(end, number.start)}"${text.slice(number.start, number.end)}"`;
+    written += `${text.slice(end, number.start)}${write(text.slice(number.start, number.end))}`;
     end = number.end;
   }
-  return { value: JSON.parse(written + text.slice(end)) as unknown, kept: found.map(({ keys }) => keys) };
+  return written + text.slice(end);
 }
 
 interface FoundNumber {
   readonly start: number;
   readonly end: number;
-  readonly keys: Keys;
+  /** null: it was not asked for, or the places before it have used up `MOST_KEYS`. */
+  readonly keys: Keys | null;
 }
+
+/** Keys of all places together: a hostile text has many numbers far below its top. */
+const MOST_KEYS = 500_000;
 
 const QUOTE = 0x22;
 const PLUS = 0x2b;
@@ -69,39 +91,73 @@ const LOWER_E = 0x65;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** `text` is valid JSON. The first `most` numbers in it that would change, with their places. */
-function inexactNumbers(
-  text: string,
-  { isStrict, most }: { isStrict: boolean; most: number },
-): FoundNumber[] {
+interface Search {
+  readonly isStrict: boolean;
+  readonly most: number;
+  /** Absent: all, without their places. Gets a list that changes afterwards. */
+  readonly isKept?: (keys: Keys) => boolean;
+}
+
+/** `text` is valid JSON. The first `most` numbers in it that would change. */
+function inexactNumbers(text: string, { isStrict, most, isKept }: Search): FoundNumber[] {
   const found: FoundNumber[] = [];
   if (!SUSPECT.test(text)) return found;
-  const keys: PropertyKey[] = [];
+  const place = createPlace();
+  let spareKeys = MOST_KEYS;
   let [keyStart, keyEnd] = [0, 0];
   for (let at = 0; at < text.length && found.length < most; at += 1) {
     const code = text.charCodeAt(at);
-    const last = keys.length - 1;
     if (code === QUOTE) {
       keyStart = at;
       at = endOfString(text, at + 1);
       keyEnd = at + 1;
-    } else if (code === COLON) keys[last] = text.slice(keyStart, keyEnd);
-    else if (code === COMMA && typeof keys[last] === 'number') keys[last] += 1;
-    else if (code === OPEN_OBJECT) keys.push('""');
-    else if (code === OPEN_ARRAY) keys.push(0);
-    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) keys.pop();
+    } else if (code === COLON) place.name(text.slice(keyStart, keyEnd));
+    else if (code === COMMA) place.next();
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) place.open(code === OPEN_ARRAY);
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) place.close();
     else if (isDigit(code) || code === MINUS) {
-      const end = endOfNumber(text, at + 1);
-      if (isInexact(text, at, end, isStrict)) found.push({ start: at, end, keys: keys.map(readKey) });
+      const [start, end] = [at, endOfNumber(text, at + 1)];
       at = end - 1;
+      if (!isInexact(text, start, end, isStrict)) continue;
+      const keys = isKept === undefined ? null : place.keys();
+      if (keys !== null && isKept?.(keys) === false) continue;
+      spareKeys -= keys?.length ?? 0;
+      found.push({ start, end, keys: keys !== null && spareKeys >= 0 ? [...keys] : null });
     }
   }
   return found;
 }
 
-/** Keys are kept as they are written until one is named. */
-function readKey(key: PropertyKey): PropertyKey {
-  return typeof key === 'string' ? (JSON.parse(key) as string) : key;
+/** The keys that lead to the current value; each is read once, however many numbers are below it. */
+function createPlace() {
+  const keys: PropertyKey[] = [];
+  /** From here on the keys are as they are written. */
+  let unread = 0;
+  return {
+    name(written: string): void {
+      keys[keys.length - 1] = written;
+      unread = Math.min(unread, keys.length - 1);
+    },
+    next(): void {
+      const last = keys.length - 1;
+      const key = keys[last];
+      if (typeof key === 'number') keys[last] = key + 1;
+    },
+    open(isArray: boolean): void {
+      unread = Math.min(unread, keys.length);
+      keys.push(isArray ? 0 : '""');
+    },
+    close(): void {
+      keys.pop();
+    },
+    keys(): Keys {
+      for (; unread < keys.length; unread += 1) {
+        const key = keys[unread];
+        if (typeof key === 'string') keys[unread] = JSON.parse(key) as string;
+      }
+      return keys;
+    },
+  };
 }
 
 function endOfString(text: string, start: number): number {
@@ -145,6 +201,8 @@ function decimalOf(source: string): string {
   const [mantissa = '', exponent = '0'] = source.replace('-', '').split(/e/i);
   const [whole = '', fraction = ''] = mantissa.split('.');
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  let length = digits.length;
+  while (digits.charCodeAt(length - 1) === ZERO) length -= 1;
+  const significant = digits.slice(0, length);
   return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

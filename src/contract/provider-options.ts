@@ -13,13 +13,18 @@ const RESERVED: ReadonlySet<string> = new Set([
   'modelid',
   'models',
   'modellist',
-  'fallbacks',
+  'adapterid',
+  'adaptersource',
+  'adapters',
+  'preset',
   'route',
   'customllmprovider',
   'mockresponse',
   'messages',
   'input',
   'prompt',
+  'promptembeds',
+  'chattemplate',
   'contents',
   'content',
   'system',
@@ -51,11 +56,10 @@ const RESERVED: ReadonlySet<string> = new Set([
   'n',
   'bestof',
   'candidatecount',
-  'maxtokens',
-  'maxcompletiontokens',
-  'maxoutputtokens',
-  'maxtokenstosample',
-  'maxnewtokens',
+  'samplecount',
+  'numresults',
+  'numgenerations',
+  'numreturnsequences',
   'numpredict',
   'temperature',
   'dimensions',
@@ -70,11 +74,18 @@ const RESERVED: ReadonlySet<string> = new Set([
   'extraheaders',
   'extraquery',
   'headers',
+  'disableglobalguardrails',
+  'logitsprocessors',
+  'kvtransferparams',
   'apiversion',
   'apibase',
   'proto',
   'constructor',
 ]);
+
+/** Names of the longest answer, of other models (LiteLLM's `context_window_fallbacks`), and of adapters in a model's place. */
+const LIMITS_AND_MODELS =
+  /^max(?:gen|new|output|completion|response)?(?:tokens?|tokencount|len|length)(?:tosample)?$|fallback|^lora/;
 
 /** Names of addresses and credentials, as proxies take them in a request's body. */
 const SENSITIVE =
@@ -132,5 +143,5 @@ export function plainName(name: string): string {
 
 function isReserved(name: string): boolean {
   const plain = plainName(name);
-  return RESERVED.has(plain) || SENSITIVE.test(plain);
+  return RESERVED.has(plain) || LIMITS_AND_MODELS.test(plain) || SENSITIVE.test(plain);
 }

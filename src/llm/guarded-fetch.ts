@@ -5,10 +5,11 @@ import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
+import { markLostNumbers } from '../contract/exact-json.ts';
 import { isObject } from '../contract/json-object.ts';
 import { type HideText, hiding } from '../contract/secret-text.ts';
 import { wellFormedJson } from '../contract/well-formed.ts';
-import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { type AnswerLimits, EMBEDDING_LIMITS, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { noteComplete } from './call-limits.ts';
 import { reportedError } from './provider-status.ts';
 import { RefusedAnswer } from './refused-answer.ts';
@@ -45,7 +46,7 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
     if (begun !== null && (wire === null || begun.isEvents))
       return withBody(
         response,
-        boundedStream(begun.body, limits, wire, () => noteComplete(init?.signal)),
+        boundedStream(begun.body, { limits, wire, hide }, () => noteComplete(init?.signal)),
       );
     const { bytes } = await whole(begun?.body ?? response.body, limits);
     const fail: Fail = (message, status = response.status) =>
@@ -54,7 +55,9 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
         status,
         body: hide(bytes.toString('utf8', 0, MAX_ERROR_BYTES)),
       });
-    return withBody(response, wire === null ? bytes : readable(bytes, { wire, isStream, fail }));
+    // Vectors hold no arguments, and may hold any number.
+    const marked = limits === EMBEDDING_LIMITS ? bytes : withMarks(bytes);
+    return withBody(response, wire === null ? marked : readable(marked, { wire, isStream, fail }));
   };
 }
 
@@ -129,6 +132,13 @@ async function beginning(response: Response): Promise<{ isEvents: boolean; body:
   return { isEvents, body: new ReadableStream({ pull, cancel }, { highWaterMark: 0 }) };
 }
 
+/** Some clients parse the arguments of a tool call and write them again. */
+function withMarks(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  const text = bytes.toString('utf8');
+  const marked = markLostNumbers(text);
+  return marked === text ? bytes : Buffer.from(marked);
+}
+
 /** The error of an answer, with another status than the response has. */
 type Fail = (message: string, status?: number) => APICallError;
 
@@ -175,7 +185,11 @@ function unanswered(
   });
 }
 
-function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null, onComplete: () => void): Body {
+function boundedStream(
+  body: Body,
+  { limits, wire, hide }: { limits: AnswerLimits; wire: Wire | null; hide: HideText },
+  onComplete: () => void,
+): Body {
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
@@ -184,7 +198,7 @@ function boundedStream(body: Body, limits: AnswerLimits, wire: Wire | null, onCo
     bytes += chunk.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
   };
-  const events = wire === null ? {} : createAnswerEvents(wire, onComplete);
+  const events = wire === null ? {} : createAnswerEvents(wire, hide, onComplete);
   return boundedEvents(body, { limits, onRefused, onChunk, ...events });
 }
 

@@ -88,10 +88,10 @@ export function incompleteness(
     return fail(`the provider stopped with an error: ${finish.raw ?? 'it gives no reason'}`, 'error');
   if (finish.unified === 'tool-calls' && calls.length === 0)
     return fail('the provider says that the model calls a tool, but sent no tool call', 'no_tool_calls');
-  const isEnded =
-    finish.unified === 'length' ||
-    finish.unified === 'content-filter' ||
-    (mayBeEmpty && finish.unified === 'stop');
+  const isCut = finish.unified === 'length' || finish.unified === 'content-filter';
+  if (!isCut && parts.some((part) => part.type === 'tool_call' && !calls.includes(part.call)))
+    return fail('the provider’s answer ended within a tool call', 'interrupted');
+  const isEnded = isCut || (mayBeEmpty && finish.unified === 'stop');
   return isEmpty && !isEnded ? fail('the provider’s answer is empty', 'empty_answer') : null;
 }
 

@@ -18,7 +18,7 @@ export function turnOf(
   { scripted }: { scripted: boolean },
 ): ModelTurn {
   const reason = finishReason(answer.finish, answer.calls.length > 0);
-  const tool_calls = callsOf(answer, names, reason);
+  const tool_calls = callsOf(answer, names, endsNamed(answer.finish) ? reason : 'unknown');
   const written = answer.parts.map(wellFormedPart);
   const content_parts = contentParts({ ...answer, parts: written }, ref);
   return {
@@ -88,6 +88,13 @@ function contentPart(part: AnswerPart, field: ProviderData | null): AssistantPar
   const own = providerData as ProviderData | undefined;
   const data = type === 'thinking' && field !== null ? { ...own, ...field } : own;
   return { type, text, ...(data === undefined ? {} : { provider_data: data }) };
+}
+
+/** The provider has given a reason; `unknown` is put in where it has not. */
+function endsNamed(finish: LanguageModelV4FinishReason | null): boolean {
+  return (
+    finish !== null && finish.raw !== 'unknown' && (finish.raw !== undefined || finish.unified !== 'other')
+  );
 }
 
 const UNIFIED: Readonly<Record<string, FinishReason>> = {

@@ -22,13 +22,17 @@ export function readArguments(texts: readonly string[], finish: FinishReason | n
   let valuesLeft = MOST_VALUES;
   return texts.map((text) => {
     if (!WHOLE.has(finish)) return unusable('cut', cutMessage(text, finish), text);
-    if (text.trim() === '') return { arguments: {} };
+    if (text.trim() === '')
+      return finish === 'unknown' ? unusable('cut', UNFINISHED, text) : { arguments: {} };
     const { values, excess } = jsonShape(Buffer.from(text), { maxDepth: DEEPEST, maxValues: valuesLeft });
     if (excess !== null) return excess.limit === 'depth' ? tooDeep(text) : tooMany(text);
     valuesLeft = Math.max(1, valuesLeft - values);
     return readText(text);
   });
 }
+
+const UNFINISHED =
+  'the answer ended without a finish reason before any of these arguments; call the tool again, with {} where it takes none';
 
 function tooDeep(text: string): ReadArguments {
   return unusable('too_deep', `the arguments are nested deeper than ${DEEPEST} levels`, text);

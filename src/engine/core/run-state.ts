@@ -85,6 +85,9 @@ export interface Counters {
   compactions: number;
 }
 
+/** `is_past`: a newer answer has come, or the model has called the tool without arguments beside it. */
+export type UnusableCall = ToolCall & { readonly is_past?: true };
+
 export interface RunState {
   /** The strategy's own state; undefined until it has begun. */
   strategy: unknown;
@@ -108,8 +111,8 @@ export interface RunState {
   children: readonly Child[];
   /** Whether the run knows that its parent has ended, and goes on without one. */
   orphan: boolean;
-  /** Calls of the last answers whose arguments cannot be used, and that have no result. Default: none. */
-  unusable?: readonly ToolCall[];
+  /** Calls of the last answers whose arguments cannot be used. Default: none. */
+  unusable?: readonly UnusableCall[];
   /** Every directive id that the run has used. */
   used: Readonly<Record<string, 1>>;
   usage: Usage;

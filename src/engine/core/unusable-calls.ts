@@ -17,31 +17,36 @@ export function noteUnusable(run: Run, result: unknown): void {
   const unusable = calls.filter((call) => call.arguments_error !== undefined);
   if (unusable.length === 0 && before.length === 0) return;
   const ids = new Set(calls.map(({ id }) => id));
-  run.state.unusable = [...before.filter(({ id }) => !ids.has(id)), ...unusable].slice(-MOST_KEPT);
+  const bare = new Set(calls.filter(isBare).map(({ name }) => name));
+  const past = before.filter(({ id }) => !ids.has(id)).map((call) => ({ ...call, is_past: true as const }));
+  const noted = unusable.map((call) => (bare.has(call.name) ? { ...call, is_past: true as const } : call));
+  run.state.unusable = [...past, ...noted].slice(-MOST_KEPT);
+}
+
+/** A usable call without arguments. */
+function isBare({ arguments: given, arguments_error: fault }: ToolCall): boolean {
+  return fault === undefined && isEmpty(given);
 }
 
 /**
  * The error that answers a call of a user's strategy; null: it may start. A strategy may give the call the model's id, at
- * any time, or, in the step that reads the answer, an id of its own.
+ * any time, or, until the next answer of a model, an id of its own, as often as it tries.
  */
 export function takeUnusable(
   run: Run,
-  { id, tool_name, arguments: given }: ToolCallDirective,
+  { id, tool_name: name, arguments: given }: ToolCallDirective,
 ): ErrorEnvelope | null {
   const { unusable } = run.state;
   if (unusable === undefined) return null;
   const named = unusable.find((call) => call.id === id);
-  const found = named ?? (isEmpty(given) ? onlyUnusable(run, tool_name) : undefined);
-  if (found === undefined) return null;
-  if (named) run.state.unusable = unusable.filter((call) => call !== named);
-  return unusableArguments(found);
-}
-
-/** A call of the tool in the answer that is being read, if the model has made none without arguments. */
-function onlyUnusable({ signal }: Run, name: string): ToolCall | undefined {
-  if (signal?.type !== 'ai.llm.response') return undefined;
-  const calls = callsIn(signal.data.result).filter((call) => call.name === name && isEmpty(call.arguments));
-  return calls.every((call) => call.arguments_error !== undefined) ? calls[0] : undefined;
+  if (named) {
+    // Its id is used; a repeat would have another one.
+    run.state.unusable = unusable.map((call) => (call === named ? { ...call, id: '' } : call));
+    return unusableArguments(named);
+  }
+  if (!isEmpty(given)) return null;
+  const meant = unusable.find((call) => call.name === name && call.is_past !== true);
+  return meant === undefined ? null : unusableArguments(meant);
 }
 
 /** The built-in strategies answer such calls themselves. */

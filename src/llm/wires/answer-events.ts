@@ -1,7 +1,9 @@
 // The events of a streamed answer, repaired one by one on their way to the provider's client, and their end.
 // Must never hold an event, nor end an answer before its provider has finished it.
 import { jsonExcess } from '../../bounds/json-shape.ts';
+import { markLostNumbers } from '../../contract/exact-json.ts';
 import { isObject } from '../../contract/json-object.ts';
+import type { HideText } from '../../contract/secret-text.ts';
 import { END_GRACE_MS, LANGUAGE_LIMITS } from '../answer-limits.ts';
 import { reportedError } from '../provider-status.ts';
 import type { Members, Mending, Wire } from './wire.ts';
@@ -21,8 +23,8 @@ export interface AnswerEvents {
   endsInMs(): number | null;
 }
 
-/** `onComplete`: the finish reason or the end has come. */
-export function createAnswerEvents(wire: Wire, onComplete: () => void): AnswerEvents {
+/** `hide`: removes the secrets that an error may repeat. `onComplete`: the finish reason or the end has come. */
+export function createAnswerEvents(wire: Wire, hide: HideText, onComplete: () => void): AnswerEvents {
   const repair = wire.repair();
   let isEnded = false;
   /** The end of the grace, on the monotonic clock; null: the answer is not finished. */
@@ -38,8 +40,9 @@ export function createAnswerEvents(wire: Wire, onComplete: () => void): AnswerEv
   function rewrite(event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
     if (isEnded) return NOTHING;
     if (event.length > MAX_MENDED_BYTES) return event;
-    const { name, data, isBare } = fieldsOf(event.toString('utf8'));
-    if (data === null) return event;
+    const { name, data: sent, isBare } = fieldsOf(event.toString('utf8'));
+    if (sent === null) return event;
+    const data = markLostNumbers(sent);
     if (data === '' || data === 'null') return NOTHING;
     if (data === '[DONE]') {
       isEnded = true;
@@ -48,14 +51,16 @@ export function createAnswerEvents(wire: Wire, onComplete: () => void): AnswerEv
     }
     const value = parsed(data);
     if (!isObject(value))
-      return name === 'error' ? bytesOf([wire.errorEvent({ message: data }, 500)]) : event;
+      return name === 'error' ? bytesOf([wire.errorEvent({ message: hide(data) }, 500)]) : event;
     const error = isBare || name === 'error' || marksError(value) ? errorIn(value, wire) : null;
-    if (error !== null) return bytesOf([error]);
+    if (error !== null) return Buffer.from(hide(bytesOf([error]).toString()));
     const mending: Mending = { isChanged: false };
     const values = wire.isWhole(value) ? asEvents(value, wire) : [value];
     const events = values.flatMap((each) => repair.next(each, mending));
     if (events.length > 0) noteEnd();
-    const isSame = !isBare && !mending.isChanged && events.length === 1 && events[0] === value;
+    if (holdsError(value)) return Buffer.from(hide(bytesOf(events).toString()));
+    const isSame =
+      !isBare && data === sent && !mending.isChanged && events.length === 1 && events[0] === value;
     return isSame ? event : bytesOf(events);
   }
 
@@ -87,6 +92,11 @@ export function asStream(answer: Members, wire: Wire): Buffer<ArrayBuffer> {
 function asEvents(answer: Members, wire: Wire): Members[] {
   wire.mendWhole(answer, { isChanged: false });
   return wire.eventsOf(answer);
+}
+
+/** Whether an event of an answer reports an error inside, as `response.failed` does. */
+function holdsError({ error, response }: Members): boolean {
+  return isReport(error) || (isObject(response) && isReport(response['error']));
 }
 
 /** Whether an event says that it is an error: a message alone may be a report of progress. */

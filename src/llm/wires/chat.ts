@@ -36,22 +36,31 @@ function chatRepair(thinkTags: ThinkTags | null): AnswerRepair {
   let hasContent = false;
   let isFinished = false;
 
-  function mendChoice(choice: Members, mending: Mending): void {
+  /** Returns what has to come before the choice. */
+  function mendChoice(choice: Members, mending: Mending): Members[] {
     mendEnvelope(choice, mending);
     const { delta } = choice;
-    if (isObject(delta)) {
-      mendMessage(delta, mending);
-      for (const call of callsIn(delta, mending)) calls.place(call, mending);
-      hasContent ||= saysSomething(delta);
-      if (delta['reasoning_content'] || delta['reasoning']) splitter = null;
-      if (splitter && typeof delta['content'] === 'string')
-        spread(delta, splitter.push(delta['content']), mending);
-    } else if (delta !== undefined && delta !== null) drop(mending, choice, 'delta');
     isFinished ||= typeof choice['finish_reason'] === 'string';
+    if (!isObject(delta)) {
+      if (delta !== undefined && delta !== null) drop(mending, choice, 'delta');
+      return isFinished ? rest() : [];
+    }
+    mendMessage(delta, mending);
+    for (const call of callsIn(delta, mending)) calls.place(call, mending);
+    hasContent ||= saysSomething(delta);
+    const isReasoned = Boolean(delta['reasoning_content'] || delta['reasoning']);
+    const held = isReasoned ? rest() : [];
+    if (isReasoned || SPLIT.has(delta)) splitter = null;
+    if (splitter === null || typeof delta['content'] !== 'string')
+      return isFinished ? [...held, ...rest()] : held;
+    const pushed = splitter.push(delta['content']);
+    const last = isFinished ? splitter.rest() : NO_TEXT;
+    spread(delta, joined(pushed, last), mending);
+    return held;
   }
 
   function rest(): Members[] {
-    const { thinking, text } = splitter?.rest() ?? { thinking: '', text: '' };
+    const { thinking, text } = splitter?.rest() ?? NO_TEXT;
     return thinking + text === ''
       ? []
       : [chunkOf({ ...(thinking ? { reasoning_content: thinking } : {}), content: text })];
@@ -62,14 +71,22 @@ function chatRepair(thinkTags: ThinkTags | null): AnswerRepair {
       mendUsage(event, mending);
       mendHead(event, mending);
       const [choice] = objectsIn(mending, event, 'choices');
-      if (choice) mendChoice(choice, mending);
-      return choice && isFinished ? [...rest(), event] : [event];
+      return choice ? [...mendChoice(choice, mending), event] : [event];
     },
     rest,
     complete: () => [...rest(), ...(hasContent && !isFinished ? [chunkOf({}, 'unknown')] : [])],
     state: () => (isFinished ? 'finished' : 'open'),
   };
 }
+
+const NO_TEXT: SplitText = { thinking: '', text: '' };
+
+function joined(first: SplitText, last: SplitText): SplitText {
+  return { thinking: first.thinking + last.thinking, text: first.text + last.text };
+}
+
+/** Messages of whole answers, whose text has been split. */
+const SPLIT = new WeakSet<object>();
 
 function chunkOf(delta: Members, finish_reason: string | null = null): Members {
   return { choices: [{ index: 0, delta, finish_reason }] };
@@ -143,35 +160,85 @@ function callsIn(message: Members, mending: Mending): Members[] {
     if (!isObject(call['function'])) put(mending, call, 'function', {});
     const written = call['function'] as Members;
     keepOnly(mending, written, 'string', 'name');
-    const { arguments: input } = written;
-    if (typeof input === 'object' && input !== null)
+    // Without them the tool would be called with {}; what is no object is refused later.
+    const input = written['arguments'] ?? OTHER_NAMES.map((name) => written[name]).find(isObject);
+    if (input !== undefined && typeof input !== 'string')
       put(mending, written, 'arguments', JSON.stringify(input));
     keepOnly(mending, written, 'string', 'arguments');
   }
   return calls;
 }
 
-/** Gives each fragment of a call without an index the index of its call. */
-function createCallIndex() {
-  const known = new Map<string, number>();
-  let last = -1;
+/** Names that servers give the arguments of a call. */
+const OTHER_NAMES = ['parameters', 'input', 'args'];
 
-  function indexOf(id: unknown, name: unknown): number {
-    if (typeof id === 'string' && id !== '') return known.get(id) ?? last + 1;
-    return last < 0 || (typeof name === 'string' && name !== '') ? last + 1 : last;
+/** A call under way. `named`: the index that the server gives it; null: none. */
+interface OpenCall {
+  readonly index: number;
+  readonly named: number | null;
+  readonly id: string;
+  readonly name: string;
+  hasArguments: boolean;
+}
+
+/** Gives each call an index of its own, whose fragments all have it: some servers send none, or 0 for all of their calls. */
+function createCallIndex() {
+  const byId = new Map<string, OpenCall>();
+  /** The newest call with each of the server's indexes. */
+  const byNamed = new Map<number, OpenCall>();
+  const taken = new Set<number>();
+  let next = 0;
+  let last: OpenCall | undefined;
+
+  function withoutIndex(id: string, name: string): OpenCall | undefined {
+    if (id !== '') return byId.get(id);
+    return name === '' ? last : undefined;
+  }
+
+  function withIndex(named: number, id: string, name: string): OpenCall | undefined {
+    const newest = byNamed.get(named);
+    const known = byId.get(id);
+    if (newest === undefined) return name === '' ? known : undefined;
+    if (id === newest.id || id === '') return name === '' || name === newest.name ? newest : undefined;
+    if (known?.named === named) return known;
+    // A server may send each fragment under a new id, and the name with it.
+    return name === '' || name === newest.name ? newest : undefined;
+  }
+
+  function begun(named: number | null, id: string, name: string): OpenCall {
+    const index = named === null || taken.has(named) ? next : named;
+    taken.add(index);
+    next = Math.max(next, index + 1);
+    return { index, named, id, name, hasArguments: false };
   }
 
   return {
     place(call: Members, mending: Mending): void {
-      const { id, index } = call;
-      if (typeof index === 'number') last = index;
-      else {
-        last = indexOf(id, (call['function'] as Members)['name']);
-        put(mending, call, 'index', last);
+      const { name, arguments: input } = call['function'] as Members;
+      const [ownId, ownName] = [textOf(call['id']), textOf(name)];
+      const { index } = call;
+      const named =
+        Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_INDEX ? Number(index) : null;
+      const found = named === null ? withoutIndex(ownId, ownName) : withIndex(named, ownId, ownName);
+      last = found ?? begun(named, ownId, ownName);
+      // The client would begin a second call, and leave the first one without arguments.
+      if (ownId !== last.id && !last.hasArguments) {
+        if (last.id === '') drop(mending, call, 'id');
+        else put(mending, call, 'id', last.id);
       }
-      if (typeof id === 'string' && id !== '') known.set(id, last);
+      last.hasArguments ||= textOf(input) !== '';
+      if (ownId !== '') byId.set(ownId, last);
+      if (named !== null) byNamed.set(named, last);
+      if (index !== last.index) put(mending, call, 'index', last.index);
     },
   };
+}
+
+/** A larger index is no place in an answer. */
+const MAX_INDEX = 1_000_000;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
 }
 
 function mendWhole(answer: Members, mending: Mending, thinkTags: ThinkTags | null): void {
@@ -189,6 +256,7 @@ function mendWhole(answer: Members, mending: Mending, thinkTags: ThinkTags | nul
       if (typeof written['arguments'] !== 'string') put(mending, written, 'arguments', '');
       if (call['type'] === undefined) put(mending, call, 'type', 'function');
     }
+    SPLIT.add(message);
     const { content } = message;
     if (
       thinkTags === null ||
@@ -198,9 +266,7 @@ function mendWhole(answer: Members, mending: Mending, thinkTags: ThinkTags | nul
     )
       continue;
     const splitter = createThinkSplitter(thinkTags);
-    const begun = splitter.push(content);
-    const rest = splitter.rest();
-    spread(message, { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text }, mending);
+    spread(message, joined(splitter.push(content), splitter.rest()), mending);
   }
 }
 

@@ -81,6 +81,8 @@ function mendUsage(holder: Members, mending: Mending): void {
 function messagesRepair(): AnswerRepair {
   /** Indexes of blocks that are not read. */
   const skipped = new Set<unknown>();
+  /** Indexes of blocks that are tool calls. */
+  const called = new Set<unknown>();
   let state: 'open' | 'finished' | 'ended' = 'open';
   let hasReason = false;
   let hasContent = false;
@@ -91,10 +93,14 @@ function messagesRepair(): AnswerRepair {
     if (type === 'content_block_start') {
       if (isKnownBlock(content_block)) skipped.delete(index);
       else skipped.add(index);
-      if (skipped.size > MAX_ANSWER_PARTS)
+      if (isObject(content_block) && content_block['type'] === 'tool_use') called.add(index);
+      else called.delete(index);
+      if (skipped.size + called.size > MAX_ANSWER_PARTS)
         throw new RefusedAnswer('too_large', `the answer has more than ${MAX_ANSWER_PARTS} parts`);
     }
-    if (type === 'content_block_delta' && !(isObject(delta) && DELTAS.has(delta['type']))) return false;
+    // In a tool call it may be a part of the arguments: the client refuses it.
+    if (type === 'content_block_delta' && !(isObject(delta) && DELTAS.has(delta['type'])))
+      return called.has(index);
     return typeof type !== 'string' || !type.startsWith('content_block') || !skipped.has(index);
   }
 

@@ -38,6 +38,18 @@ const CONTENTS: ReadonlySet<unknown> = new Set(['output_text', 'refusal']);
 function responsesRepair(): AnswerRepair {
   let hasContent = false;
   let isEnded = false;
+  /** The arguments that came in pieces, by the place of their item. */
+  const pieces = new Map<unknown, string>();
+
+  /** Some servers leave the arguments out where the call is done. */
+  function mendCall({ type, output_index: place, delta, item }: Members, mending: Mending): void {
+    if (type === 'response.function_call_arguments.delta' && typeof delta === 'string')
+      pieces.set(place, (pieces.get(place) ?? '') + delta);
+    if (type !== 'response.output_item.done' || !isObject(item)) return;
+    const written = pieces.get(place) ?? '';
+    pieces.delete(place);
+    if (item['arguments'] === '' && written !== '') put(mending, item, 'arguments', written);
+  }
 
   function isRead({ type, response }: Members): boolean {
     if (typeof type !== 'string') return false;
@@ -57,6 +69,7 @@ function responsesRepair(): AnswerRepair {
       if (type === 'response.output_text.annotation.added') return [];
       if (type === 'response.output_item.added' || type === 'response.output_item.done') hasContent = true;
       if (isObject(item)) mendItem(item, mending);
+      mendCall(event, mending);
       if (typeof type === 'string' && type.endsWith('.delta')) drop(mending, event, 'logprobs');
       if (!ENDS.has(type)) return [event];
       isEnded = true;
@@ -78,7 +91,9 @@ function responsesRepair(): AnswerRepair {
 function mendItem(item: Members, mending: Mending): void {
   if (item['type'] !== 'function_call') return;
   if (typeof item['id'] !== 'string') put(mending, item, 'id', item['call_id']);
-  if (typeof item['arguments'] !== 'string') put(mending, item, 'arguments', '');
+  const { arguments: input } = item;
+  if (typeof input !== 'string')
+    put(mending, item, 'arguments', input === undefined || input === null ? '' : JSON.stringify(input));
   if (typeof item['status'] !== 'string') put(mending, item, 'status', 'completed');
 }
 

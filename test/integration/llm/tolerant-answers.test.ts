@@ -227,6 +227,21 @@ describe.concurrent.each(CHATS)('%s: chunks in other forms', (api) => {
     ]);
   });
 
+  // Gemini's interface for OpenAI's clients gave all calls of an answer the index 0: a fragment that belonged to none was dropped.
+  test.each([
+    ['another tool', 'one', [{ a: {} }, { b: { b: 2 } }]],
+    ['the same tool, under a new id in each fragment', 'two', [{ a: { b: 2 } }]],
+  ])('calls with one index, of which the first has no arguments: %s', async (_kind, first, expected) => {
+    const fragments = [
+      { index: 0, id: 'a', function: { name: first, arguments: '' } },
+      { index: 0, id: 'b', function: { name: 'two', arguments: '' } },
+      { index: 0, function: { arguments: '{"b"' } },
+      { index: 0, function: { arguments: ':2}' } },
+    ].map((fragment) => odd({ delta: { tool_calls: [fragment] } }));
+    const result = await asked(api, streamed(sse([...fragments, ...chat.finish('tool_calls'), '[DONE]'])));
+    expect(turnIn(result).tool_calls.map((one) => ({ [one.id]: one.arguments }))).toStrictEqual(expected);
+  });
+
   test('a whole answer whose members are null or of another type', async () => {
     const call = { id: 'x', type: 'tool', function: { name: 'one', arguments: { a: 1 } } };
     const message = { role: 'model', content: null, refusal: null, tool_calls: [null, call], annotations: 1 };
@@ -503,6 +518,28 @@ describe.concurrent.each(APIS)('%s: what the provider said is in the message of 
   });
 });
 
+// Providers repeat the key that they refuse, also inside a stream that has begun.
+describe.concurrent('a key in an error inside a stream is hidden', () => {
+  const SECRET = 'plain-secret-1';
+  const message = `the key ${SECRET} is odd`;
+  const failed = { type: 'response.failed', response: { error: { code: 'x', message } } };
+  const EVENTS: readonly [Api, object][] = [
+    ['compatible', { error: { message } }],
+    ['openai-chat', { error: message }],
+    ['openai', { type: 'error', error: { message, code: 'x' } }],
+    ['openai', failed],
+    ['anthropic', { type: 'error', error: { type: 'api_error', message } }],
+    ['google', { error: { code: 401, message } }],
+  ];
+
+  test.each(EVENTS)('%s %j', async (api, event) => {
+    const answer = streamed(sse([...WIRES[api].start, event], { named: 'type' in event }));
+    const error = errorIn(await asked(api, answer, STREAM, { key: () => SECRET }));
+    expect(JSON.stringify(error)).not.toContain(SECRET);
+    expect(error.message).toContain('[REDACTED]');
+  });
+});
+
 describe.concurrent.each(APIS)('%s: a whole JSON answer to a request for a stream', (api) => {
   test.each(['application/json', 'text/event-stream'])('is read as the answer, as %s', async (type) => {
     const result = await asked(api, (response) => {
@@ -568,6 +605,26 @@ describe('thinking in tags', () => {
     }
     const whole = await asked('compatible', json(200, chat.whole(content)), GENERATE, { thinkTags });
     expect(turnIn(whole)).toMatchObject({ thinking, text });
+  });
+
+  test('a part of a tag comes before what follows it', async () => {
+    const thinkTags = 'leading';
+    const cut = [{ content: '<think>a' }, { content: 'bc </th' }].map((delta) => ({ choices: [{ delta }] }));
+    const events = [cut[0], { choices: [{ ...cut[1]?.choices[0], finish_reason: 'length' }] }, '[DONE]'];
+    const last = await asked('compatible', streamed(sse(events)), STREAM, { thinkTags });
+    expect(turnIn(last)).toMatchObject({ thinking: 'abc </th', text: '' });
+    const deltas = [{ content: '<' }, { reasoning_content: 'hm' }, { content: 'b>' }];
+    const mixed = deltas.map((delta) => ({ choices: [{ index: 0, delta }] }));
+    const answer = streamed(sse([...mixed, ...chat.finish('stop'), '[DONE]']));
+    expect(turnIn(await asked('compatible', answer, STREAM, { thinkTags }))).toMatchObject({ text: '<b>' });
+  });
+
+  test('a whole answer to a stream is split once', async () => {
+    const answer = json(200, chat.whole('</think>hello'));
+    expect(turnIn(await asked('compatible', answer, STREAM, { thinkTags: 'open' }))).toMatchObject({
+      thinking: '',
+      text: 'hello',
+    });
   });
 
   test('a server that separates the thinking itself is not read a second time', async () => {

@@ -174,4 +174,136 @@ describe('the end of an answer', () => {
     expect(error).toMatchObject({ type: 'provider_error', details: { reason: 'no_tool_calls' } });
     expect(error.message).toContain('sent no tool call');
   });
+
+  // A proxy that loses its connection to the model may still write [DONE]: what is missing of a call is not {}.
+  test.each(['openai-chat', 'compatible'] as const)(
+    '%s: unnamed, within a call, gives no arguments',
+    async (api) => {
+      const begun = { index: 0, id: 'c', type: 'function', function: { name: 'purge', arguments: '' } };
+      const events = [{ choices: [{ index: 0, delta: { tool_calls: [begun] } }] }, '[DONE]'];
+      await using server = await startProvider(streamed(sse(events)));
+      const asked = { type: 'llm_stream' as const, tools: [PURGE] };
+      const [read] = turnIn(await call(asked, { providers: providersAt(server.url, api) })).tool_calls;
+      expect(read).toMatchObject({ arguments: {}, arguments_error: { reason: 'cut' } });
+    },
+  );
+
+  // Anthropic's streaming guide: new kinds of deltas may come; in a call they may hold its arguments.
+  test.each([
+    [
+      'a delta of an unknown kind',
+      [
+        { type: 'content_block_delta', index: 1, delta: { type: 'input_v2', partial_json: WHOLE } },
+        { type: 'content_block_stop', index: 1 },
+      ],
+    ],
+    ['an end within its call', []],
+  ])('anthropic: %s gives no call without arguments', async (_kind, rest) => {
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const message = { id: 'm', type: 'message', role: 'assistant', content: [], model: 'm', usage };
+    const events = [
+      { type: 'message_start', message },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'I purge.' } },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 'c', name: 'purge', input: {} },
+      },
+      ...rest,
+      { type: 'message_stop' },
+    ];
+    await using server = await startProvider(streamed(sse(events, { named: true })));
+    const asked = { type: 'llm_stream' as const, tools: [PURGE] };
+    const { execution } = await call(asked, { providers: providersAt(server.url, 'anthropic') });
+    expect(execution.result).toMatchObject({ ok: false });
+  });
+});
+
+// RFC 8259, section 6. The clients of these wires parse the arguments and write them again: null, or 0.
+describe.each(['1e400', '9'.repeat(400), '1e-400'])('an argument that no number holds: %s', (written) => {
+  const filled = (answer: object): string => JSON.stringify(answer).replace('"AMOUNT"', written);
+  const args = { amount: 'AMOUNT' };
+  const anthropicAnswer = filled({
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 1, output_tokens: 1 },
+    content: [{ type: 'tool_use', id: 'c', name: 'purge', input: args }],
+  });
+  const parts = [{ functionCall: { name: 'purge', args } }];
+  const googleAnswer = filled({
+    candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }],
+  });
+  const called = { id: 'c', type: 'function', function: { name: 'purge', arguments: args } };
+  const chatAnswer = filled({
+    id: 'x',
+    created: 1,
+    model: 'm',
+    choices: [
+      { index: 0, message: { role: 'assistant', tool_calls: [called] }, finish_reason: 'tool_calls' },
+    ],
+  });
+  test.each([
+    ['anthropic', 'llm_generate', json(200, anthropicAnswer)],
+    ['anthropic', 'llm_stream', json(200, anthropicAnswer)],
+    ['google', 'llm_generate', json(200, googleAnswer)],
+    ['google', 'llm_stream', streamed(`data: ${googleAnswer}\n\n`)],
+    ['compatible', 'llm_generate', json(200, chatAnswer)],
+    ['openai-chat', 'llm_stream', json(200, chatAnswer)],
+  ] as const)('%s, %s', async (api, type, answer) => {
+    await using server = await startProvider(answer);
+    const result = await call({ type, tools: [PURGE] }, { providers: providersAt(server.url, api) });
+    const [read] = turnIn(result).tool_calls;
+    expect(read).toMatchObject({ arguments: {}, arguments_error: { reason: 'inexact_number' } });
+  });
+});
+
+// Members of a call that its client does not read must not become the arguments {}.
+describe('arguments at another place or of another type', () => {
+  const item = { id: 'fc', type: 'function_call', call_id: 'c', name: 'purge', status: 'completed' };
+  const folder = { folder: '/var/tmp' };
+  const head = { id: 'r', created_at: 1, model: 'm' };
+  const delta = {
+    type: 'response.function_call_arguments.delta',
+    item_id: 'fc',
+    output_index: 0,
+    delta: WHOLE,
+  };
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const items = [
+    { type: 'response.created', response: head },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
+    delta,
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { usage } },
+  ];
+  const whole = { ...head, object: 'response', status: 'completed' };
+  const chatAnswer = (called: object): Answer =>
+    json(200, {
+      choices: [
+        {
+          message: { tool_calls: [{ id: 'c', function: { name: 'purge', ...called } }] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
+
+  test.each([
+    ['openai', 'llm_stream', streamed(sse(items, { named: true })), folder],
+    ['openai', 'llm_generate', json(200, { ...whole, output: [{ ...item, arguments: folder }] }), folder],
+    ['compatible', 'llm_generate', chatAnswer({ parameters: folder }), folder],
+    ['openai-chat', 'llm_generate', chatAnswer({ input: folder }), folder],
+    ['compatible', 'llm_generate', chatAnswer({ arguments: true }), null],
+    ['openai-chat', 'llm_generate', chatAnswer({ arguments: 5 }), null],
+    ['openai', 'llm_generate', json(200, { ...whole, output: [{ ...item, arguments: '' }] }), {}],
+  ] as const)('%s, %s', async (api, type, answer, expected) => {
+    await using server = await startProvider(answer);
+    const result = await call({ type, tools: [PURGE] }, { providers: providersAt(server.url, api) });
+    const [read] = turnIn(result).tool_calls;
+    expect(read?.arguments).toStrictEqual(expected ?? {});
+    expect(read?.arguments_error?.reason).toBe(expected === null ? 'not_object' : undefined);
+  });
 });

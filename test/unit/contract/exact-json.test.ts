@@ -1,7 +1,12 @@
 // Which numbers of a JSON text survive, and where the others are (RFC 8259, section 6).
 // Must never depend on how fast the machine is.
-import { describe, expect, test } from 'vitest';
-import { InexactJson, parseExactJson, parseKeepingDigits } from '../../../src/contract/exact-json.ts';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  InexactJson,
+  markLostNumbers,
+  parseExactJson,
+  parseKeepingDigits,
+} from '../../../src/contract/exact-json.ts';
 import { wellFormed, wellFormedJson } from '../../../src/contract/well-formed.ts';
 
 describe('a JSON text', () => {
@@ -58,6 +63,39 @@ describe('a JSON text', () => {
       a: [9_007_199_254_740_992, 1],
       b: { c: '-9007199254740993' },
     });
+  });
+});
+
+// The author of a text may be hostile: neither time nor memory is the product of numbers and of the keys above them.
+describe('a text with many such numbers', () => {
+  const BIG = '9007199254740993';
+
+  test('below one key reads the key once', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const { kept } = parseKeepingDigits(`{"the key":[${Array(500).fill(BIG).join()}],"b":${BIG}}`);
+    const reads = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(kept).toHaveLength(501);
+    expect([kept[499], kept[500]]).toEqual([['the key', 499], ['b']]);
+    expect(reads).toBeLessThan(10);
+  });
+
+  test('deep below the top keeps all digits, and names the places of the first ones', () => {
+    const [depth, count] = [400, 2_000];
+    const text = `${'['.repeat(depth)}${Array(count).fill(BIG).join()}${']'.repeat(depth)}`;
+    const { value, kept } = parseKeepingDigits(text);
+    expect(JSON.stringify(value).split(`"${BIG}"`)).toHaveLength(count + 1);
+    expect(kept.length).toBeGreaterThan(100);
+    expect(kept.length * depth).toBeLessThanOrEqual(500_000);
+  });
+});
+
+describe('numbers that no number holds', () => {
+  test.each([
+    ['{"a":1e999,"b":[1e-999,-1e400]}', '{"a":9007199254740992,"b":[9007199254740992,9007199254740992]}'],
+    ['{"a":0.0,"b":0e-9,"c":1e-300,"d":12345678901234567890,"e":"1e999"}', null],
+  ])('are marked for a reader that would write null or 0: %s', (text, marked) => {
+    expect(markLostNumbers(text)).toBe(marked ?? text);
   });
 });
 

@@ -138,11 +138,15 @@ describe('a user’s strategy', () => {
       expect(sim.accepted.map(({ type }) => type)).not.toContain('tool_exec');
     });
 
-    test('nor later', () => {
-      const sim = run(calling(({ id }) => id, true))
+    test.each([
+      ['under its id', ({ id }: Call) => id],
+      ['under an id of its own', ({ id }: Call) => `own-${id}`],
+    ])('nor later, %s', (_name, idOf) => {
+      const sim = run(calling(idOf, true))
         .model('m', { text: '', tool_calls: [cut] })
         .input('go');
-      expect(sim.directive('c1')).toMatchObject(refused);
+      expect(sim.directive(idOf(cut))).toMatchObject(refused);
+      expect(sim.accepted.map(({ type }) => type)).not.toContain('tool_exec');
     });
 
     test('and makes the calls beside it', () => {

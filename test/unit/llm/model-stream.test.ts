@@ -106,9 +106,9 @@ describe('a tool call', () => {
     expect(answerOf(reply).calls).toEqual([]);
   });
 
-  test('that was only begun is dropped', async () => {
+  test('that was only begun makes the answer an interrupted one', async () => {
     const { reply } = await read([begun, text('never mind'), finish]);
-    expect(answerOf(reply).calls).toEqual([]);
+    expect(reply).toMatchObject({ ok: false, failure: { error: { details: { reason: 'interrupted' } } } });
   });
 });
 
