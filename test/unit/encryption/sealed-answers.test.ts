@@ -18,7 +18,7 @@ const K1 = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
 const K2 = `k2=${Buffer.alloc(32, 2).toString('base64')}`;
 const codec = createAesCodec(`${K1},${K2}`);
 const keys: PayloadKeys = { ...NO_KEYS, codec };
-const place = { tenant: 'default', id: 'd' };
+const place = { tenant: 'default', id: 'd', callersContext: false };
 const pay = {
   type: 'tool_exec',
   tool_name: 'bank.pay',
