@@ -75,9 +75,9 @@ describe('a worker', () => {
     const ofTenant = new Map([['acme', new Set(['k1'])]]);
     const bound = { ...keys, ofTenant };
     const directive = await sealed();
-    expect(await errorOf(directive, { tenant: 'acme', id: 'd' }, bound)).toBe(null);
+    expect(await errorOf(directive, { ...place, tenant: 'acme' }, bound)).toBe(null);
     for (const tenant of ['other', 'default'])
-      expect(await errorOf(directive, { tenant, id: 'd' }, bound)).toMatchObject(
+      expect(await errorOf(directive, { ...place, tenant }, bound)).toMatchObject(
         failed('decryption_key_missing'),
       );
   });
