@@ -283,7 +283,7 @@ function faultsOfSpan({ kind, name, status, attributes, events, links, service }
   return [
     ...faultsIn(attributes, required, allowed),
     // Jaeger's graph of services draws a node for each name.
-    ...(role !== undefined && service !== `adjutant-${String(role)}` ? [`its service is ${service}`] : []),
+    ...(typeof role === 'string' && service !== `adjutant-${role}` ? [`its service is ${service}`] : []),
     ...events.flatMap((event) => {
       const known = EVENTS[event.name];
       if (known === undefined) return [`no rule knows the event ${event.name}`];
