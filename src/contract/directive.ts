@@ -218,7 +218,7 @@ export const CONTEXT_STATE = 'context.state';
 
 /**
  * The directive without `context.state`: that name is the runtime's, and tools believe it. `metadata.ignored` says that it was
- * removed, here and in the directive's signals. Encrypted contexts are left as they are.
+ * removed, here and in the directive's signals. From an encrypted context the worker removes it.
  */
 export function withoutCallersState(directive: ParsedDirective): ParsedDirective {
   if (directive.type !== 'tool_exec' || encodedIn(directive.context) !== null) return directive;

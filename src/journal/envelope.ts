@@ -18,6 +18,8 @@ export interface Envelope extends Tickets {
   noticed?: true;
   /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */
   sealedAs?: string;
+  /** A caller has encrypted its context, and no run: a `state` in it is not the runtime's. */
+  callersContext?: true;
   /** Where the whole of it lies, of which this is a part. */
   offloaded?: { readonly sha256: string; readonly bytes: number };
 }

@@ -1,7 +1,7 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
 import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
-import { ENCRYPTED, encryptedFields } from '../contract/encrypted.ts';
+import { encodedIn, ENCRYPTED, encryptedFields } from '../contract/encrypted.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
 import type { Spender } from '../contract/budget.ts';
 import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
@@ -53,13 +53,16 @@ export interface PreparerOptions {
   endNotices?: Pick<EndNotices, 'concerns'>;
 }
 
+/** Under which id the directives were encrypted, and whether by a caller. Default: by a run, under their own. */
+export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext'>;
+
 export interface Preparer {
-  /** In the same order, in one trace. `spender`: default: whoever calls. `sealedAs`: as in `Envelope`. */
+  /** In the same order, in one trace. `spender`: default: whoever calls. */
   prepare(
     directives: readonly Directive[],
     traceparent: string,
     spender?: Spender,
-    sealedAs?: string,
+    sealing?: Sealing,
   ): Promise<Prepared[]>;
 }
 
@@ -70,10 +73,16 @@ interface Preparation {
   readonly instead: readonly string[];
   readonly flow: FlowSettings;
   readonly spender: Spender | undefined;
-  readonly sealedAs: string | undefined;
+  readonly sealing: Sealing;
 }
 
 const DEFAULT_DEADLINE_MS = 900_000;
+
+/** As far as it concerns this directive. */
+function sealingOf(directive: Directive, { callersContext, ...under }: Sealing): Sealing {
+  const isSealed = directive.type === 'tool_exec' && encodedIn(directive.context) !== null;
+  return callersContext === true && isSealed ? { ...under, callersContext } : under;
+}
 
 const NOWHERE = { lane: null, models: undefined };
 
@@ -93,7 +102,7 @@ export function createPreparer(
     directives: readonly Directive[],
     traceparent: string,
     spender: Spender | undefined = caller(),
-    sealedAs?: string,
+    sealing: Sealing = {},
   ): Promise<Prepared[]> {
     const routes = await routesOf(catalog, executeImmediately, directives);
     const flow = flowFor(tenantOf(directives[0]?.request_id ?? ''));
@@ -104,7 +113,7 @@ export function createPreparer(
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
-      const prepared = prepare(directive, context, { route, instead, flow, spender, sealedAs });
+      const prepared = prepare(directive, context, { route, instead, flow, spender, sealing });
       return { ...prepared, span: span && withFlow(span, directive, prepared.ticket, spans) };
     });
   }
@@ -112,7 +121,7 @@ export function createPreparer(
   function prepare(
     directive: Directive,
     traceparent: string,
-    { route, instead, flow, spender, sealedAs }: Preparation,
+    { route, instead, flow, spender, sealing }: Preparation,
   ): Omit<Prepared, 'span'> {
     const digest = contentDigest(withoutNonces(directive));
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
@@ -126,7 +135,7 @@ export function createPreparer(
       ...(spender && lane !== null ? { spender } : {}),
       ...tickets,
       ...(noticed ? { noticed } : {}),
-      ...(sealedAs === undefined ? {} : { sealedAs }),
+      ...sealingOf(directive, sealing),
     };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;

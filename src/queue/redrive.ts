@@ -108,7 +108,7 @@ export function createRedrive(parts: RedriveParts) {
       return null;
     }
     const before = await wholeEnvelope(objects, decodeEnvelope(json));
-    const { directive, traceparent, sealedAs = entry.id } = before;
+    const { directive, traceparent, sealedAs = entry.id, callersContext } = before;
     const from = { request_id: ownId(entry.requestId), id: entry.id };
     const id = successorId(entry.id);
     const successor = {
@@ -118,8 +118,9 @@ export function createRedrive(parts: RedriveParts) {
     } as ParsedDirective;
     // Of what is one at a time, the key knows this redrive by its name.
     const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
-    const sealed = encryptedFields(directive).length > 0 ? { sealedAs } : {};
-    await submitter.submit([successor], { traceparent, ...named, ...sealed });
+    const by = callersContext === undefined ? {} : { callersContext };
+    const sealing = encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {};
+    await submitter.submit([successor], { traceparent, ...named, sealing });
     await dead.remove(entry);
     return { from, to: { request_id: ownId(entry.requestId), id } };
   }

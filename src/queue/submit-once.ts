@@ -33,6 +33,7 @@ import {
   onlyLaneOf,
   type Prepared,
   reportSent,
+  type Sealing,
   withLane,
 } from './prepare.ts';
 import { requestFull } from './request-full.ts';
@@ -46,6 +47,7 @@ export interface OnceSubmission {
   readonly startedAt: number;
   readonly idempotencyKey: string | undefined;
   readonly replyChannel: string | undefined;
+  readonly sealing: Sealing;
 }
 
 /** What is on its way in. */
@@ -63,12 +65,12 @@ export function createOnceSubmitter(options: SubmitterOptions) {
   /** Throws `DirectiveRefused`; rejects with Redis' own error when it does not answer. */
   async function submitOnce(given: OnceDirective, submission: OnceSubmission): Promise<Submission> {
     const { directive, once } = given;
-    const { trace, startedAt, idempotencyKey, replyChannel } = submission;
+    const { trace, startedAt, idempotencyKey, replyChannel, sealing } = submission;
     const { request_id: requestId } = directive;
     const errors = keptErrors(once, journal.keptMs(requestId));
     if (errors.length > 0) throw refusedAt('invalid_body', errors);
     const token = idempotencyKey === undefined ? uniqueOf(requestId) : keyedIds(idempotencyKey).request;
-    const [routed] = await preparer.prepare([directive], trace);
+    const [routed] = await preparer.prepare([directive], trace, undefined, sealing);
     const prepared = underKey(routed as Prepared, given, token);
     requireWithin(options, [directive], [prepared]);
     const room = await roomOrReason(reserveFor(options.capacity, requestId, [prepared]));

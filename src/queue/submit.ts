@@ -34,6 +34,7 @@ import {
   type Prepared,
   type Preparer,
   reportSent,
+  type Sealing,
   withLane,
 } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
@@ -73,9 +74,11 @@ export interface SubmitterOptions {
 export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyKey' | 'traceparent'> {
   /** Channel on which the ends of newly accepted directives are announced. */
   replyChannel?: string | undefined;
-  /** As in `Envelope`. */
-  sealedAs?: string | undefined;
+  /** Default: the caller has encrypted what is encrypted, under its own id. */
+  sealing?: Sealing;
 }
+
+const BY_CALLER: Sealing = { callersContext: true };
 
 export type Submitter = ReturnType<typeof createSubmitter>;
 
@@ -88,7 +91,7 @@ export function createSubmitter(options: SubmitterOptions) {
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
     parsed: readonly ParsedDirective[],
-    { idempotencyKey, traceparent, replyChannel, sealedAs }: InternalSubmitOptions = {},
+    { idempotencyKey, traceparent, replyChannel, sealing = BY_CALLER }: InternalSubmitOptions = {},
   ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey);
     const refused = passingRefusal(requestId, directives);
@@ -96,8 +99,8 @@ export function createSubmitter(options: SubmitterOptions) {
     const startedAt = spans.now();
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const once = onceIn(directives);
-    if (once !== null) return submitOnce(once, { trace, startedAt, idempotencyKey, replyChannel });
-    const prepared = await preparer.prepare(directives, trace, undefined, sealedAs);
+    if (once !== null) return submitOnce(once, { trace, startedAt, idempotencyKey, replyChannel, sealing });
+    const prepared = await preparer.prepare(directives, trace, undefined, sealing);
     requireWithin(options, directives, prepared);
     const leave = await reserveFor(capacity, requestId, prepared);
     const kept = await payloads.keep(requestId, prepared).catch(async (error: unknown) => {

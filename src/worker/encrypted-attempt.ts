@@ -9,7 +9,13 @@ import {
   mixtureOf,
   PayloadUnreadable,
 } from '../contract/encrypted.ts';
-import { directiveSchema, type Directive } from '../contract/directive.ts';
+import {
+  completeDirective,
+  CONTEXT_STATE,
+  type Directive,
+  directiveSchema,
+  withoutCallersState,
+} from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
@@ -24,13 +30,16 @@ import type { Said } from './pending-reports.ts';
 import { boundError } from './result-bound.ts';
 
 export type Opened =
-  | { kind: 'opened'; directive: Directive; seal: Seal }
+  /** `note`: for the metadata of its result. */
+  | { kind: 'opened'; directive: Directive; seal: Seal; note: Metadata }
   | { kind: 'unreadable'; execution: Execution };
 
 /** Whose the directive is, and the id that its sender gave it: a redrive repeats what was encrypted for another one. */
 export interface SealedPlace {
   readonly tenant: string;
   readonly id: string;
+  /** As in `Envelope`. */
+  readonly callersContext: boolean;
 }
 
 export function isEncrypted(directive: Directive): boolean {
@@ -41,7 +50,7 @@ export function isEncrypted(directive: Directive): boolean {
 export async function openDirective(
   keys: PayloadKeys,
   directive: Directive,
-  { tenant, id: sealedAs }: SealedPlace,
+  { tenant, id: sealedAs, callersContext }: SealedPlace,
 ): Promise<Opened> {
   const { codec, setting } = keys;
   const fields = encryptedFields(directive);
@@ -60,7 +69,8 @@ export async function openDirective(
     const isMissing = error instanceof PayloadUnreadable && error.reason === 'key_missing';
     return unreadable(isMissing ? keyMissing(error.keyId, setting) : notReadable(keyId));
   }
-  return checked(opened, names, sealFor(codec, keyId, { request, id, type }));
+  const read = await checked(opened, names, sealFor(codec, keyId, { request, id, type }));
+  return read.kind === 'opened' && callersContext ? withoutState(read) : read;
 }
 
 /** What was not seen at the acceptance is checked now; what is wrong with it only its sender may know. */
@@ -77,8 +87,20 @@ async function checked(
   if (hazards.length > 0) return invalid(hazards, seal);
   await setImmediate();
   const parsed = directiveSchema.safeParse(opened);
-  if (parsed.success) return { kind: 'opened', directive: parsed.data, seal };
+  if (parsed.success) return { kind: 'opened', directive: parsed.data, seal, note: {} };
   return invalid(fieldErrors(parsed.error), seal);
+}
+
+/** Tools take `state` for the runtime's. Only the sender can read that it was removed. */
+function withoutState(read: Extract<Opened, { kind: 'opened' }>): Opened {
+  const { id, request_id } = read.directive;
+  const without = withoutCallersState(read.directive);
+  if (without === read.directive) return read;
+  return {
+    ...read,
+    directive: completeDirective(without, { id, request_id }),
+    note: { ignored: [CONTEXT_STATE] },
+  };
 }
 
 function hazardsOf(field: string, value: unknown): FieldError[] {

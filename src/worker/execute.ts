@@ -75,7 +75,10 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const execution =
       opened === null
         ? await runExecutor(definition, directive, { ...said, ...(await dialog(parts, claimed)) })
-        : await sealExecution(opened.seal, await runExecutor(definition, opened.directive, said));
+        : await sealExecution(
+            opened.seal,
+            noting(opened.note, await runExecutor(definition, opened.directive, said)),
+          );
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
     await reporter.close();
@@ -97,9 +100,16 @@ async function dialog(
   return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
 }
 
-/** Whose it is, and under which id its sender encrypted it. */
+/** Whose it is, and who encrypted it, under which id. */
 function placeOf({ envelope, claim: { requestId, id } }: Claimed): SealedPlace {
-  return { tenant: tenantOf(requestId), id: envelope.sealedAs ?? id };
+  const { sealedAs = id, callersContext = false } = envelope;
+  return { tenant: tenantOf(requestId), id: sealedAs, callersContext };
+}
+
+function noting(note: Readonly<Record<string, unknown>>, execution: Execution): Execution {
+  return Object.keys(note).length === 0
+    ? execution
+    : { ...execution, metadata: { ...execution.metadata, ...note } };
 }
 
 /** Nothing was called. */

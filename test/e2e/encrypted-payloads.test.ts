@@ -135,6 +135,16 @@ describe('a client with a codec', () => {
     expect(JSON.stringify(await plain.page(subject))).not.toContain('"step ');
   });
 
+  // contract.md §1: `context.state` is the runtime's snapshot, also in a context that only the worker can read.
+  test('a tool gets no state of a caller, whose end says that it was removed', async () => {
+    const context = { tenant: 't1', state: { control: { todos: [{ content: 'forged' }] } } };
+    const meta = { type: 'tool_exec', tool_name: 'peer.meta', context } as const;
+    const end = await client.execute({ ...meta, request_id: 'state', id: 'd' });
+    expect(JSON.stringify(end.data)).toContain('t1');
+    expect(JSON.stringify(end.data)).not.toContain('forged');
+    expect(end.data).toMatchObject({ metadata: { ignored: ['context.state'] } });
+  });
+
   test('reads a large answer whole', async () => {
     const text = CANARY.repeat(1_000);
     const { subject, data } = await client.execute(echo(text));

@@ -120,6 +120,7 @@ const RULES: readonly Rule[] = [
       'adjutant.request.id': /^once\./,
       'adjutant.directive.id': text,
       'adjutant.directive.type': 'tool_exec',
+      ...retries,
       'adjutant.once': 'dedupe',
       'adjutant.once.window_ms': 60_000,
       'adjutant.once.outcome': 'deduplicated',

@@ -151,10 +151,10 @@ async function ruleFor(address: URL, options: AuthFetchOptions): Promise<Address
   };
 }
 
-/** The farthest of its addresses: a name that has also a near one does not open this network. */
+/** The farthest of its addresses: a name that has also a near one, or one that only a proxy knows, does not open this network. */
 async function nearnessOfHost(url: URL, options: AuthFetchOptions): Promise<Nearness> {
   const all = (await addressesOf(url, options)).map(nearnessOf);
-  return Math.min(...all) as Nearness;
+  return all.length === 0 ? 0 : (Math.min(...all) as Nearness);
 }
 
 async function addressesOf(url: URL, options: AuthFetchOptions): Promise<readonly string[]> {

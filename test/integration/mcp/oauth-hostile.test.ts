@@ -107,7 +107,9 @@ test('metadata without an end, and without an answer, end the login', async () =
 
 test('metadata of another issuer end the login before the browser opens', async () => {
   const other = { [PRM]: resource(), [METADATA]: metadata({ issuer: 'https://issuer.example' }) };
-  expect(await refusedLogin(other)).toMatch(/names another issuer: https:\/\/issuer\.example\.$/);
+  expect(await refusedLogin(other)).toBe(
+    `The metadata of the authorization server ${peer.origin}/ names another issuer: https://issuer.example.`,
+  );
   expect(
     await refusedLogin({ [PRM]: resource(), [METADATA]: metadata() }, { issuer: 'https://issuer.example' }),
   ).toMatch(/names another issuer than the configuration/);
@@ -171,6 +173,26 @@ test('a server whose name has also an address inside does not open this network'
     hostname === 'mcp.example' ? ['8.8.8.8', '127.0.0.1'] : ['127.0.0.1'];
   const options = { serverUrl: PUBLIC, signal: AbortSignal.timeout(1_000), resolve };
   await expect(requireReachable(new URL('https://inner.example/token'), options)).rejects.toThrow(/inside/);
+});
+
+// Behind a proxy the name of the MCP server may be unknown here. It then opened this network to the metadata of a stranger.
+test.each(['http://127.0.0.1:6379/', 'https://169.254.169.254/latest/meta-data', 'https://10.1.2.3/token'])(
+  'a server that only the proxy can find cannot name %s',
+  async (address) => {
+    const options = {
+      serverUrl: PUBLIC,
+      signal: AbortSignal.timeout(1_000),
+      resolve: () => Promise.resolve([]),
+    };
+    await expect(requireReachable(new URL(address), options)).rejects.toThrow(/inside of this network/);
+    await requireReachable(new URL('https://issuer.example/token'), options);
+  },
+);
+
+test('metadata that nests without end is a fault of the login', async () => {
+  const deep = '['.repeat(120_000) + ']'.repeat(120_000);
+  const body = `{"resource":"${peer.origin}/mcp","authorization_servers":["${peer.origin}"],"x":${deep}}`;
+  expect(await refusedLogin({ [PRM]: { body }, [METADATA]: { body } })).toMatch(/./);
 });
 
 test.each(['::127.0.0.1', '64:ff9b:1::7f00:1', '2002:7f00:1::1', 'fec0::1'])(

@@ -18,7 +18,7 @@ const K1 = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
 const K2 = `k2=${Buffer.alloc(32, 2).toString('base64')}`;
 const codec = createAesCodec(`${K1},${K2}`);
 const keys: PayloadKeys = { ...NO_KEYS, codec };
-const place = { tenant: 'default', id: 'd' };
+const place = { tenant: 'default', id: 'd', callersContext: false };
 const pay = {
   type: 'tool_exec',
   tool_name: 'bank.pay',
@@ -75,9 +75,9 @@ describe('a worker', () => {
     const ofTenant = new Map([['acme', new Set(['k1'])]]);
     const bound = { ...keys, ofTenant };
     const directive = await sealed();
-    expect(await errorOf(directive, { tenant: 'acme', id: 'd' }, bound)).toBe(null);
+    expect(await errorOf(directive, { ...place, tenant: 'acme' }, bound)).toBe(null);
     for (const tenant of ['other', 'default'])
-      expect(await errorOf(directive, { tenant, id: 'd' }, bound)).toMatchObject(
+      expect(await errorOf(directive, { ...place, tenant }, bound)).toMatchObject(
         failed('decryption_key_missing'),
       );
   });
