@@ -2,6 +2,7 @@
  *  It must never buffer for a reader that does not read, nor outlive its connection. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createSteps } from '../bounds/steps.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
@@ -62,6 +63,7 @@ async function copy(
 ): Promise<void> {
   let last = after;
   for await (const signal of signals) {
+    await nextStep();
     if (reader.aborted) return;
     last = signal.sequence;
     if (!frames.write(frame(signal))) await drained(response, reader, unread);
@@ -78,6 +80,9 @@ async function drained(response: ServerResponse, reader: AbortSignal, unread: Un
     release();
   }
 }
+
+/** Shared by all streams of the process: hundreds that begin at once do not hold up its other work. */
+const nextStep = createSteps();
 
 interface FrameWriter {
   /** False: nothing more may be written before the response has drained. */
@@ -126,8 +131,15 @@ function field(text: string): string {
   return text.replace(/[\r\n\0]/g, '');
 }
 
+/** Followers of one request share its signals. */
+const framed = new WeakMap<Signal, string>();
+
 export function frame(signal: Signal): string {
-  return `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
+  const known = framed.get(signal);
+  if (known !== undefined) return known;
+  const text = `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
+  framed.set(signal, text);
+  return text;
 }
 
 function endFrame(lastSequence: number): string {

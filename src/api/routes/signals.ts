@@ -72,14 +72,13 @@ export interface StreamPlaces {
   take(request: FastifyRequest): () => void;
 }
 
-/** Streams of each caller with a key or token; others are not counted. */
+/** Streams of each key or token; where no key is asked for, of each address. */
 export function createStreamPlaces(most: number): StreamPlaces {
   const streams = new Map<string, number>();
   return {
     take(request) {
       const caller = callerOf(request);
-      if (caller === null || caller === 'open') return () => {};
-      const { id } = caller.principal;
+      const id = caller === null || caller === 'open' ? `address ${request.ip}` : caller.principal.id;
       const open = streams.get(id) ?? 0;
       if (open >= most) throw tooMany(most);
       streams.set(id, open + 1);
@@ -93,7 +92,7 @@ export function createStreamPlaces(most: number): StreamPlaces {
 }
 
 function tooMany(most: number): DirectiveRefused {
-  const detail = `A key or token may have ${most} streams open at an API: close some, or raise \`limits.streams\`.`;
+  const detail = `A caller may have ${most} streams and downloads open at an API: close some, or raise \`limits.streams\`.`;
   return new DirectiveRefused(problem('too_many_open', { detail }));
 }
 
