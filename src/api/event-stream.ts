@@ -2,7 +2,7 @@
  *  It must never buffer for a reader that does not read, nor outlive its connection. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createSteps } from '../bounds/steps.ts';
+import type { NextStep } from '../bounds/steps.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
@@ -26,6 +26,8 @@ export interface EventStreamOptions {
   readonly stop: AbortSignal;
   /** Shared by all streams of the process. */
   readonly unread: UnreadBudget;
+  /** Shared by all streams of a caller: hundreds that begin at once do not hold up the others. */
+  readonly nextStep: NextStep;
 }
 
 /** Resolves when the log has ended, the reader is gone, or the service stops; rejects when `source` fails. */
@@ -59,7 +61,7 @@ async function copy(
   frames: FrameWriter,
   signals: AsyncIterable<Signal>,
   reader: AbortSignal,
-  { after, unread }: EventStreamOptions,
+  { after, unread, nextStep }: EventStreamOptions,
 ): Promise<void> {
   let last = after;
   for await (const signal of signals) {
@@ -80,9 +82,6 @@ async function drained(response: ServerResponse, reader: AbortSignal, unread: Un
     release();
   }
 }
-
-/** Shared by all streams of the process: hundreds that begin at once do not hold up its other work. */
-const nextStep = createSteps();
 
 interface FrameWriter {
   /** False: nothing more may be written before the response has drained. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSteps } from '../../../src/bounds/steps.ts';
 import { frame, streamSignals } from '../../../src/api/event-stream.ts';
 import { createUnreadBudget } from '../../../src/api/unread-budget.ts';
 
@@ -26,7 +27,15 @@ async function streamed(text: string, count: number): Promise<string> {
   }
   const unread = createUnreadBudget(16 * 1_024 * 1_024);
   const server = createServer((_request, response) => {
-    void streamSignals(response, signals, { after: 0, heartbeatMs: 60_000, reader: stop, stop, unread });
+    const nextStep = createSteps();
+    void streamSignals(response, signals, {
+      after: 0,
+      heartbeatMs: 60_000,
+      reader: stop,
+      stop,
+      unread,
+      nextStep,
+    });
   });
   onTestFinished(() => void server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
