@@ -107,7 +107,9 @@ export function createKeyRecords(
     /** Asks Redis for the keys that have changed since the call before; `whole`: for all, as after another Redis took over. */
     async read({ whole = false } = {}): Promise<KeyTable> {
       last = whole ? await readAll() : await readChanged(last);
-      const keys = [...last.records].flatMap(([id, record]) => (record === null ? [] : [[id, record] as const]));
+      const keys = [...last.records].flatMap(([id, record]) =>
+        record === null ? [] : [[id, record] as const],
+      );
       return { version: last.version, size: last.records.size, keys: new Map(keys) };
     },
     /** `full`: there are `MOST_KEYS` already. `decidedOver` and `changed` as in `remove`. */

@@ -116,7 +116,14 @@ async function stream(
   after: number,
   request: FastifyRequest,
   reply: FastifyReply,
-  { client, heartbeatMs, stop, requester, unread, nextStep }: SignalRouteOptions & Pick<StreamPlace, 'nextStep'>,
+  {
+    client,
+    heartbeatMs,
+    stop,
+    requester,
+    unread,
+    nextStep,
+  }: SignalRouteOptions & Pick<StreamPlace, 'nextStep'>,
 ): Promise<void> {
   reply.hijack();
   try {
