@@ -9,8 +9,10 @@ import { prepareScripts } from '../journal/scripts.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
-/** What is read whole after each change must stay small. */
+/** All keys are read at the start of a process, and when it has missed too many changes. */
 export const MOST_KEYS = 1_000;
+/** Changes that the version names. A process that has missed more of them reads all keys. */
+const MOST_NAMED = 32;
 
 const VERSION = '@version';
 
@@ -46,7 +48,7 @@ export function createKeyRecords(
   confirm: BeginConfirm,
 ) {
   const run = prepareScripts(connection);
-  const parsed = rememberingParser();
+  let last = NOTHING_READ;
   const [table, used] = access;
   const placesOf = (tenant: string): string[] => [...access, audit(tenant).changes];
   const boundsOf = (tenant: string): number[] => [mostEntries(tenant, 'changes'), KEEP_ENTRIES_MS];
@@ -58,30 +60,57 @@ export function createKeyRecords(
     { tenant, text: entry }: EntryOfChange,
   ) {
     const confirmed = await confirm();
-    const announced = [MOST_KEYS, accessChanges, randomUUID()];
+    const announced = [MOST_KEYS, accessChanges, `${randomUUID()}:${given[1]}`];
     const [verdict] = await run('access-change', placesOf(tenant), [
       ...given,
       ...announced,
       decidedOver,
       entry,
       ...boundsOf(tenant),
+      MOST_NAMED,
     ]);
     await confirmed?.();
     return String(verdict);
   }
 
+  async function readVersion(): Promise<string> {
+    return (await connection.hget(table, VERSION)) ?? '0';
+  }
+
+  async function readAll(): Promise<ReadKeys> {
+    const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
+    return { version, records: new Map(Object.entries(texts).map(([id, text]) => [id, parsedRecord(text)])) };
+  }
+
+  /** The records may be newer than the version: then its next comparison finds the difference. */
+  async function readChanged(before: ReadKeys): Promise<ReadKeys> {
+    const version = await readVersion();
+    const ids = changedBetween(before.version, version);
+    if (ids === null) return readAll();
+    const texts = ids.length === 0 ? [] : await connection.hmget(table, ...ids);
+    const records = new Map(before.records);
+    for (const [index, id] of ids.entries()) {
+      const text = texts[index] ?? null;
+      if (text === null) records.delete(id);
+      else records.set(id, parsedRecord(text));
+    }
+    return { version, records };
+  }
+
   return {
-    async version(): Promise<string> {
-      return (await connection.hget(table, VERSION)) ?? '0';
-    },
+    version: readVersion,
     /** null: there is none, or this version cannot read it. */
     async find(id: string): Promise<KeyRecord | null> {
       const text = id === VERSION ? null : await connection.hget(table, id);
       return text === null ? null : parsedRecord(text);
     },
-    async read(): Promise<KeyTable> {
-      const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
-      return { version, size: Object.keys(texts).length, keys: parsed(texts) };
+    /** Asks Redis for the keys that have changed since the call before; `whole`: for all, as after another Redis took over. */
+    async read({ whole = false } = {}): Promise<KeyTable> {
+      last = whole ? await readAll() : await readChanged(last);
+      const keys = [...last.records].flatMap(([id, record]) =>
+        record === null ? [] : [[id, record] as const],
+      );
+      return { version: last.version, size: last.records.size, keys: new Map(keys) };
     },
     /** `full`: there are `MOST_KEYS` already. `decidedOver` and `changed` as in `remove`. */
     async put(
@@ -103,7 +132,7 @@ export function createKeyRecords(
     },
     /** Of a key that has been revoked meanwhile, nothing is kept. */
     async noteUse(id: string, at: number): Promise<void> {
-      const rest = [MOST_KEYS, '', '', '', '', ...boundsOf(DEFAULT_TENANT)];
+      const rest = [MOST_KEYS, '', '', '', '', ...boundsOf(DEFAULT_TENANT), MOST_NAMED];
       await run('access-change', placesOf(DEFAULT_TENANT), ['use', id, at, ...rest]);
     },
     async uses(): Promise<ReadonlyMap<string, string>> {
@@ -117,17 +146,22 @@ export function createKeyRecords(
   };
 }
 
-/** Parses the records that differ from those of the call before; the others are kept as they were. */
-function rememberingParser(): (texts: Readonly<Record<string, string>>) => Map<string, KeyRecord> {
-  let before = new Map<string, { text: string; record: KeyRecord | null }>();
-  return (texts) => {
-    const read = Object.entries(texts).map(([id, text]) => {
-      const known = before.get(id);
-      return [id, known?.text === text ? known : { text, record: parsedRecord(text) }] as const;
-    });
-    before = new Map(read);
-    return new Map(read.flatMap(([id, { record }]) => (record === null ? [] : [[id, record] as const])));
-  };
+/** The keys as they were read last; null: a record that this version cannot read. */
+interface ReadKeys {
+  readonly version: string;
+  readonly records: ReadonlyMap<string, KeyRecord | null>;
+}
+
+const NOTHING_READ: ReadKeys = { version: '', records: new Map() };
+
+/** The keys that were changed from one version to another; null: unknown. */
+function changedBetween(before: string, after: string): string[] | null {
+  if (before === after) return [];
+  const [newest = ''] = before.split(' ');
+  const changes = after.split(' ');
+  const at = changes.indexOf(newest);
+  if (at === -1) return null;
+  return [...new Set(changes.slice(0, at).map((change) => change.slice(change.indexOf(':') + 1)))];
 }
 
 /** null: of a version that means something else by it. Such a key lets nobody in. */

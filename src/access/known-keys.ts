@@ -1,4 +1,4 @@
-// The API keys as this process knows them: read from Redis whole, and asked again before they are too old.
+// The API keys as this process knows them: read from Redis, and asked again before they are too old.
 // Must never be used when it is not fresh.
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { hasExpired, type KeyRecord, type KeyRecords, type KeyTable } from './key-records.ts';
@@ -42,7 +42,7 @@ export function createKnownKeys(records: Records, now: () => number = () => perf
     for (let left = MOST_ASKED; left > 0; left -= 1) {
       const begun = { at: now(), doubts };
       const version = await records.version();
-      if (version !== table.version) table = await records.read();
+      if (version !== table.version) table = await records.read({ whole: table.version === '' });
       if (begun.doubts !== doubts) continue;
       freshUntil = begun.at + FRESH_MS;
       return;

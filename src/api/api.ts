@@ -43,7 +43,7 @@ import { createUnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals } from './waiting.ts';
 
 export interface ApiLimits extends BodyLimits {
-  /** Most streams of one caller with a key or token. Default: 1 000. */
+  /** Most streams and downloads of archived requests of one caller. Default: 1 000. */
   readonly streams?: number;
   /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
   readonly unreadBytes?: number;
@@ -157,10 +157,10 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   priorityRoutes(app, client);
   bulkRoutes(app, { client, requester });
   payloadRoutes(app, client);
-  archiveRoutes(app, client, options.archive ?? null);
+  const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
+  archiveRoutes(app, { client, archiveOf: options.archive ?? null, places });
   deadLetterRoutes(app, { client, requester });
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
-  const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
   signalRoutes(app, { client, heartbeatMs, stop, requester, unread, places });
   listingRoutes(app, client);
   workerRoutes(app, client);

@@ -20,6 +20,35 @@ const MIB = 1_024 * 1_024;
 const OF_CALLER: BodyBounds = { bodies: 256, bytes: 64 * MIB };
 const OF_ALL: BodyBounds = { bodies: 2_048, bytes: 192 * MIB };
 
+/** Parsing a body holds the event loop: of each caller, larger ones are read at this rate, so that a caller waits for itself. */
+const PACE = { fromBytes: 65_536, burstBytes: 8 * MIB, bytesPerMs: (16 * MIB) / 1_000 };
+/** Callers whose pace is remembered before those that are due again are forgotten. */
+const MOST_PACED = 1_000;
+
+export interface BodyPace {
+  /** How long the next larger body of the caller waits before it is read, milliseconds. */
+  waitMs(caller: string): number;
+  /** Counts a body that is, or was, read. */
+  charge(caller: string, bytes: number): void;
+}
+
+/** `now`: milliseconds of a clock that is never set. */
+export function createBodyPace(now: () => number = () => performance.now()): BodyPace {
+  /** When the bodies of a caller so far have had their time. */
+  const doneAt = new Map<string, number>();
+
+  return {
+    waitMs: (caller) => Math.max(0, (doneAt.get(caller) ?? -Infinity) - now()),
+    charge(caller, bytes) {
+      if (bytes < PACE.fromBytes) return;
+      const at = now();
+      if (doneAt.size >= MOST_PACED) for (const [name, done] of doneAt) if (done < at) doneAt.delete(name);
+      const before = Math.max(doneAt.get(caller) ?? -Infinity, at - PACE.burstBytes / PACE.bytesPerMs);
+      doneAt.set(caller, before + bytes / PACE.bytesPerMs);
+    },
+  };
+}
+
 interface Held {
   bodies: number;
   bytes: number;
@@ -65,13 +94,25 @@ function tooMany({ bodies, bytes }: BodyBounds): DirectiveRefused {
 
 /** Call it after the hooks that admit the caller. */
 export function limitOpenBodies(app: App, budget: BodyBudget = createBodyBudget()): void {
+  const pace = createBodyPace();
+  /** A body without a declared length counts as what it had at its end. */
+  const chargeFor = ({ headers, raw }: FastifyRequest, caller: string, bytes: number): void => {
+    if (headers['transfer-encoding'] === undefined) return pace.charge(caller, bytes);
+    const { socket } = raw;
+    const before = socket.bytesRead;
+    raw.once('end', () => pace.charge(caller, socket.bytesRead - before));
+  };
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const bytes = bytesOf(request);
     if (bytes === 0) return done();
     try {
-      const release = budget.hold(nameOf(request), bytes);
+      const caller = nameOf(request);
+      const release = budget.hold(caller, bytes);
       request.raw.once('end', release).once('close', release);
-      done();
+      const waitMs = bytes < PACE.fromBytes ? 0 : pace.waitMs(caller);
+      chargeFor(request, caller, bytes);
+      if (waitMs === 0) done();
+      else setTimeout(done, waitMs).unref();
     } catch (error) {
       done(error as Error);
     }

@@ -2,6 +2,7 @@
  *  It must never buffer for a reader that does not read, nor outlive its connection. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { NextStep } from '../bounds/steps.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
@@ -25,6 +26,8 @@ export interface EventStreamOptions {
   readonly stop: AbortSignal;
   /** Shared by all streams of the process. */
   readonly unread: UnreadBudget;
+  /** Shared by all streams of a caller: hundreds that begin at once do not hold up the others. */
+  readonly nextStep: NextStep;
 }
 
 /** Resolves when the log has ended, the reader is gone, or the service stops; rejects when `source` fails. */
@@ -58,10 +61,11 @@ async function copy(
   frames: FrameWriter,
   signals: AsyncIterable<Signal>,
   reader: AbortSignal,
-  { after, unread }: EventStreamOptions,
+  { after, unread, nextStep }: EventStreamOptions,
 ): Promise<void> {
   let last = after;
   for await (const signal of signals) {
+    await nextStep();
     if (reader.aborted) return;
     last = signal.sequence;
     if (!frames.write(frame(signal))) await drained(response, reader, unread);
@@ -126,8 +130,15 @@ function field(text: string): string {
   return text.replace(/[\r\n\0]/g, '');
 }
 
+/** Followers of one request share its signals. */
+const framed = new WeakMap<Signal, string>();
+
 export function frame(signal: Signal): string {
-  return `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
+  const known = framed.get(signal);
+  if (known !== undefined) return known;
+  const text = `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
+  framed.set(signal, text);
+  return text;
 }
 
 function endFrame(lastSequence: number): string {

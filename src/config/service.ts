@@ -91,7 +91,7 @@ const limitsSchema = z.strictObject({
     }),
   streams: z.int().min(1).default(1_000).register(notes, {
     description:
-      'The most streams of signals that one key or token has open at an API; more are refused with 429.',
+      'The most streams of signals, and downloads of archived requests, that one key or token (without keys: one address) has open at an API; more are refused with 429.',
     unit: 'streams',
   }),
   mcp_hold_ms: durationMs.default(45_000).register(notes, {

@@ -103,6 +103,50 @@ class AnnouncementBuffer {
   }
 }
 
+/** Pieces of logs that a process keeps for followers that come later. */
+const MOST_KEPT = 64;
+
+interface Pieces {
+  /** Call the returned function when the follower ends: a log that has no follower is forgotten. */
+  open(requestId: string): () => void;
+  read(requestId: string, after: number): Promise<LogPiece>;
+}
+
+/** What follows a whole piece does not change it, so followers of a request that begin at different times share its reading. */
+function sharedPieces(log: Journal['log']): Pieces {
+  const together = sharedReads<LogPiece>();
+  const followed = new Map<string, { followers: number; kept: Map<number, LogPiece> }>();
+  const kept: { requestId: string; after: number }[] = [];
+
+  function keep(requestId: string, after: number, piece: LogPiece): void {
+    const place = followed.get(requestId);
+    if (place === undefined || place.kept.has(after)) return;
+    place.kept.set(after, piece);
+    kept.push({ requestId, after });
+    const oldest = kept.length > MOST_KEPT ? kept.shift() : undefined;
+    if (oldest !== undefined) followed.get(oldest.requestId)?.kept.delete(oldest.after);
+  }
+
+  return {
+    open(requestId) {
+      const place = followed.get(requestId) ?? { followers: 0, kept: new Map<number, LogPiece>() };
+      place.followers += 1;
+      followed.set(requestId, place);
+      return () => {
+        place.followers -= 1;
+        if (place.followers === 0) followed.delete(requestId);
+      };
+    },
+    async read(requestId, after) {
+      const known = followed.get(requestId)?.kept.get(after);
+      if (known !== undefined) return known;
+      const piece = await together(`${requestId} ${after}`, async () => log.read(requestId, after, PIECE));
+      if (piece.more) keep(requestId, after, piece);
+      return piece;
+    },
+  };
+}
+
 /** Calls for the same key that come before the read has begun share it: a read that has begun may be too old for a later one. */
 function sharedReads<T>(): (key: string, read: () => Promise<T>) => Promise<T> {
   const waiting = new Map<string, Promise<T>>();
@@ -123,7 +167,7 @@ export function createFollower(
   subscriber: Subscriber,
   recheckMs = RECHECK_MS,
 ): SignalFollower {
-  const pieces = sharedReads<LogPiece>();
+  const pieces = sharedPieces(log);
   const heads = sharedReads<Awaited<ReturnType<Journal['head']>>>();
 
   async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
@@ -133,11 +177,13 @@ export function createFollower(
       return;
     }
     const buffer = new AnnouncementBuffer(requestId, recheckMs, signal);
+    const leave = pieces.open(requestId);
     let unsubscribe = (): void => {};
     try {
       unsubscribe = await subscriber.listen(requestId, buffer.receive);
       yield* live(requestId, after, buffer, signal);
     } finally {
+      leave();
       unsubscribe();
       buffer.close();
     }
@@ -150,9 +196,7 @@ export function createFollower(
   ): AsyncGenerator<Signal, number> {
     let last = after;
     while (!signal?.aborted) {
-      const from = last;
-      const piece = (): Promise<LogPiece> => log.read(requestId, from, PIECE);
-      const { signals, more } = await pieces(`${requestId} ${last}`, piece);
+      const { signals, more } = await pieces.read(requestId, last);
       for (const entry of signals) {
         yield entry;
         last = entry.sequence;

@@ -29,14 +29,21 @@ export function greetingFault(body: unknown): string | null {
   for (const message of Array.isArray(body) ? body : [body]) {
     if (!isObject(message) || message['method'] !== 'initialize' || !isObject(message['params'])) continue;
     const { params } = message;
-    const large = KEPT.find((member) => bytesOf(params[member]) > MOST_KEPT_BYTES);
+    const large = KEPT.find((member) => isLarge(params[member]));
     if (large !== undefined) return `\`${large}\` of initialize is larger than ${MOST_KEPT_BYTES} bytes`;
   }
   return null;
 }
 
-function bytesOf(member: unknown): number {
-  return member === undefined ? 0 : Buffer.byteLength(JSON.stringify(member));
+/** Ends as soon as the texts in it are larger. */
+function isLarge(member: unknown): boolean {
+  let left = MOST_KEPT_BYTES;
+  const counted = (name: string, value: unknown): unknown => {
+    left -= name.length + (typeof value === 'string' ? value.length : 1);
+    return left < 0 ? undefined : value;
+  };
+  const json = member === undefined ? '' : JSON.stringify(member, counted);
+  return left < 0 || Buffer.byteLength(json) > MOST_KEPT_BYTES;
 }
 
 function readMessage(message: unknown): unknown {

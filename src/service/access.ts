@@ -30,8 +30,8 @@ import type { Store } from './store.ts';
 function noting({ version, read }: Pick<KeyRecords, 'version' | 'read'>, tenants: SeenTenants) {
   return {
     version,
-    async read() {
-      const table = await read();
+    async read(extent: Parameters<typeof read>[0]) {
+      const table = await read(extent);
       for (const { tenant } of table.keys.values()) tenants.see(tenant);
       return table;
     },

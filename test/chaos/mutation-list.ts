@@ -373,7 +373,7 @@ const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'keys-version': [
-    patch(`${SCRIPTS}/access-change.lua`, "redis.call('HSET', TABLE, '@version', ARGV[6])", ''),
+    patch(`${SCRIPTS}/access-change.lua`, "redis.call('HSET', TABLE, '@version', next_version())", ''),
   ],
   'keys-audited': [patch(`${SCRIPTS}/access-change.lua`, 'audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])', '')],
   'keys-use-of-revoked': [

@@ -7,6 +7,7 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { noQuery, requestParams } from '../request-input.ts';
+import type { StreamPlaces } from './signals.ts';
 
 /** By the caller's own id; null: the archive holds none. */
 export type ArchiveOf = (requestId: string) => Promise<Readable | null>;
@@ -29,14 +30,19 @@ const schema = {
   },
 };
 
-/** null: nothing is archived. */
-export function archiveRoutes(
-  app: App,
-  client: Pick<DirectiveClient, 'request'>,
-  archiveOf: ArchiveOf | null,
-): void {
-  app.get('/v1/requests/:request_id/archive', { schema }, async ({ params }, reply) => {
+export interface ArchiveRouteOptions {
+  readonly client: Pick<DirectiveClient, 'request'>;
+  /** null: nothing is archived. */
+  readonly archiveOf: ArchiveOf | null;
+  readonly places: StreamPlaces;
+}
+
+export function archiveRoutes(app: App, { client, archiveOf, places }: ArchiveRouteOptions): void {
+  app.get('/v1/requests/:request_id/archive', { schema }, async (request, reply) => {
+    const { params } = request;
     if (archiveOf === null) throw absent('This service archives nothing: `archive` is not configured.');
+    // A download that is not read keeps a file, or a connection, open.
+    reply.raw.once('close', places.take(request).leave);
     const lines = await archiveOf(params.request_id);
     if (lines === null) throw await notStored(client, params.request_id);
     // The lines as they are stored: each is as the schema says.

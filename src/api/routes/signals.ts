@@ -5,6 +5,7 @@ import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { signalPageSchema } from '../../contract/signal-page.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { createSteps, type NextStep } from '../../bounds/steps.ts';
 import { callerOf } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { isRedisAway } from '../../redis/unavailable.ts';
@@ -56,44 +57,53 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
     const { after, limit } = request.query;
     if (!wantsStream(request))
       return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_PAGE });
-    const leave = options.places.take(request);
+    const { leave, nextStep } = options.places.take(request);
     reply.raw.once('close', leave);
     const from = request.headers['last-event-id'] ?? after ?? 0;
     // Also finds a 404 or 503 while a status can still be sent.
     const { closed, signals } = await client.page(requestId, { after: from, limit: 1 });
     if (closed && from > 0 && signals.length === 0) return reply.code(204).send(null);
-    await stream(requestId, from, request, reply, options);
+    await stream(requestId, from, request, reply, { ...options, nextStep });
     return reply;
   });
 }
 
-export interface StreamPlaces {
-  /** Call the returned function at the end of the stream. Throws the refusal. */
-  take(request: FastifyRequest): () => void;
+interface StreamPlace {
+  /** Call it at the end of the stream. */
+  leave(): void;
+  /** Shared by all streams of the caller. */
+  readonly nextStep: NextStep;
 }
 
-/** Streams of each caller with a key or token; others are not counted. */
+export interface StreamPlaces {
+  /** Throws the refusal. */
+  take(request: FastifyRequest): StreamPlace;
+}
+
+/** Streams of each key or token; where no key is asked for, of each address. */
 export function createStreamPlaces(most: number): StreamPlaces {
-  const streams = new Map<string, number>();
+  const streams = new Map<string, { open: number; readonly nextStep: NextStep }>();
   return {
     take(request) {
       const caller = callerOf(request);
-      if (caller === null || caller === 'open') return () => {};
-      const { id } = caller.principal;
-      const open = streams.get(id) ?? 0;
-      if (open >= most) throw tooMany(most);
-      streams.set(id, open + 1);
-      return () => {
-        const left = (streams.get(id) ?? 1) - 1;
-        if (left === 0) streams.delete(id);
-        else streams.set(id, left);
+      const id = caller === null || caller === 'open' ? `address ${request.ip}` : caller.principal.id;
+      const own = streams.get(id) ?? { open: 0, nextStep: createSteps() };
+      if (own.open >= most) throw tooMany(most);
+      own.open += 1;
+      streams.set(id, own);
+      return {
+        nextStep: own.nextStep,
+        leave() {
+          own.open -= 1;
+          if (own.open === 0) streams.delete(id);
+        },
       };
     },
   };
 }
 
 function tooMany(most: number): DirectiveRefused {
-  const detail = `A key or token may have ${most} streams open at an API: close some, or raise \`limits.streams\`.`;
+  const detail = `A caller may have ${most} streams and downloads open at an API: close some, or raise \`limits.streams\`.`;
   return new DirectiveRefused(problem('too_many_open', { detail }));
 }
 
@@ -106,7 +116,14 @@ async function stream(
   after: number,
   request: FastifyRequest,
   reply: FastifyReply,
-  { client, heartbeatMs, stop, requester, unread }: SignalRouteOptions,
+  {
+    client,
+    heartbeatMs,
+    stop,
+    requester,
+    unread,
+    nextStep,
+  }: SignalRouteOptions & Pick<StreamPlace, 'nextStep'>,
 ): Promise<void> {
   reply.hijack();
   try {
@@ -117,6 +134,7 @@ async function stream(
       reader: requester(reply.raw),
       stop,
       unread,
+      nextStep,
     });
   } catch (error) {
     // The headers are sent: the cut makes the reader reconnect.

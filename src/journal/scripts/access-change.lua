@@ -4,15 +4,27 @@
 --
 -- KEYS[1] keys: hash id -> record, @version   KEYS[2] uses: hash id -> milliseconds   KEYS[3] audit: stream
 -- ARGV[1] 'put' | 'remove' | 'use'   ARGV[2] id   ARGV[3] record, or when it was used   ARGV[4] the most keys
--- ARGV[5] channel of changes   ARGV[6] the new version: random, for what is counted begins anew in an empty Redis
+-- ARGV[5] channel of changes   ARGV[6] the change: random, for what is counted begins anew in an empty Redis, and the id of the key
 -- ARGV[7] the version that was decided over ('' = any)   ARGV[8] entry of the audit ('' = none)   ARGV[9] the most entries
--- ARGV[10] for how long they are kept, milliseconds
+-- ARGV[10] for how long they are kept, milliseconds   ARGV[11] the most changes in a version
+-- The version is the list of the last changes, the newest first: a process that knows one of them reads only what was changed since.
 -- Returns { 'done' } | { 'full' } | { 'absent' } | { 'changed' }. A repeated 'put' finds its own record and is done.
 
 -- @include include-audit.lua
 local TABLE, USES, AUDIT = KEYS[1], KEYS[2], KEYS[3]
 local verb, id, value = ARGV[1], ARGV[2], ARGV[3]
 local known = redis.call('HGET', TABLE, id)
+
+local function next_version()
+  local changes = { ARGV[6] }
+  for change in string.gmatch(redis.call('HGET', TABLE, '@version') or '', '%S+') do
+    if #changes == tonumber(ARGV[11]) then
+      break
+    end
+    table.insert(changes, change)
+  end
+  return table.concat(changes, ' ')
+end
 
 -- Nothing has a version before the first change.
 local function is_outdated()
@@ -41,7 +53,7 @@ else
   redis.call('HDEL', TABLE, id)
   redis.call('HDEL', USES, id)
 end
-redis.call('HSET', TABLE, '@version', ARGV[6])
+redis.call('HSET', TABLE, '@version', next_version())
 audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])
 redis.call('PUBLISH', ARGV[5], '')
 return { 'done' }

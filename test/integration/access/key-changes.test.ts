@@ -263,19 +263,59 @@ describe('what a tenant has open', () => {
   });
 });
 
-// Issue 33, point 8: a change of one key had every API parse the keys of all tenants again.
-test('a change of one key leaves the others as they were read before', async () => {
-  const { records } = installation();
-  const keys = service({ records, log: {} as never });
-  const [first, second] = [await keys.create(KEY), await keys.create(KEY)];
-  const before = (await records.read()).keys;
-  await keys.create(KEY);
-  await keys.revoke(second.id);
-  const after = (await records.read()).keys;
-  expect(after.get(first.id)).toBe(before.get(first.id));
-  expect([...before.keys()]).toContain(second.id);
-  expect([...after.keys()]).not.toContain(second.id);
-  expect(after.size).toBe(2);
+// Issue 33, point 8: a change of one key had every API read the keys of all tenants again.
+describe('after a change, a process', () => {
+  /** Two processes of one installation, and what the second one asks Redis for. */
+  function twoProcesses() {
+    const { connection, names, records, table } = installation();
+    const asked: string[] = [];
+    const noted = new Proxy(connection, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (name === 'hgetall' || name === 'hmget')
+          return async (...args: string[]) => {
+            asked.push([name, ...args.slice(1)].join(' '));
+            return (found as (...args: string[]) => unknown).apply(target, args);
+          };
+        return typeof found === 'function' ? (found.bind(target) as unknown) : found;
+      },
+    });
+    const other = createKeyRecords(noted, names, async () => null);
+    return { connection, table, keys: service({ records, log: {} as never }), other, asked };
+  }
+
+  test('reads what was changed, and nothing else', async () => {
+    const { keys, other, asked } = twoProcesses();
+    const [first, second] = [await keys.create(KEY), await keys.create(KEY)];
+    const before = await other.read();
+    expect(asked.splice(0)).toEqual(['hgetall']);
+    const third = await keys.create(KEY);
+    await keys.revoke(second.id);
+    const after = await other.read();
+    expect(asked.splice(0)).toEqual([`hmget ${second.id} ${third.id}`]);
+    expect(after.keys.get(first.id)).toBe(before.keys.get(first.id));
+    expect([...after.keys.keys()].toSorted()).toEqual([first.id, third.id].toSorted());
+    expect(after).toMatchObject({ size: 2, version: await other.version() });
+    await other.read();
+    expect(asked).toEqual([]);
+  });
+
+  test('reads all keys where it has missed too many changes, or Redis holds other ones', async () => {
+    const { connection, table, keys, other, asked } = twoProcesses();
+    await keys.create(KEY);
+    await other.read();
+    const made = await Promise.all(Array.from({ length: 40 }, async () => keys.create(KEY)));
+    asked.length = 0;
+    expect((await other.read()).size).toBe(41);
+    expect(asked.splice(0)).toEqual(['hgetall']);
+    await connection.del(table);
+    const { id } = await keys.create(KEY);
+    expect([...(await other.read()).keys.keys()]).toEqual([id]);
+    expect(asked.splice(0)).toEqual(['hgetall']);
+    await connection.hdel(table, id);
+    expect((await other.read({ whole: true })).size).toBe(0);
+    expect(made).toHaveLength(40);
+  });
 });
 
 test('a tenant makes a bounded number of keys a minute, and revokes those that it has', async () => {

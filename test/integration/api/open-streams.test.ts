@@ -1,6 +1,9 @@
-/** How many streams of signals one key has open, over a real socket.
- *  It must not count what a reader without a key has open. */
-import { expect, test } from 'vitest';
+/** How many streams of signals, and downloads of archived requests, one caller has open, over a real socket.
+ *  It must not read what they hold. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { createAccessClient } from '../../../src/client/http-client.ts';
 import { problemSchema } from '../../../src/contract/problem.ts';
 import { startService } from '../../support/running-service.ts';
@@ -8,13 +11,11 @@ import { shared, useRedis } from '../../support/shared.ts';
 
 const ADMIN = 'a'.repeat(64);
 const redis = useRedis();
+const folder = mkdtempSync(join(tmpdir(), 'adjutant-streams-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const options = { roles: { api: true }, config: { limits: { streams: 2 }, archive: { folder } } };
 const service = shared(async () =>
-  startService({
-    redisUrl: redis.url,
-    roles: { api: true },
-    environment: { ADJUTANT_ADMIN_KEY: ADMIN },
-    config: { limits: { streams: 2 } },
-  }),
+  startService({ ...options, redisUrl: redis.url, environment: { ADJUTANT_ADMIN_KEY: ADMIN } }),
 );
 
 const REQUEST = { type: 'tool_exec', tool_name: 'peer.echo', request_id: 'followed' };
@@ -24,10 +25,23 @@ async function keyOf(name: string): Promise<string> {
   return (await access.create({ name, scopes: ['read', 'submit'] })).key;
 }
 
-async function openStream(key: string): Promise<{ status: number; code: string | null; close(): void }> {
+interface Opened {
+  status: number;
+  code: string | null;
+  close(): void;
+}
+
+/** `key` null: none. */
+async function openStream(key: string | null, at: { url: string } = service): Promise<Opened> {
+  return open(`${at.url}/v1/requests/followed/signals`, key);
+}
+
+async function open(url: string, key: string | null): Promise<Opened> {
   const gone = new AbortController();
-  const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' };
-  const url = `${service.url}/v1/requests/followed/signals`;
+  const headers = {
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    accept: 'text/event-stream',
+  };
   const response = await fetch(url, { headers, signal: gone.signal });
   const code = response.ok ? null : problemSchema.parse(await response.json()).code;
   return { status: response.status, code, close: () => gone.abort() };
@@ -44,6 +58,10 @@ test('a key has a bounded number of streams, and the others keep theirs', async 
   const streams = [first, await openStream(greedy)];
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);
   expect(await openStream(greedy)).toMatchObject({ status: 429, code: 'too_many_open' });
+  // Also a download of what is archived is an answer that may never be read.
+  const archived = `${service.url}/v1/requests/followed/archive`;
+  expect(await open(archived, greedy)).toMatchObject({ status: 429, code: 'too_many_open' });
+  expect(await open(archived, other)).toMatchObject({ status: 404 });
   streams.push(await openStream(other));
   expect(streams.at(-1)?.status).toBe(200);
   first.close();
@@ -54,5 +72,16 @@ test('a key has a bounded number of streams, and the others keep theirs', async 
       return again.status;
     })
     .toBe(200);
+  for (const { close } of streams) close();
+});
+
+test('where no key is asked for, an address has a bounded number of streams', async () => {
+  await using unkeyed = await startService({ ...options, redisUrl: redis.url });
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(REQUEST) };
+  expect((await fetch(`${unkeyed.url}/v1/directives`, init)).status).toBe(202);
+  const streams = [await openStream(null, unkeyed), await openStream(null, unkeyed)];
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  expect(await openStream(null, unkeyed)).toMatchObject({ status: 429, code: 'too_many_open' });
   for (const { close } of streams) close();
 });

@@ -235,3 +235,20 @@ test('twenty followers of one request read each part of its log once', async () 
   const places = read.mock.calls.map(([, after]) => after);
   expect(places.length, 'with twenty reads each there would be sixty').toBeLessThan(20);
 });
+
+test('a follower that begins later reads only the end of the log that an earlier one has read', async () => {
+  const { say, end } = await open.running('later');
+  for (let count = 0; count < 12; count += 1) await say('x'.repeat(OVER_THE_LIMIT));
+  const read = vi.spyOn(open.journal.log, 'read');
+  const earlier = open.follower.follow('later');
+  for (let count = 0; count < 12; count += 1) await earlier.next();
+  const places = read.mock.calls.map(([, after]) => after);
+  expect(places.length).toBeGreaterThan(2);
+  read.mockClear();
+  const later = open.follower.follow('later');
+  for (let sequence = 1; sequence <= 12; sequence += 1)
+    expect((await later.next()).value).toMatchObject({ sequence });
+  expect(read.mock.calls.map(([, after]) => after)).toEqual(places.slice(-1));
+  await end();
+  expect(sequences(await all(later)).at(-1)).toBe(sequences(await all(earlier)).at(-1));
+});

@@ -20,7 +20,7 @@ const wideResult = (id, items) =>
 const TEXTS = {
   deep: (id) => deepResult(id, 100_000),
   wide: (id) => wideResult(id, 1_000_000),
-  items: (id) => wideResult(id, 100_000),
+  items: (id) => wideResult(id, 10_000),
   garbage: (id) => answer(id, { content: 'no list' }),
   echo: (id) => answer(id, said('here')),
 };

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSteps } from '../../../src/bounds/steps.ts';
 import { frame, streamSignals } from '../../../src/api/event-stream.ts';
 import { createUnreadBudget } from '../../../src/api/unread-budget.ts';
 
@@ -18,7 +19,7 @@ test.each(['x\nevent: ai.request.completed', 'x\r\n\r\nid: 9', 'x\rdata: {}', 'x
 );
 
 /** What a reader gets of so many signals that are there at once. */
-async function streamed(text: string, count: number): Promise<string> {
+async function streamed(text: string, count: number, nextStep = createSteps()): Promise<string> {
   const stop = new AbortController().signal;
   async function* signals() {
     for (let sequence = 1; sequence <= count; sequence += 1)
@@ -26,7 +27,14 @@ async function streamed(text: string, count: number): Promise<string> {
   }
   const unread = createUnreadBudget(16 * 1_024 * 1_024);
   const server = createServer((_request, response) => {
-    void streamSignals(response, signals, { after: 0, heartbeatMs: 60_000, reader: stop, stop, unread });
+    void streamSignals(response, signals, {
+      after: 0,
+      heartbeatMs: 60_000,
+      reader: stop,
+      stop,
+      unread,
+      nextStep,
+    });
   });
   onTestFinished(() => void server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -43,3 +51,10 @@ test.each([32, 70, 114])(
     expect(text.endsWith(`event: adjutant.end\ndata: {"last_sequence":${count}}\n\n`)).toBe(true);
   },
 );
+
+// Issue 33, point 7: hundreds of streams that began at once were written in one turn of the event loop.
+test('each frame waits for the turn that the streams of its caller share', async () => {
+  let turns = 0;
+  await streamed('x', 20, async () => void (turns += 1));
+  expect(turns).toBe(20);
+});
