@@ -61,9 +61,11 @@ export async function startInstallation(): Promise<Installation> {
     await (role === 'api' ? untilHealthy(url, child) : child.waitForLine(/ready|works/));
   };
   await Promise.all(ROLES.map(start));
+  const made = await makeKeys(url, adminKey);
+  await untilServed(url, made.victimKey);
   return {
     url,
-    ...(await makeKeys(url, adminKey)),
+    ...made,
     enforced: [...groups.values()].every((group) => group !== null),
     memory: (role) => memoryOf(children.get(role)?.pid ?? 0),
     resetPeaks() {
@@ -106,6 +108,15 @@ async function untilHealthy(url: string, child: Child): Promise<void> {
     )
       return;
     if (ended) throw new Error(`The API has ended:\n${child.lines.join('\n')}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** A worker announces its tools after it has begun, and the API reads them then. */
+async function untilServed(url: string, key: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/v1/tools`, { headers: { authorization: `Bearer ${key}` } });
+    if ((await answer.text()).includes('shared.answer')) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
