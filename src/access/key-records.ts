@@ -50,6 +50,7 @@ export function createKeyRecords(
   const run = prepareScripts(connection);
   let last = NOTHING_READ;
   const [table, used] = access;
+  const { readVersion, readAll, readChanged } = createKeyReader(connection, table);
   const placesOf = (tenant: string): string[] => [...access, audit(tenant).changes];
   const boundsOf = (tenant: string): number[] => [mostEntries(tenant, 'changes'), KEEP_ENTRIES_MS];
 
@@ -71,30 +72,6 @@ export function createKeyRecords(
     ]);
     await confirmed?.();
     return String(verdict);
-  }
-
-  async function readVersion(): Promise<string> {
-    return (await connection.hget(table, VERSION)) ?? '0';
-  }
-
-  async function readAll(): Promise<ReadKeys> {
-    const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
-    return { version, records: new Map(Object.entries(texts).map(([id, text]) => [id, parsedRecord(text)])) };
-  }
-
-  /** The records may be newer than the version: then its next comparison finds the difference. */
-  async function readChanged(before: ReadKeys): Promise<ReadKeys> {
-    const version = await readVersion();
-    const ids = changedBetween(before.version, version);
-    if (ids === null) return readAll();
-    const texts = ids.length === 0 ? [] : await connection.hmget(table, ...ids);
-    const records = new Map(before.records);
-    for (const [index, id] of ids.entries()) {
-      const text = texts[index] ?? null;
-      if (text === null) records.delete(id);
-      else records.set(id, parsedRecord(text));
-    }
-    return { version, records };
   }
 
   return {
@@ -144,6 +121,35 @@ export function createKeyRecords(
       );
     },
   };
+}
+
+/** Reads the records of the keys: their version, all of them, or those that have changed. */
+function createKeyReader(connection: RedisConnection, table: string) {
+  async function readVersion(): Promise<string> {
+    return (await connection.hget(table, VERSION)) ?? '0';
+  }
+
+  async function readAll(): Promise<ReadKeys> {
+    const { [VERSION]: version = '0', ...texts } = await connection.hgetall(table);
+    return { version, records: new Map(Object.entries(texts).map(([id, text]) => [id, parsedRecord(text)])) };
+  }
+
+  /** The records may be newer than the version: then its next comparison finds the difference. */
+  async function readChanged(before: ReadKeys): Promise<ReadKeys> {
+    const version = await readVersion();
+    const ids = changedBetween(before.version, version);
+    if (ids === null) return readAll();
+    const texts = ids.length === 0 ? [] : await connection.hmget(table, ...ids);
+    const records = new Map(before.records);
+    for (const [index, id] of ids.entries()) {
+      const text = texts[index] ?? null;
+      if (text === null) records.delete(id);
+      else records.set(id, parsedRecord(text));
+    }
+    return { version, records };
+  }
+
+  return { readVersion, readAll, readChanged };
 }
 
 /** The keys as they were read last; null: a record that this version cannot read. */

@@ -108,21 +108,10 @@ export function createRedrive(parts: RedriveParts) {
       return null;
     }
     const before = await wholeEnvelope(objects, decodeEnvelope(json));
-    const { directive, traceparent, sealedAs = entry.id, callersContext } = before;
-    const from = { request_id: ownId(entry.requestId), id: entry.id };
-    const id = successorId(entry.id);
-    const successor = {
-      ...atOnce(directive),
-      id,
-      metadata: { ...directive.metadata, redrive_of: from },
-    } as ParsedDirective;
-    // Of what is one at a time, the key knows this redrive by its name.
-    const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
-    const by = callersContext === undefined ? {} : { callersContext };
-    const sealing = encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {};
-    await submitter.submit([successor], { traceparent, ...named, sealing });
+    const { from, id, successor, options } = successorOf(entry, before);
+    await submitter.submit([successor], options);
     await dead.remove(entry);
-    return { from, to: { request_id: ownId(entry.requestId), id } };
+    return { from, to: { request_id: from.request_id, id } };
   }
 
   async function redriveThese(entries: readonly DeadEntry[], isOver: () => boolean): Promise<RedrivenThese> {
@@ -131,6 +120,20 @@ export function createRedrive(parts: RedriveParts) {
   }
 
   return { redrive, redriveThese, redrivable };
+}
+
+/** The new directive of the same content, and the options of its submission. */
+function successorOf(entry: DeadEntry, before: Awaited<ReturnType<typeof wholeEnvelope>>) {
+  const { directive, traceparent, sealedAs = entry.id, callersContext } = before;
+  const from = { request_id: ownId(entry.requestId), id: entry.id };
+  const id = successorId(entry.id);
+  const metadata = { ...directive.metadata, redrive_of: from };
+  const successor = { ...atOnce(directive), id, metadata } as ParsedDirective;
+  // A key that admits one directive at a time knows this redrive by its name.
+  const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
+  const by = callersContext === undefined ? {} : { callersContext };
+  const sealing = encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {};
+  return { from, id, successor, options: { traceparent, ...named, sealing } };
 }
 
 /** Its time has come. Where one is open at a time, it is refused as long as another one is. */

@@ -2,7 +2,7 @@
  *  It must never need the service. */
 import type { ToolExecution } from './executions.ts';
 import type { Fault } from './history.ts';
-import { digestOf, promptTokens } from './model-script.ts';
+import { asSent, digestOf, promptTokens } from './model-script.ts';
 import { runEvidence, type RunSight } from './run-evidence.ts';
 import { createRunHistory, type RunHistory } from './run-history.ts';
 import { type PlannedRun, planRuns } from './run-plan.ts';
@@ -79,7 +79,7 @@ export function undisturbed(plan = planned('steady')): World {
   for (const [round, conversation] of shown.entries()) {
     const model = `model-${round + 1}`;
     const tokens = {
-      input_tokens: promptTokens(conversation.map(({ text }) => text)),
+      input_tokens: promptTokens(asSent(conversation).map(({ text }) => text)),
       output_tokens: (messages[conversation.length - 1]?.content ?? '').split(' ').length,
     };
     const call = told[round];
