@@ -1,4 +1,4 @@
-/** What an installation fetches is fixed by its content: every package by an integrity, every image by a digest.
+/** Checks that everything an installation fetches is fixed by its content: every package by an integrity, every image by a digest.
  *  It must not ask a registry: `deploy/pin-digests --check` does. */
 import { globSync, readFileSync } from 'node:fs';
 

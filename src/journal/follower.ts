@@ -112,7 +112,7 @@ interface Pieces {
   read(requestId: string, after: number): Promise<LogPiece>;
 }
 
-/** What follows a whole piece does not change it, so followers of a request that begin at different times share its reading. */
+/** Later signals do not change a whole part of a log, so followers of a request that begin at different times share its reading. */
 function sharedPieces(log: Journal['log']): Pieces {
   const together = sharedReads<LogPiece>();
   const followed = new Map<string, { followers: number; kept: Map<number, LogPiece> }>();

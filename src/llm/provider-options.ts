@@ -46,7 +46,7 @@ export interface RemoteProviderOptions extends RemoteOptions {
   readonly reasoningHistory: ReasoningHistory;
   /** For `openai-compatible` only; null: by the name of the model. */
   readonly assistantAfterTools: boolean | null;
-  /** By the model's name without the provider. */
+  /** Takes the model's name without the provider. */
   readonly promptCache: (model: string) => PromptCache;
 }
 

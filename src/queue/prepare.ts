@@ -57,7 +57,7 @@ export interface PreparerOptions {
 export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext'>;
 
 export interface Preparer {
-  /** In the same order, in one trace. `spender`: default: whoever calls. */
+  /** In the same order, in one trace. `spender`: default: the caller. */
   prepare(
     directives: readonly Directive[],
     traceparent: string,

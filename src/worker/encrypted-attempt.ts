@@ -38,7 +38,7 @@ export type Opened =
 export interface SealedPlace {
   readonly tenant: string;
   readonly id: string;
-  /** As in `Envelope`. */
+  /** The same as in `Envelope`. */
   readonly callersContext: boolean;
 }
 

@@ -100,7 +100,7 @@ async function dialog(
   return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
 }
 
-/** Whose it is, and who encrypted it, under which id. */
+/** The owner, and the id and author of the encryption. */
 function placeOf({ envelope, claim: { requestId, id } }: Claimed): SealedPlace {
   const { sealedAs = id, callersContext = false } = envelope;
   return { tenant: tenantOf(requestId), id: sealedAs, callersContext };

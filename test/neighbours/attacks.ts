@@ -1,4 +1,4 @@
-/** What the worst caller of each scope does to the others: bounded in count and time, prepared before it is measured.
+/** Attacks of the worst caller of each scope on the others: bounded in count and time, prepared before it is measured.
  *  It must only ask the address that it was given. */
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

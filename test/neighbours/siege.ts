@@ -11,7 +11,7 @@ const PREPARED_WITHIN_MS = 120_000;
 /** An attacker elsewhere takes no processor time of the service. */
 const LEAST_URGENT = ['-n', '19', process.execPath] as const;
 
-/** What can be judged on a machine of any speed. */
+/** Findings that can be judged on a machine of any speed. */
 export interface Observed {
   readonly attack: Attack;
   readonly during: Felt;

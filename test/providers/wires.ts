@@ -95,7 +95,7 @@ function halves(text: string): [string, string] {
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-/** What a model wrote as JSON, or the text itself where it is none. */
+/** The JSON that a model wrote, or the text itself where it is none. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);

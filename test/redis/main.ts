@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** What depends on the server: scripts, queues, followers, outages, failovers, and directives whose worker is killed. */
+/** Tests that depend on the server: scripts, queues, followers, outages, failovers, and directives whose worker is killed. */
 const FILES = [
   'test/integration/redis',
   'test/integration/journal',

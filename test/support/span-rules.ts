@@ -300,7 +300,7 @@ const ROLES = [
   { of: /^INTERNAL turn /, role: /^engine$/ },
 ] as const;
 
-/** What does the work of a span, where that is always the same role. Absent of a program's spans. */
+/** The role that does the work of a span, where it is always the same. Absent of a program's spans. */
 function roleOf(titled: string): RegExp {
   return ROLES.find(({ of }) => of.test(titled))?.role ?? /^(api|engine|worker)$/;
 }

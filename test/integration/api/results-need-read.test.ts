@@ -24,7 +24,7 @@ const SCHEDULE = {
   every_ms: 86_400_000,
   directives: [{ type: 'tool_exec' as const, tool_name: 'peer.echo', arguments: { message: CONTENT } }],
 };
-/** What makes an operation answer with as much as it can. */
+/** The input that makes an operation answer with as much as it can. */
 const BODIES: Readonly<Record<string, object>> = {
   submitDirectives: ENDED,
   cancelRequests: { all: true, dry_run: true },

@@ -262,7 +262,7 @@ describe('the built-in server', () => {
       },
     ],
     [
-      'S03 E08 N10 T09 T10 prune_context keeps two results, or as many as it is told, and prunes short ones too',
+      'S03 E08 N10 T09 T10 prune_context keeps two results, or as many as it names, and prunes short ones too',
       [
         [
           ['peer.large', { bytes: 500 }],

@@ -1,4 +1,4 @@
-/** What hosts of the older protocol really send to `/mcp`, over a real socket. Each test names the clients that send it.
+/** Requests that hosts of the older protocol really send to `/mcp`, over a real socket. Each test names the clients that send it.
  *  It must not use an MCP client, which sends what the protocol asks for. */
 import { once } from 'node:events';
 import { connect } from 'node:net';

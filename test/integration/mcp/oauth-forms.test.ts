@@ -9,16 +9,16 @@ import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
 
 type Members = Record<string, unknown>;
 
-/** What one server does otherwise. `''` as the answer of a path: it does not exist. */
+/** The differences of one server. `''` as the answer of a path: it does not exist. */
 interface Habit {
   readonly resource?: (plain: Members, origin: string) => Members;
   readonly metadata?: (plain: Members, origin: string) => Members;
   readonly onlyOpenId?: boolean;
   readonly registration?: (body: Members) => { status: number; body: Members };
   readonly token?: Members | { readonly status: number; readonly body: Members };
-  /** Of the address that the browser comes back to. */
+  /** The query of the address that the browser returns to. */
   readonly iss?: (origin: string) => string;
-  /** Of the MCP server, as configured. */
+  /** The address of the MCP server, as configured. */
   readonly path?: string;
 }
 

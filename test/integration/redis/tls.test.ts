@@ -103,7 +103,7 @@ async function startTls(port: number, name: string, more: readonly string[]): Pr
   return child;
 }
 
-/** What the product's connection says of the address, in a process that trusts the test authority. */
+/** The report of the product's connection on the address, in a process that trusts the test authority. */
 async function ask(url: string): Promise<string> {
   const child = spawnProcess(process.execPath, ['--input-type=module', '-e', PROBE, '--', url], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },

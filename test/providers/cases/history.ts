@@ -18,7 +18,7 @@ const toolMessages = ({ messages }: Json): unknown[][] =>
     .filter(({ role }) => role === 'tool')
     .map((message) => [message['tool_call_id']]);
 
-/** Of each message, what `read` finds in its parts; messages without any are left out. */
+/** The findings of `read` in the parts of each message; messages without any are left out. */
 function partsOf(messages: unknown, member: string, read: (part: Json) => unknown): unknown[][] {
   const all = listOf(messages).map((message) => listOf(message[member]).map(read));
   return all.map((parts) => parts.filter((part) => part !== undefined)).filter(({ length }) => length > 0);

@@ -130,7 +130,7 @@ export const SETTINGS: readonly Row[] = [
     },
   },
   history('none', 'servers that refuse both members', undefined),
-  history('reasoning_content', 'DeepSeek: requires it with tool calls, whoever has thought', 'hm'),
+  history('reasoning_content', 'DeepSeek: requires it with tool calls, also without thinking', 'hm'),
   {
     through: 'call',
     kind: 'params: dropped, renamed and added',

@@ -102,7 +102,7 @@ test.each([
   const wait = () => client.submit(call, { waitMs: 1 });
   const waited = as('low', wait, submitOnly);
   await (needsRead ? expect(waited).rejects.toMatchObject(refusal) : waited);
-  // Its answer is the end, whoever submitted the directive.
+  // Its answer is the end, for every submitter of the directive.
   await expect(as('low', () => client.execute(call), submitOnly)).rejects.toMatchObject(refusal);
   for (const each of [wait, () => client.execute(call)])
     await as('low', each, { scopes: new Set(['submit', 'read']) });

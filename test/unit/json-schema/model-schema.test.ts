@@ -7,7 +7,7 @@ const TEXT = { type: 'string' };
 
 describe('at the root', () => {
   // anthropics/claude-code 40075, langchainjs 9804: "anyOf", "oneOf", "allOf", "not", "enum" are refused at the top level.
-  test('a choice of required arguments is told in the description', () => {
+  test('the description names a choice of required arguments', () => {
     const choice = [{ required: ['id'] }, { required: ['slug'] }];
     const schema = { type: 'object', properties: { id: TEXT, slug: TEXT }, anyOf: choice };
     expect(modelSchema(schema)).toEqual({
@@ -48,7 +48,7 @@ describe('at the root', () => {
   });
 
   // beautyfree/appstore-connect-mcp 1: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
-  test('an argument with a name that the provider refuses is told in the description', () => {
+  test('the description names an argument whose name the provider refuses', () => {
     const properties = { 'filter[id]': TEXT, limit: { type: 'integer' } };
     const schema = { type: 'object', properties, required: ['filter[id]'], additionalProperties: false };
     expect(modelSchema(schema, { names: /^[a-zA-Z0-9_.-]{1,64}$/ })).toEqual({
