@@ -6,7 +6,6 @@ import { createOwnChannel } from '../journal/own-channel.ts';
 import type { SubscriptionsOptions } from '../journal/subscriptions.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
-import { readAnnounced } from '../journal/stored-signal.ts';
 
 export interface ToldEnds extends Startable {
   /** The channel, while it is heard; else ''. */
@@ -68,10 +67,10 @@ interface End {
 function readEnd(message: string): End {
   const [head = '', requestId, version, now, alone] = END.exec(message) ?? [];
   if (requestId === undefined) throw new Error('no end of a run');
-  const announcement = readAnnouncement(message, head.length);
+  const { signal } = readAnnouncement(requestId, message, head.length);
   const read = { requestId, version: Number(version) };
-  if (alone !== '1' || announcement.text === '') return read;
-  return { ...read, news: { signal: readAnnounced(requestId, announcement), now: Number(now) } };
+  if (alone !== '1' || signal === null) return read;
+  return { ...read, news: { signal, now: Number(now) } };
 }
 
 /** The run that it is about, whatever the rest says: its turn reads the log. */

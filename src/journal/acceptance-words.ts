@@ -2,7 +2,7 @@
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
 import type { Acceptance, AcceptOptions, Announcement, ClaimAhead, WithAcceptance } from './journal.ts';
-import { writePacked, writeSignal } from './stored-signal.ts';
+import { writeSignal } from './stored-signal.ts';
 
 /** Characters of the signal of a first attempt, which may have the arguments of its call. */
 const MOST_KEPT = 1_024;
@@ -98,7 +98,7 @@ function keptStart(
 ): string {
   if (!started || later || laneBase === null) return '';
   if (envelope.length > Math.min(inlineBytes, MOST_KEPT_OF)) return '';
-  const text = writePacked(requestId, { ...started(), time: UNTIMED }) ?? '';
+  const text = writeSignal(requestId, { ...started(), time: UNTIMED });
   return text.length > MOST_KEPT ? '' : text;
 }
 

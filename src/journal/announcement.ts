@@ -1,12 +1,18 @@
-// What is announced of an appended signal, and how it is read.
+// An appended signal as it is published on the channel of its request: the entry of the log, as docs/redis.md describes it.
 // Must never be taken for the log: an announcement can be lost.
+import { isObject } from '../contract/json-object.ts';
+import type { Signal } from '../contract/signal.ts';
+import { wholeSignal } from './stored-signal.ts';
 
-/** One appended signal. `text` is as stored-signal.ts writes it, empty when it was too large to announce. */
+/** One appended signal. */
 export interface Announcement {
   sequence: number;
   /** Nothing follows until the request is opened again. */
   closed: boolean;
-  text: string;
+  /** null: it was too large to publish, and is in the log. */
+  signal: Signal | null;
+  /** Length of its text. */
+  characters: number;
 }
 
 /**
@@ -15,14 +21,19 @@ export interface Announcement {
  */
 export type Listener = (announcement: Announcement | null) => void;
 
-/** `<sequence> <c|o> <text>`, from `start` on. Throws for anything else. */
-export function readAnnouncement(message: string, start = 0): Announcement {
-  const space = message.indexOf(' ', start);
-  const sequence = Number(message.slice(start, space));
-  const mark = message.slice(space + 1, space + 3);
-  if (!(Number.isSafeInteger(sequence) && sequence > 0) || (mark !== 'c ' && mark !== 'o '))
+/** Reads `message` from `start` on. Throws for a text that is no announcement: any program on Redis can write to a channel. */
+export function readAnnouncement(requestId: string, message: string, start = 0): Announcement {
+  const published: unknown = JSON.parse(message.slice(start));
+  if (!isObject(published)) throw new Error('no announcement');
+  const { closed = false, ...entry } = published;
+  const { sequence, type, data, ...others } = entry;
+  const isNumbered = Number.isSafeInteger(sequence) && (sequence as number) > 0;
+  const isSignal = typeof type === 'string' && isObject(data);
+  const isNumberAlone = type === undefined && data === undefined && Object.keys(others).length === 0;
+  if (!isNumbered || typeof closed !== 'boolean' || !(isSignal || isNumberAlone))
     throw new Error('no announcement');
-  return { sequence, closed: mark === 'c ', text: message.slice(space + 3) };
+  const signal = isSignal ? wholeSignal(requestId, entry) : null;
+  return { sequence: sequence as number, closed, signal, characters: message.length - start };
 }
 
 /** Some may have been lost. */

@@ -40,7 +40,7 @@ export interface Channel {
 }
 
 /** The probe. It reaches every process that shares the channel, and proves to each that its subscription works. */
-const QUESTION = '?';
+const QUESTION = '{}';
 
 export function newChannel(kind: ChannelKind, name: string, listener: ChannelListener): Channel {
   const opened = Promise.withResolvers<void>();

@@ -6,7 +6,6 @@ import type { Journal } from './journal.ts';
 import type { Announcement } from './announcement.ts';
 import type { FollowOptions, LogPiece, SignalFollower } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
-import { readAnnounced } from './stored-signal.ts';
 
 /** What is read of the log at once: a slow reader holds no more. */
 const PIECE = { limit: 256, bytes: 262_144 };
@@ -16,28 +15,18 @@ const MAX_HELD_CHARACTERS = 131_072;
 /** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
 export const RECHECK_MS = 5_000;
 
-/** What an announcement says; null: it was too large to announce. */
-interface Held {
-  sequence: number;
-  closed: boolean;
-  characters: number;
-  signal: Signal | null;
-}
-
 /** Announcements of one request, held until the reader takes them. */
 class AnnouncementBuffer {
-  #held: Held[] = [];
+  #held: Announcement[] = [];
   #characters = 0;
   /** The log must be read: something was lost, dropped, or too large to announce. */
   gap = false;
   #wake: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #requestId: string;
   readonly #recheckMs: number;
   readonly #signal: AbortSignal | undefined;
 
-  constructor(requestId: string, recheckMs: number, signal: AbortSignal | undefined) {
-    this.#requestId = requestId;
+  constructor(recheckMs: number, signal: AbortSignal | undefined) {
     this.#recheckMs = recheckMs;
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stopWaiting);
@@ -51,30 +40,23 @@ class AnnouncementBuffer {
     this.#wake();
   };
 
-  /** Throws when it cannot be read. */
   receive = (announcement: Announcement | null): void => {
     if (announcement === null || this.#isFull(announcement)) {
       this.#held = [];
       this.#characters = 0;
       this.gap = true;
     } else if (!this.gap) {
-      this.#hold(announcement);
+      this.#held.push(announcement);
+      this.#characters += announcement.characters;
     }
     this.#wake?.();
   };
 
-  #hold(announcement: Announcement): void {
-    const { sequence, closed, text } = announcement;
-    const signal = text === '' ? null : readAnnounced(this.#requestId, announcement);
-    this.#held.push({ sequence, closed, characters: text.length, signal });
-    this.#characters += text.length;
+  #isFull({ characters }: Announcement): boolean {
+    return this.#held.length >= MAX_HELD || this.#characters + characters > MAX_HELD_CHARACTERS;
   }
 
-  #isFull({ text }: Announcement): boolean {
-    return this.#held.length >= MAX_HELD || this.#characters + text.length > MAX_HELD_CHARACTERS;
-  }
-
-  take(): Held | undefined {
+  take(): Announcement | undefined {
     const held = this.#held.shift();
     this.#characters -= held?.characters ?? 0;
     return held;
@@ -176,7 +158,7 @@ export function createFollower(
       yield* written(requestId, after, signal);
       return;
     }
-    const buffer = new AnnouncementBuffer(requestId, recheckMs, signal);
+    const buffer = new AnnouncementBuffer(recheckMs, signal);
     const leave = pieces.open(requestId);
     let unsubscribe = (): void => {};
     try {

@@ -11,9 +11,10 @@ export function createInbox(subscriptions: Subscriptions, name: string) {
   /** `<request>/<directive> <announcement>`. */
   function hear(message: string): void {
     const space = message.indexOf(' ');
-    const listeners = awaited.get(message.slice(0, space));
+    const key = message.slice(0, space);
+    const listeners = awaited.get(key);
     if (!listeners) return;
-    const announcement = readAnnouncement(message, space + 1);
+    const announcement = readAnnouncement(key.slice(0, key.indexOf('/')), message, space + 1);
     for (const listener of listeners) listener(announcement);
   }
 

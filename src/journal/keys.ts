@@ -5,7 +5,7 @@ import { DEFAULT_TENANT } from '../contract/tenant.ts';
 /** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
 export interface KeySpace {
   readonly prefix: string;
-  /** [state hash, bodies hash, log stream], the KEYS of every journal script. The log's name is also the channel. */
+  /** [state hash, bodies hash, log list], the KEYS of every journal script. The log's name is also the channel. */
   request(requestId: string): [state: string, bodies: string, log: string];
   log(requestId: string): string;
   /** String: there while an MCP client waits for the call of this request, and for a grace after it was lost. */

@@ -6,12 +6,12 @@ import { type AppendVerdict, createAppendCalls } from './append-calls.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
-import { readSized, writeSignal } from './stored-signal.ts';
+import { readSignal, writeSignal } from './stored-signal.ts';
 
 export interface PieceSize {
   /** The most signals. */
   limit: number;
-  /** The most bytes of JSON, as stored and as read: what is stored leaves ids out. */
+  /** The most bytes of JSON. */
   bytes: number;
 }
 
@@ -63,8 +63,7 @@ export function createSignalLog({ keys, run, together, mostBytes }: SignalLogOpt
 
   async function read(requestId: string, after: number, { limit, bytes }: PieceSize): Promise<LogPiece> {
     const [more, ...texts] = await run('log-read', keys.request(requestId), [after, limit, bytes]);
-    const signals = readWithin(requestId, texts, bytes);
-    return { signals, more: more === 1 || signals.length < texts.length };
+    return { signals: texts.map((text) => readSignal(requestId, String(text))), more: more === 1 };
   }
 
   return {
@@ -81,17 +80,4 @@ export function createSignalLog({ keys, run, together, mostBytes }: SignalLogOpt
       return signals.find((signal) => signal.sequence === sequence) ?? null;
     },
   };
-}
-
-/** At least one, where there is one: as the script does it with what is stored. */
-function readWithin(requestId: string, texts: readonly unknown[], mostBytes: number): Signal[] {
-  const signals: Signal[] = [];
-  let used = 0;
-  for (const text of texts) {
-    const { signal, bytes } = readSized(requestId, String(text));
-    used += bytes;
-    if (signals.length > 0 && used > mostBytes) break;
-    signals.push(signal);
-  }
-  return signals;
 }

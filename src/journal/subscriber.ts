@@ -48,11 +48,12 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
     subscriptions.open('sharded', inboxName, { hear: () => {}, missed: () => {} }).catch(() => {});
   }
 
-  function open(name: string): Channel {
+  function open(requestId: string): Channel {
+    const name = keys.log(requestId);
     keepOneSharded();
     const listeners = new Set<Listener>();
     const hear = (message: string): void => {
-      const announcement = readAnnouncement(message);
+      const announcement = readAnnouncement(requestId, message);
       for (const listener of listeners) listener(announcement);
     };
     const opened = subscriptions.open('sharded', name, { hear, missed: () => notifyGap(listeners) });
@@ -88,7 +89,7 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
 
   async function listen(requestId: string, listener: Listener): Promise<() => void> {
     const name = keys.log(requestId);
-    const channel = channels.get(name) ?? open(name);
+    const channel = channels.get(name) ?? open(requestId);
     channel.listeners.add(listener);
     try {
       await channel.opened;

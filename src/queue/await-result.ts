@@ -1,11 +1,10 @@
 // Waits for the signal that ends a directive.
 // Must never rely on an announcement alone: what may have been missed is read from the journal.
-import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Announcement } from '../journal/announcement.ts';
 import { RECHECK_MS } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
-import { readAnnounced } from '../journal/stored-signal.ts';
 
 export type Awaited =
   | { kind: 'ended'; signal: TerminalSignal }
@@ -24,15 +23,9 @@ export interface ResultWatch {
   stop(): void;
 }
 
-/** Throws when it cannot be read. */
-function terminalOf(
-  requestId: string,
-  directiveId: string,
-  announcement: Announcement,
-): TerminalSignal | null {
-  if (!announcement.text.includes(directiveId)) return null;
-  const signal = readAnnounced(requestId, announcement);
-  return isTerminalSignal(signal) && signal.causationid === directiveId ? signal : null;
+/** Whether `signal` ends the directive. */
+function isEndOf(directiveId: string, signal: Signal): signal is TerminalSignal {
+  return isTerminalSignal(signal) && signal.causationid === directiveId;
 }
 
 /** What a watch listens to, and where it looks after all. */
@@ -98,12 +91,9 @@ function watchResult(
   }
 
   function hear(announcement: Announcement | null): void {
-    if (announcement === null || announcement.text === '') {
-      check().catch(() => {});
-      return;
-    }
-    const signal = terminalOf(requestId, directiveId, announcement);
-    if (signal) found.resolve({ kind: 'ended', signal });
+    const signal = announcement?.signal ?? null;
+    if (signal === null) check().catch(() => {});
+    else if (isEndOf(directiveId, signal)) found.resolve({ kind: 'ended', signal });
   }
 
   async function ended({

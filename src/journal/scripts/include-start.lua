@@ -26,7 +26,7 @@ end
 
 -- Writes it after the sequence `before`. `kept`: as it was kept; what the request holds counts it already. Returns its sequence.
 local function emit_start(id, kept, before, now)
-  local place = string.find(kept, '\3-\3', 1, true)
+  local _, place = string.find(kept, '"time":"', 1, true)
   redis.call('HDEL', BODIES, START .. id)
   return (emit_text(before, string.sub(kept, 1, place) .. instant_text(now) .. string.sub(kept, place + 2), false))
 end

@@ -36,10 +36,9 @@ describe('the end of a directive of a run', () => {
       '',
       'x',
       `${head}`,
-      `${head} o {newer`,
-      `${head} o 5`,
-      `${head} x {}`,
-      `${head} o \u0007`,
+      `${head} {newer`,
+      `${head} 5`,
+      `${head} {"sequence":0}`,
     ];
     const woken: string[] = [];
     const execute: Execute = async ({ tool_name }) => {

@@ -123,13 +123,10 @@ describe('a follower', () => {
       '',
       'x',
       '2',
-      '2 o {',
-      '2 o 5',
-      '2 o {}',
-      '2 o \u0007newer',
-      '2 x {}',
-      '-1 o ',
-      '1e400 c {}',
+      '{"sequence":2',
+      '{"sequence":2,"type":"x"}',
+      '{"sequence":-1}',
+      '{"sequence":1e400,"closed":true}',
     ];
     for (const text of unreadable) await open.connection.spublish(open.keys.log(request_id), text);
     await writer.say();

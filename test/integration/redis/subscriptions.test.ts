@@ -123,7 +123,7 @@ test('garbage on every channel ends no process, and answers come as before', asy
   const { connection } = open;
   const request_id = randomUUID();
   const head = `${request_id}/a 2`;
-  const texts = ['', 'x', '/', '2 o {', head, `${head} o {`, `${head} o "a"`, `${head} o \u0007a`];
+  const texts = ['', 'x', '/', '{"sequence":2', head, `${head} {`, `${head} "a"`, `${head} {"sequence":0}`];
   const reached: string[] = [];
   await open.startWorker(async () => {
     const plain = (await connection.call('PUBSUB', 'CHANNELS', '*')) as string[];

@@ -33,8 +33,8 @@ function setUp() {
     return () => {};
   };
   const { follow } = createFollower(journal, { listen } as Subscriber);
-  const announce = (sequence: number, text = JSON.stringify(log[sequence - 1])): void =>
-    hear({ sequence, closed: closed && sequence === log.length, text });
+  const announce = (sequence: number, signal: Signal | null = log[sequence - 1] ?? null): void =>
+    hear({ sequence, closed: closed && sequence === log.length, signal, characters: 100 });
   const append = (count: number): void => {
     for (let added = 0; added < count; added += 1)
       log.push({ sequence: log.length + 1, type: 'x', data: {} } as unknown as Signal);
@@ -93,7 +93,7 @@ test.each<[string, number, (log: Log) => Promise<void> | void]>([
     1,
     (log) => {
       log.append(1);
-      log.announce(1, '');
+      log.announce(1, null);
     },
   ],
   [

@@ -1,8 +1,9 @@
-/** The stored text of a signal: whatever is written is read as it was, byte by byte.
- *  It must never be compared with a text that is written here by hand: only what is read counts, also of what an earlier version wrote. */
+/** The entry of a signal in its log, and what is published of it: docs/redis.md, which other programs read them by.
+ *  Whatever is written must be read as it was, byte by byte. */
 import { describe, expect, test } from 'vitest';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
-import { readSignal, readSized, writeSignal } from '../../../src/journal/stored-signal.ts';
+import { readAnnouncement } from '../../../src/journal/announcement.ts';
+import { readSignal, writeSignal } from '../../../src/journal/stored-signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 
 const REQUEST = '01a20489-79da-7125-b287-3fae8a07abcc';
@@ -37,7 +38,7 @@ const DIRECTIVE = { origin: 'directive', ...IDS };
 const TOOL = { operation: 'tool_execute', origin: 'worker_runtime', ...IDS };
 const TERMINAL = { call_id: id, directive_type: 'noop', result: OK, metadata: { ...DIRECTIVE, ...LAST } };
 const CALLED = { call_id: id, tool_name: 't' };
-const TALE = `${JSON.stringify(TERMINAL)}\u0006a\u0006z`;
+const TALE = JSON.stringify(TERMINAL);
 
 const SIGNALS: Record<string, object> = {
   'as most are': draft('half'),
@@ -99,58 +100,64 @@ describe.each(Object.entries(SIGNALS))('a signal %s', (_name, signal) => {
     const whole = appended(JSON.stringify(signal));
     expect(JSON.stringify(readSignal(REQUEST, appended(writeSignal(REQUEST, signal))))).toBe(whole);
     expect(JSON.stringify(readSignal(REQUEST, whole))).toBe(whole);
-    const { bytes } = readSized(REQUEST, appended(writeSignal(REQUEST, signal)));
-    expect(bytes).toBeGreaterThanOrEqual(Buffer.byteLength(whole));
-    expect(bytes).toBeLessThan(Buffer.byteLength(whole) + 64);
   });
 });
 
-test('of a stranger takes little more than half of its JSON, an end less', () => {
-  const signal = draft('half');
-  expect(writeSignal(REQUEST, signal).length).toBeLessThan(0.65 * JSON.stringify(signal).length);
-  const end = written(TERMINAL, 'directive.result');
-  expect(writeSignal(REQUEST, end).length).toBeLessThan(0.4 * JSON.stringify(end).length);
+test('an entry is JSON under the CloudEvents names, without what the key tells', () => {
+  const { specversion, subject, datacontenttype, ...named } = draft('half');
+  const entry = JSON.parse(appended(writeSignal(REQUEST, draft('half'))));
+  expect([specversion, subject, datacontenttype]).toEqual(['1.0', REQUEST, 'application/json']);
+  expect(Object.keys(entry)).toEqual([...Object.keys(named), 'sequence']);
 });
 
-test('a signal whose payload repeats what most have in common is about as long when stored as when read', () => {
-  const signal = written({
-    ...TERMINAL,
-    result: { ok: true, payload: Array(40).fill(TERMINAL), effects: [] },
-  });
-  const plain = { ...signal, data: { ...signal.data, metadata: {} } };
-  for (const each of [signal, plain])
-    expect(writeSignal(REQUEST, each).length).toBeGreaterThan(JSON.stringify(each).length - 1_024 - 300);
-});
-
-test('what an earlier version has stored, with all of its data, is read', () => {
-  const { data, ...head } = written(TERMINAL, 'directive.result') as unknown as Record<string, string>;
-  const members = [head['id'], head['source'], head['type'], head['time'], head['traceparent'], id, '1'];
-  const json = JSON.stringify(data).replaceAll(REQUEST, '\u0001').replaceAll(id, '\u0005');
-  const stored = `\u0002${members.join('\u0003')}\u0004${json}}`;
-  expect(JSON.stringify(readSignal(REQUEST, appended(stored)))).toBe(
-    appended(JSON.stringify({ ...head, data })),
-  );
-});
-
-test('a stored text with a piece that is unknown here is no signal', () => {
-  const text = appended(writeSignal(REQUEST, written(TERMINAL, 'directive.result')));
-  expect(text).toContain('\u0006a');
-  expect(() => readSignal(REQUEST, text.replace('\u0006a', '\u0006Z'))).toThrow(SyntaxError);
-});
-
-test.each([REQUEST, CALL, 'r'.padEnd(128, 'abcdefgh')])(
-  'that repeats %s is about as long when stored as when read',
-  (repeated) => {
-    for (const times of [5, 40, 8_000]) {
-      const signal = draft(repeated.repeat(times), { causationid: repeated, subject: repeated });
-      const stored = writeSignal(repeated, signal).length;
-      expect(stored).toBeGreaterThan(JSON.stringify(signal).length - 1_024 - 200 - repeated.length);
-    }
-  },
+test.each(['', '5', 'null', '"x"', '[]', appended(writeSignal(REQUEST, draft('half'))).slice(0, -1)])(
+  'a damaged entry %j is no signal',
+  (text) => expect(() => readSignal(REQUEST, text)).toThrow(SyntaxError),
 );
 
-test('a damaged text is no signal', () => {
-  const text = appended(writeSignal(REQUEST, draft('half')));
-  for (const length of [1, 40, text.length - 1])
-    expect(() => readSignal(REQUEST, text.slice(0, length))).toThrow(SyntaxError);
+describe('an announcement', () => {
+  const entry = appended(writeSignal(REQUEST, draft('half')));
+
+  test('is the entry of the log, and says whether it is the last', () => {
+    const signal = readSignal(REQUEST, entry);
+    const [open, last] = [entry, `${entry.slice(0, -1)},"closed":true}`];
+    expect(readAnnouncement(REQUEST, open)).toEqual({
+      sequence: 7,
+      closed: false,
+      signal,
+      characters: open.length,
+    });
+    expect(readAnnouncement(REQUEST, `of ${last}`, 3)).toEqual({
+      sequence: 7,
+      closed: true,
+      signal,
+      characters: last.length,
+    });
+  });
+
+  test('of a large signal is its sequence alone', () => {
+    expect(readAnnouncement(REQUEST, '{"sequence":8,"closed":true}')).toMatchObject({
+      sequence: 8,
+      closed: true,
+      signal: null,
+    });
+  });
+
+  // The channel is open to any program that may write to Redis.
+  test.each([
+    '',
+    'null',
+    '5',
+    '[]',
+    '{"a',
+    '{}',
+    '{"sequence":0}',
+    '{"sequence":1e400}',
+    '{"sequence":"2"}',
+    '{"sequence":2,"closed":1}',
+    '{"sequence":2,"type":"x"}',
+    '{"sequence":2,"data":{}}',
+    '{"sequence":2,"type":"x","data":[]}',
+    '{"sequence":2,"mood":"calm"}',
+  ])('%j is none', (text) => expect(() => readAnnouncement(REQUEST, text)).toThrow(Error));
 });
