@@ -13,6 +13,7 @@ import { payloadSections } from './payloads.ts';
 import { runSections } from './runs.ts';
 import { searchSections } from './search.ts';
 import { serviceSections } from './service.ts';
+import { signalsSections } from './signals.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
@@ -32,6 +33,7 @@ export const fileSchema = z.strictObject({
   ...payloadSections,
   ...encryptionSections,
   ...searchSections,
+  ...signalsSections,
   ...tenantSections,
   ...budgetSections,
   ...flowSections,

@@ -8,6 +8,8 @@ export interface KeySpace {
   /** [state hash, bodies hash, log list], the KEYS of every journal script. The log's name is also the channel. */
   request(requestId: string): [state: string, bodies: string, log: string];
   log(requestId: string): string;
+  /** Stream of all signals of a tenant, where `signals.stream` is configured. */
+  signals(tenant: string): string;
   /** String: there while an MCP client waits for the call of this request, and for a grace after it was lost. */
   waited(requestId: string): string;
   /** [active string, waiting list, history string], the KEYS of every conversation script. */
@@ -126,6 +128,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     prefix,
     request,
     log: (requestId) => `${prefix}:${tagOf(requestId)}:log`,
+    signals: (tenant) => (tenant === DEFAULT_TENANT ? `${prefix}:signals` : `${prefix}:signals:${tenant}`),
     waited: (requestId) => `${prefix}:${tagOf(requestId)}:waited`,
     conversation: (conversationId) => conversationKeys(`${prefix}:{c:${conversationId}}`),
     sweep: `${prefix}:sweep`,

@@ -111,6 +111,14 @@ export type RunScript = (
   args: readonly (string | number)[],
 ) => Promise<ScriptReply>;
 
+/** The streams that scripts write beside the logs, one for each tenant. */
+export interface SignalStreams {
+  /** Name of the stream of the default tenant; as `signals` of `KeySpace`. */
+  readonly key: string;
+  /** Entries above it are trimmed. */
+  readonly maxEntries: number;
+}
+
 const DIRECTORY = new URL('./scripts/', import.meta.url);
 const INCLUDE = /^-- @include (\S+)\n/gm;
 
@@ -148,6 +156,14 @@ function sourceOf(name: string): string {
   return onMovedClock(source(`${name}.lua`));
 }
 
+const STREAM_PLACE = '-- @signals-stream\n';
+
+/** The scripts that append to a log, with what writes the stream too. */
+function streamSources({ key, maxEntries }: SignalStreams): Iterable<readonly [string, string]> {
+  const part = read('include-stream.lua').replace('@stream', key).replace('@max_entries', String(maxEntries));
+  return [...scriptSources()].map(([name, lua]) => [name, lua.replace(STREAM_PLACE, () => part)] as const);
+}
+
 let loaded: Map<string, string> | undefined;
 
 /** The script's text with its includes, by file name without extension. */
@@ -163,9 +179,11 @@ const prepared = new WeakMap<RedisConnection, RunScript>();
 /**
  * Defines the scripts on a connection (EVALSHA, with EVAL after a restart) and returns how to run them. Once for a connection:
  * each time costs a digest of 750 KB, and each text is sent again.
+ * `streams`: as the first call for a connection says. Default: there are none.
  */
-export function prepareScripts(connection: RedisConnection): RunScript {
-  const run = prepared.get(connection) ?? defineScripts(connection, scriptSources());
+export function prepareScripts(connection: RedisConnection, streams?: SignalStreams): RunScript {
+  const sources = () => (streams === undefined ? scriptSources() : streamSources(streams));
+  const run = prepared.get(connection) ?? defineScripts(connection, sources());
   prepared.set(connection, run);
   return run;
 }

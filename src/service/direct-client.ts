@@ -50,6 +50,8 @@ export interface DirectClientOptions {
   requestBytes?: number;
   /** As `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or half of its machine's memory. */
   totalBytes?: number;
+  /** As `signals.stream.max_entries` of the installation. Default: no stream of all signals is written. */
+  streamEntries?: number;
   /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
   directives?: readonly CustomDirectiveType[];
   /** Where the installation has its large payloads, as its section `payloads`. Default: they are not read, and none is written. */
@@ -140,6 +142,7 @@ function storeOptions(options: DirectClientOptions, spans: Spans): StoreOptions 
     takes: NO_LOCAL_LANES,
     waitsForTurns: false,
     spans,
+    streamEntries: options.streamEntries,
     objects: objectsOf(options.payloads, prefix),
   };
 }

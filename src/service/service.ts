@@ -201,6 +201,7 @@ function storeOn(
     onEnd,
     archiveAfterMs: config.archive?.after_ms,
     isListed: config.search.enabled,
+    streamEntries: config.signals.stream?.max_entries,
     endNotices: endNotices(config.webhooks),
     objects: payloadObjectsOf(config, logger),
     waitsForTurns: false,

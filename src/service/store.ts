@@ -14,6 +14,8 @@ import { createJournal, type EndWithTurn } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
+import { prepareScripts, type SignalStreams } from '../journal/scripts.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
 import { createRunActivityIndex } from '../journal/run-activity-index.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
 import { createLaterIndex } from '../journal/later-index.ts';
@@ -65,6 +67,8 @@ export interface StoreOptions {
   endNotices?: EndNotices;
   /** Whether the list of requests is kept. Default: true. */
   isListed?: boolean | undefined;
+  /** As `signals.stream.max_entries`. Default: there is no stream of all signals. */
+  streamEntries?: number | undefined;
   /** Where large payloads lie. Default: in Redis. */
   objects?: PayloadObjects | undefined;
 }
@@ -73,6 +77,7 @@ export type Store = ReturnType<typeof createStore>;
 
 export function createStore(connection: RedisConnection, options: StoreOptions) {
   const keys = keySpace(options.prefix);
+  prepareScripts(connection, streamsOf(connection, keys, options));
   const lanes = createLanes(connection, keys);
   const waker = createRunWaker(lanes);
   const isFree = createLaneFreedom(lanes.isFree);
@@ -109,6 +114,20 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     },
   };
 }
+
+/** Throws for a Redis Cluster: the stream and the logs would be in different slots. */
+function streamsOf(
+  { isCluster }: RedisConnection,
+  keys: KeySpace,
+  { streamEntries }: StoreOptions,
+): SignalStreams | undefined {
+  if (streamEntries === undefined) return undefined;
+  if (isCluster) throw new Error(NO_STREAM_ON_CLUSTER);
+  return { key: keys.signals(DEFAULT_TENANT), maxEntries: streamEntries };
+}
+
+const NO_STREAM_ON_CLUSTER =
+  'signals.stream is configured, and Redis is a cluster: a stream of all signals cannot be written together with their logs, which are in other slots. Remove signals.stream, or use one Redis or Sentinel.';
 
 /** Where an end has to be confirmed, that is on the connection that writes it; a turn is on its own. */
 function endingOf({ durability, local }: StoreOptions, isFree: LaneFreedom): EndWithTurn | undefined {

@@ -9,6 +9,7 @@ import { resultSchema } from '../../src/contract/result.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
+import { prepareScripts } from '../../src/journal/scripts.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
 import { confirmations } from '../../src/queue/durability.ts';
 import { createHandOver } from '../../src/queue/hand-over.ts';
@@ -90,9 +91,12 @@ export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
 export async function openPipeline(redisUrl: string, options: PipelineOptions = {}) {
   const { prefix = uniquePrefix(), durability = 'memory', requestBytes = DEFAULT_REQUEST_BYTES } = options;
+  const { streamEntries } = options;
   const kept = { durability, requestBytes, retentionMs: RETENTION_MS };
   const open = await openStore(redisUrl, { ...options, prefix });
   const { connection, keys, store } = open;
+  const streamed = streamEntries === undefined ? {} : { streamEntries };
+  const streams = streamEntries === undefined ? undefined : { key: keys.signals('default'), maxEntries: streamEntries };
   const { records, queue } = store;
   const closing: (() => Promise<void>)[] = [];
   const errors: Error[] = [];
@@ -101,7 +105,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
 
   /** Another process that submits to the same lanes. */
   async function submitter(more: Partial<DirectClientOptions> = {}) {
-    const made = await createDirectClient({ redisUrl, prefix, knownServers: ['test'], ...kept, ...more });
+    const made = await createDirectClient({ redisUrl, prefix, knownServers: ['test'], ...kept, ...streamed, ...more });
     closing.push(() => made.close());
     return made;
   }
@@ -147,6 +151,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     options: TestWorkerOptions = {},
   ): Promise<Pick<Worker, 'canTake' | 'take' | 'reserve' | 'pauseLane' | 'stop'>> {
     const own = connectRedis(redisUrl, 'commands');
+    prepareScripts(own, streams);
     const listening = connectRedis(redisUrl, 'subscriber');
     const made = attemptParts(execute, options);
     const { wakeRun = queue.wakeRun } = options;

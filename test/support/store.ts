@@ -23,6 +23,8 @@ export interface TestStoreOptions {
   agents?: readonly SubmittedAgentDefinition[];
   /** Default: none. */
   local?: LocalRoles;
+  /** As in `StoreOptions`. */
+  streamEntries?: number;
 }
 
 export function testStore(connection: RedisConnection, options: TestStoreOptions) {
@@ -36,6 +38,7 @@ export function testStore(connection: RedisConnection, options: TestStoreOptions
     local,
     takes: local.all,
     waitsForTurns: false,
+    streamEntries: options.streamEntries,
   });
 }
 

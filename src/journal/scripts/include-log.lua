@@ -8,6 +8,10 @@
 -- Larger signals are announced by their number alone; whoever follows the log reads them there.
 local MAX_PUBLISHED_BYTES = 65536
 
+-- Adds a signal to the stream of all signals; nil = `signals.stream` is not configured.
+local stream_append
+-- @signals-stream
+
 -- Redis has lost the log, or its state: `null` stands for each lost entry, so that the nth entry has sequence n again.
 local LOST_AT_ONCE = 1000
 local function log_begin_anew(number, json)
@@ -28,7 +32,9 @@ local function log_append(number, json, closes)
   if redis.call('RPUSH', LOG, json) ~= tonumber(number) then
     log_begin_anew(tonumber(number), json)
   end
-  -- @signals-stream
+  if stream_append then
+    stream_append(number, json)
+  end
   local announcement = (#json <= MAX_PUBLISHED_BYTES) and json or '{"sequence":' .. number .. '}'
   if closes then
     announcement = string.sub(announcement, 1, -2) .. ',"closed":true}'
