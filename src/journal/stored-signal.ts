@@ -26,6 +26,15 @@ export function wholeSignal(requestId: string, entry: unknown): Signal {
   if (!isObject(entry)) throw new SyntaxError('an entry of a log is a JSON object');
   const { id, source, type, time, ...rest } = entry;
   const subject = ownId(requestId);
-  const whole = { specversion: SPECVERSION, id, source, type, subject, time, datacontenttype: MEDIA_TYPE, ...rest };
+  const whole = {
+    specversion: SPECVERSION,
+    id,
+    source,
+    type,
+    subject,
+    time,
+    datacontenttype: MEDIA_TYPE,
+    ...rest,
+  };
   return whole as unknown as Signal;
 }

@@ -35,18 +35,31 @@ function redisCli(): string | null {
 
 const cli = redisCli();
 
-test.skipIf(cli === null)('redis-cli shows the log of a request as a list of JSON under CloudEvents names', async () => {
-  await using installation = await install();
-  const [{ url }] = await Promise.all([installation.start('api'), installation.start('worker')]);
-  await submit(url, 'shown', 2);
-  await untilClosed(url, 'shown');
-  const key = `${installation.prefix}:{shown}:log`;
-  const { stdout } = await run(cli ?? '', ['-p', String(installation.redis.port), 'LRANGE', key, '0', '-1']);
-  const entries = stdout.trim().split('\n').map((line) => JSON.parse(line) as Signal);
-  const leftOut = { specversion: '1.0', subject: 'shown', datacontenttype: 'application/json' };
-  expect(entries.map((entry) => ({ ...leftOut, ...entry }))).toEqual(await signalsOf(url, 'shown'));
-  expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => index + 1));
-});
+test.skipIf(cli === null)(
+  'redis-cli shows the log of a request as a list of JSON under CloudEvents names',
+  async () => {
+    await using installation = await install();
+    const [{ url }] = await Promise.all([installation.start('api'), installation.start('worker')]);
+    await submit(url, 'shown', 2);
+    await untilClosed(url, 'shown');
+    const key = `${installation.prefix}:{shown}:log`;
+    const { stdout } = await run(cli ?? '', [
+      '-p',
+      String(installation.redis.port),
+      'LRANGE',
+      key,
+      '0',
+      '-1',
+    ]);
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Signal);
+    const leftOut = { specversion: '1.0', subject: 'shown', datacontenttype: 'application/json' };
+    expect(entries.map((entry) => ({ ...leftOut, ...entry }))).toEqual(await signalsOf(url, 'shown'));
+    expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => index + 1));
+  },
+);
 
 /** Ids of signals that a life of the consumer has printed twice. */
 function duplicatesOf(consumed: readonly Consumed[]): string[] {
@@ -120,7 +133,8 @@ describe.skipIf(python === null)('a Python program that knows the package redis 
     const consumed = () => lives.flatMap((life) => printed<Consumed>(life));
     await eventually(() => new Set(consumed().map(({ id }) => id)).size).toBe(all.length);
     for (const life of lives) expect(duplicatesOf(printed<Consumed>(life))).toEqual([]);
-    for (const requestId of requests) expect(firstSeen(consumed(), requestId)).toEqual(
+    for (const requestId of requests)
+      expect(firstSeen(consumed(), requestId)).toEqual(
         written.get(requestId)?.map(({ sequence }) => sequence),
       );
   });

@@ -96,7 +96,8 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   const open = await openStore(redisUrl, { ...options, prefix });
   const { connection, keys, store } = open;
   const streamed = streamEntries === undefined ? {} : { streamEntries };
-  const streams = streamEntries === undefined ? undefined : { key: keys.signals('default'), maxEntries: streamEntries };
+  const streams =
+    streamEntries === undefined ? undefined : { key: keys.signals('default'), maxEntries: streamEntries };
   const { records, queue } = store;
   const closing: (() => Promise<void>)[] = [];
   const errors: Error[] = [];
@@ -105,7 +106,14 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
 
   /** Another process that submits to the same lanes. */
   async function submitter(more: Partial<DirectClientOptions> = {}) {
-    const made = await createDirectClient({ redisUrl, prefix, knownServers: ['test'], ...kept, ...streamed, ...more });
+    const made = await createDirectClient({
+      redisUrl,
+      prefix,
+      knownServers: ['test'],
+      ...kept,
+      ...streamed,
+      ...more,
+    });
     closing.push(() => made.close());
     return made;
   }

@@ -32,14 +32,7 @@ describe('the end of a directive of a run', () => {
     await using engines = await openEngineTest(redis.url);
     const { connection, keys, errors } = engines;
     const head = 'garbage 9 1 1 5';
-    const unreadable = [
-      '',
-      'x',
-      `${head}`,
-      `${head} {newer`,
-      `${head} 5`,
-      `${head} {"sequence":0}`,
-    ];
+    const unreadable = ['', 'x', `${head}`, `${head} {newer`, `${head} 5`, `${head} {"sequence":0}`];
     const woken: string[] = [];
     const execute: Execute = async ({ tool_name }) => {
       const channels = (await connection.call('PUBSUB', 'CHANNELS', `${keys.prefix}:inbox:*`)) as string[];

@@ -21,7 +21,9 @@ type Open = Awaited<ReturnType<typeof openStore>>;
 async function streamed({ connection, keys }: Pick<Open, 'connection' | 'keys'>, tenant = 'default') {
   const entries = await connection.xrange(keys.signals(tenant), '-', '+');
   return entries.map(([, fields]): Fields => {
-    const pairs = Array.from({ length: fields.length / 2 }, (_, index) => fields.slice(2 * index, 2 * index + 2));
+    const pairs = Array.from({ length: fields.length / 2 }, (_, index) =>
+      fields.slice(2 * index, 2 * index + 2),
+    );
     return Object.fromEntries(pairs) as Fields;
   });
 }
@@ -31,14 +33,32 @@ const signalOf = ({ signal = '' }: Fields): Signal => JSON.parse(signal) as Sign
 test('has each signal of a directive once, in order, with its ids as fields and the whole of it as JSON', async () => {
   await using open = await openPipeline(redis.url, ENTRIES);
   await open.startWorker(async ({ id }, { report }) => {
-    report('ai.tool.progress', { call_id: id, tool_name: 't', progress: 1, message: '"run_id":"x"', metadata: {} });
+    report('ai.tool.progress', {
+      call_id: id,
+      tool_name: 't',
+      progress: 1,
+      message: '"run_id":"x"',
+      metadata: {},
+    });
     report('custom.note' as never, { seen: 1 } as never);
     return { result: okResult({ run_id: 'another', call_id: 'another' }) };
   });
   const request_id = randomUUID();
-  const call = { type: 'tool_exec' as const, tool_name: 'test.echo', request_id, id: 'a', metadata: { run_id: 'mine "1"' } };
+  const call = {
+    type: 'tool_exec' as const,
+    tool_name: 'test.echo',
+    request_id,
+    id: 'a',
+    metadata: { run_id: 'mine "1"' },
+  };
   await open.client.execute(call);
-  const failure = { type: 'emit_request_error' as const, request_id, id: 'b', reason: 'late', message: 'too late' };
+  const failure = {
+    type: 'emit_request_error' as const,
+    request_id,
+    id: 'b',
+    reason: 'late',
+    message: 'too late',
+  };
   await open.client.submit(failure);
   const entries = await streamed(open);
   const log = await open.log(request_id);
@@ -61,7 +81,9 @@ test('of a tenant has its signals alone, under the ids that the tenant knows', a
   const call = { ...toolCall(), request_id: scopedId('acme', 'mine') };
   await open.journal.accept(call.request_id, [acceptance(call)]);
   await open.journal.claim(claimOf(call));
-  await open.journal.finish({ requestId: call.request_id, id: call.id, fence: 1 }, 'succeeded', [endOf(call)]);
+  await open.journal.finish({ requestId: call.request_id, id: call.id, fence: 1 }, 'succeeded', [
+    endOf(call),
+  ]);
   expect(await streamed(open)).toEqual([]);
   const entries = await streamed(open, 'acme');
   expect(entries.at(-1)).toMatchObject({ request_id: 'mine', directive_id: call.id });
