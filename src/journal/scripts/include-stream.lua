@@ -1,29 +1,52 @@
 -- The stream of all signals of a tenant, which docs/redis.md describes for its consumers: `signals.stream` of the configuration
 -- puts this part into the scripts that append to a log. One Redis only: the stream is in the slot of no request.
--- Must never keep a signal from its log.
+-- Must never keep a signal from its log, nor parse its payload: a large one would hold Redis up for a tenth of a second.
 local STREAM, MAX_ENTRIES = '@stream', '@max_entries'
 
-local function text_or(value, otherwise)
-  return type(value) == 'string' and value or otherwise
+local DATA, METADATA, CALL = ',"data":', '"metadata":', '^{"call_id":"([^"\\]+)"'
+-- Bytes before the end of the data in which its metadata begin, and how often that member may be named there.
+local MOST_METADATA, MOST_NAMED = 8192, 8
+
+local function parsed(text)
+  local read, value = pcall(cjson.decode, text)
+  return read and type(value) == 'table' and value or {}
+end
+
+-- The metadata are the last member of the data. Of the places that look like it, from the last on, one alone is an object to the end.
+local function metadata_of(data)
+  local tail = string.sub(data, -MOST_METADATA, -2)
+  local named = {}
+  local at = string.find(tail, METADATA, 1, true)
+  while at do
+    named[#named + 1] = at
+    at = string.find(tail, METADATA, at + 1, true)
+  end
+  for index = #named, math.max(1, #named - MOST_NAMED + 1), -1 do
+    local metadata = parsed(string.sub(tail, named[index] + #METADATA))
+    if next(metadata) then
+      return metadata
+    end
+  end
+  return {}
+end
+
+-- The directive that a signal is about; '' = it is about the request.
+local function directive_of(cause, data)
+  local call = string.match(data, CALL)
+  return call or (redis.call('HEXISTS', STATE, cause .. '|digest') == 1 and cause) or ''
 end
 
 -- Adds a signal, JSON as the log has it, with the members that the log leaves out.
 stream_append = function(number, json)
   local tenant, request = string.match(request_id(), '^([^~]*)~(.*)$')
   request = request or request_id()
-  local read, signal = pcall(cjson.decode, json)
-  if not read or type(signal) ~= 'table' then
-    signal = {}
-  end
-  local data = type(signal.data) == 'table' and signal.data or {}
-  local metadata = type(data.metadata) == 'table' and data.metadata or {}
-  local directive, cause = text_or(data.call_id, ''), text_or(signal.causationid, '')
-  if directive == '' and redis.call('HEXISTS', STATE, cause .. '|digest') == 1 then
-    directive = cause
-  end
-  local left_out = (signal.specversion and '' or '"specversion":"1.0",') .. (signal.subject and '' or '"subject":"' .. request .. '",')
-    .. (signal.datacontenttype and '' or '"datacontenttype":"application/json",')
+  local at, last = string.find(json, DATA, 1, true)
+  local head = parsed(at and string.sub(json, 1, at - 1) .. '}' or json)
+  local data = last and string.sub(json, last + 1, -#',"sequence":}' - #number - 1) or '{}'
+  local run = metadata_of(data).run_id
+  local left_out = (head.specversion and '' or '"specversion":"1.0",') .. (head.subject and '' or '"subject":"' .. request .. '",')
+    .. (head.datacontenttype and '' or '"datacontenttype":"application/json",')
   redis.call('XADD', tenant and (STREAM .. ':' .. tenant) or STREAM, 'MAXLEN', '~', MAX_ENTRIES, '*', 'request_id', request,
-    'directive_id', directive, 'run_id', text_or(metadata.run_id, text_or(data.run_id, request)), 'type', text_or(signal.type, ''),
-    'sequence', number, 'signal', '{' .. left_out .. string.sub(json, 2))
+    'directive_id', directive_of(tostring(head.causationid), data), 'run_id', type(run) == 'string' and run or request,
+    'type', tostring(head.type), 'sequence', number, 'signal', '{' .. left_out .. string.sub(json, 2))
 end

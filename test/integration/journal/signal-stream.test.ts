@@ -41,7 +41,7 @@ test('has each signal of a directive once, in order, with its ids as fields and 
       metadata: {},
     });
     report('custom.note' as never, { seen: 1 } as never);
-    return { result: okResult({ run_id: 'another', call_id: 'another' }) };
+    return { result: okResult({ call_id: 'another', metadata: { run_id: 'another' } }) };
   });
   const request_id = randomUUID();
   const call = {
@@ -58,6 +58,7 @@ test('has each signal of a directive once, in order, with its ids as fields and 
     id: 'b',
     reason: 'late',
     message: 'too late',
+    metadata: { run_id: 'mine "1"', metadata: { run_id: 'another' } },
   };
   await open.client.submit(failure);
   const entries = await streamed(open);
@@ -65,11 +66,10 @@ test('has each signal of a directive once, in order, with its ids as fields and 
   expect(entries.map(signalOf)).toEqual(log);
   expect(log.map(({ type }) => type)).toContain('custom.note');
   for (const [index, { sequence, type, causationid }] of log.entries()) {
-    const isCustom = type.startsWith('custom');
     expect(entries[index]).toMatchObject({
       request_id,
       directive_id: causationid,
-      run_id: isCustom || type === 'ai.request.error' ? request_id : expect.stringMatching(/^mine "1"$/),
+      run_id: type.startsWith('custom') ? request_id : 'mine "1"',
       type,
       sequence: String(sequence),
     });
