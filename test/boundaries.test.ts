@@ -222,12 +222,12 @@ describe('Redis Streams', () => {
     /\b(xadd|xrange|xrevrange|xread|xlen|xdel|xtrim)\b/i.test(readFileSync(file, 'utf8')),
   );
 
-  test('stand behind the log of signals and the audit, and nowhere else', () => {
+  test('are those of all signals and of the audit, and no others', () => {
     const inSrc = places.map((file) => relative('src', file)).toSorted();
     expect(inSrc).toEqual([
       'journal/audit-log.ts',
       'journal/scripts/include-audit.lua',
-      'journal/scripts/include-log.lua',
+      'journal/scripts/include-stream.lua',
     ]);
   });
 });

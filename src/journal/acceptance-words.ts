@@ -87,7 +87,9 @@ function endWords(
   together: WithAcceptance | undefined,
 ): [string, string] {
   const { end } = directive;
-  return end ? [end.status, JSON.stringify(end.signal)] : ['', keptStart(requestId, directive, together)];
+  return end
+    ? [end.status, writeSignal(requestId, end.signal)]
+    : ['', keptStart(requestId, directive, together)];
 }
 
 /** Without its instant, which include-start.lua adds. '' = it is not kept: the claim does not come with the job, or it would be long. */

@@ -74,7 +74,6 @@ function firstSeen(consumed: readonly Consumed[], requestId: string): number[] {
 }
 
 const python = await pythonOfTests();
-if (python === null) console.warn('python3 with venv is missing: the tests of examples/redis are skipped');
 
 const start = (program: string, ...args: string[]): Child =>
   spawnProcess(python ?? '', [join('examples/redis', program), ...args], { env: { PYTHONUNBUFFERED: '1' } });
@@ -92,7 +91,10 @@ interface Consumed {
   readonly id: string;
 }
 
-describe.skipIf(python === null)('a Python program that knows the package redis alone', () => {
+/** Skipped on a machine without python3 and its module venv. */
+const named = `a Python program that knows the package redis alone${python === null ? ': python3 with venv is missing' : ''}`;
+
+describe.skipIf(python === null)(named, () => {
   test('follows a request to its end: what is written, then what comes', async () => {
     await using installation = await install();
     const { url } = await installation.start('api');

@@ -4,7 +4,7 @@
 local STREAM, MAX_ENTRIES = '@stream', '@max_entries'
 
 local DATA, METADATA, CALL = ',"data":', '"metadata":', '^{"call_id":"([^"\\]+)"'
--- Bytes before the end of the data in which its metadata begin, and how often that member may be named there.
+-- The most bytes of metadata that are parsed, and the most places that are tried.
 local MOST_METADATA, MOST_NAMED = 8192, 8
 
 local function parsed(text)
@@ -12,7 +12,7 @@ local function parsed(text)
   return read and type(value) == 'table' and value or {}
 end
 
--- The metadata are the last member of the data. Of the places that look like it, from the last on, one alone is an object to the end.
+-- The metadata are the last member of the data: of all places with that name, only the right one has an object that ends with the data.
 local function metadata_of(data)
   local tail = string.sub(data, -MOST_METADATA, -2)
   local named = {}

@@ -104,6 +104,14 @@ describe.each([
     expect(await open.journal.log.at(call.request_id, 1)).toBeNull();
   });
 
+  test('begins the log anew where Redis has lost the state', async () => {
+    const { call } = await running();
+    await open.connection.del(open.keys.request(call.request_id)[0]);
+    await open.journal.accept(call.request_id, [acceptance(call)]);
+    await open.journal.claim(claimOf(call));
+    expect((await open.log(call.request_id)).map(({ sequence }) => sequence)).toEqual([1]);
+  });
+
   test('appends once what was sent twice because of a lost connection', async () => {
     const { call, ref } = await running();
     const [first, second] = [[startedOf(call), startedOf(call)], [startedOf(call)]];
