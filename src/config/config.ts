@@ -16,6 +16,7 @@ import { fieldErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
 import { ownMember } from '../contract/own-member.ts';
 import type { FieldError } from '../contract/problem.ts';
+import { isClusterUrl } from '../redis/address.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 
@@ -103,6 +104,7 @@ const USE_VARIABLE =
 /** The pure part of `loadConfig`. */
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const { sections, mcpServers, variables } = parseAll(raw, environment, source);
+  if (sections.signals.stream !== undefined) requireOneRedis(variables.REDIS_URL, source);
   const { mcpServers: _, providers, models, telemetry, encryption, $schema: __, ...rest } = sections;
   return {
     ...rest,
@@ -150,6 +152,13 @@ function parseAll(raw: unknown, environment: Environment, source: string) {
   if (first !== undefined) throw new ConfigError(first.source, first.errors, { fix: first.fix, others });
   if (!sections.ok || !servers.ok || !variables.ok) throw new Error('a fault of the configuration is lost');
   return { sections: sections.value, mcpServers: servers.value, variables: variables.value };
+}
+
+/** Throws `ConfigError` for a cluster: the stream of all signals is in another slot than the logs that it is written with. */
+function requireOneRedis(redisUrl: string | undefined, source: string): void {
+  if (redisUrl === undefined || !isClusterUrl(redisUrl)) return;
+  const message = 'cannot be used on a Redis Cluster, which REDIS_URL names; use one Redis or Sentinel';
+  throw new ConfigError(source, [{ path: 'signals.stream', message }]);
 }
 
 type Attempted<T> = { ok: true; value: T } | { ok: false; error: ConfigError };

@@ -36,6 +36,10 @@ export function redisUrlFault(url: string): AddressFault | null {
   return { says: `"${shown}" names no host and port in "${wrong}"`, fix: `Write it as ${FORMS}.` };
 }
 
+export function isClusterUrl(url: string): boolean {
+  return /^rediss?\+cluster:/.test(url);
+}
+
 function isNode(node: string): boolean {
   const match = NODE.exec(node);
   const port = Number(match?.groups?.['port'] ?? 1);

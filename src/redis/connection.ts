@@ -7,7 +7,7 @@ import {
   type SentinelConnectionOptions,
   SentinelConnector,
 } from 'ioredis';
-import { readNodesAddress } from './address.ts';
+import { isClusterUrl, readNodesAddress } from './address.ts';
 import { keepArgumentsOutOfErrors } from './error.ts';
 import { bundleScripts } from './script-bundle.ts';
 
@@ -197,7 +197,7 @@ function gatherWritesOf(stream: Redis['stream']): void {
 }
 
 function openConnection(url: string, role: ConnectionRole): RedisConnection {
-  if (/^rediss?\+cluster:/.test(url)) return connectCluster(url, role);
+  if (isClusterUrl(url)) return connectCluster(url, role);
   if (/^rediss?\+sentinel:/.test(url)) return connectSentinel(url, role);
   return new Redis(url, optionsFor(role));
 }

@@ -122,12 +122,9 @@ function streamsOf(
   { streamEntries }: StoreOptions,
 ): SignalStreams | undefined {
   if (streamEntries === undefined) return undefined;
-  if (isCluster) throw new Error(NO_STREAM_ON_CLUSTER);
+  if (isCluster) throw new TypeError('streamEntries: a Redis Cluster has no stream of all signals');
   return { key: keys.signals(DEFAULT_TENANT), maxEntries: streamEntries };
 }
-
-const NO_STREAM_ON_CLUSTER =
-  'signals.stream is configured, and Redis is a cluster: a stream of all signals cannot be written together with their logs, which are in other slots. Remove signals.stream, or use one Redis or Sentinel.';
 
 /** Where an end has to be confirmed, that is on the connection that writes it; a turn is on its own. */
 function endingOf({ durability, local }: StoreOptions, isFree: LaneFreedom): EndWithTurn | undefined {

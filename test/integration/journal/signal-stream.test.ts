@@ -128,5 +128,5 @@ test('is not there where it is not configured', async () => {
 
 test('is refused on a cluster, where it could lose signals', async () => {
   await using cluster = await startCluster();
-  await expect(openStore(cluster.url, ENTRIES)).rejects.toThrow('signals.stream is configured');
+  await expect(openStore(cluster.url, ENTRIES)).rejects.toThrow('has no stream of all signals');
 });

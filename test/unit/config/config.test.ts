@@ -416,6 +416,15 @@ describe('a file', () => {
     expect(faults.map((each) => each.says).join('\n')).toMatch(says);
   });
 
+  test.each(['redis+cluster://x:1,y:2', 'rediss+cluster://x:1'])(
+    'with a stream of all signals is refused on the cluster %s, where signals could be missing in it',
+    (REDIS_URL) => {
+      const path = file(JSON.stringify({ signals: { stream: { max_entries: 1_000 } } }));
+      expect(fault(() => loadConfig(path, { REDIS_URL })).message).toContain('signals.stream');
+      expect(loadConfig(path, { REDIS_URL: 'redis://x' }).signals.stream).toEqual({ max_entries: 1_000 });
+    },
+  );
+
   test('of two places of the archive only that is said', () => {
     const path = file(JSON.stringify({ archive: { folder: 'a', bucket: 'abc' } }));
     expect(fault(() => loadConfig(path, {})).faults).toHaveLength(1);
