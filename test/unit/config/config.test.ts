@@ -23,6 +23,7 @@ describe('an empty configuration', () => {
       tenants: new Map(),
       webhooks: { endpoints: new Map() },
       search: { enabled: true },
+      signals: {},
       budgets: { time_zone: 'UTC', rules: new Map() },
       flow: { weights: new Map(), rules: new Map() },
       adminKey: null,
