@@ -15,6 +15,7 @@ import { pythonOfTests } from '../support/python.ts';
 import { redisServerPath } from '../support/redis.ts';
 
 const run = promisify(execFile);
+const STREAM = { signals: { stream: { max_entries: 100_000 } } };
 
 async function signalsOf(url: string, requestId: string): Promise<Signal[]> {
   const { body } = await get<{ signals: Signal[] }>(`${url}/v1/requests/${requestId}/signals?limit=1000`);
@@ -36,28 +37,29 @@ function redisCli(): string | null {
 const cli = redisCli();
 
 test.skipIf(cli === null)(
-  'redis-cli shows the log of a request as a list of JSON under CloudEvents names',
+  'redis-cli shows the log of a request as JSON under CloudEvents names, and the stream with whole signals',
   async () => {
-    await using installation = await install();
+    await using installation = await install({ config: STREAM });
+    const { prefix, redis } = installation;
     const [{ url }] = await Promise.all([installation.start('api'), installation.start('worker')]);
+    const show = async (...args: string[]): Promise<string> =>
+      (await run(cli ?? '', ['-p', String(redis.port), ...args])).stdout.trim();
     await submit(url, 'shown', 2);
     await untilClosed(url, 'shown');
-    const key = `${installation.prefix}:{shown}:log`;
-    const { stdout } = await run(cli ?? '', [
-      '-p',
-      String(installation.redis.port),
-      'LRANGE',
-      key,
-      '0',
-      '-1',
-    ]);
-    const entries = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Signal);
+    const signals = await signalsOf(url, 'shown');
+
+    const log = await show('LRANGE', `${prefix}:{shown}:log`, '0', '-1');
+    const entries = log.split('\n').map((line) => JSON.parse(line) as Signal);
     const leftOut = { specversion: '1.0', subject: 'shown', datacontenttype: 'application/json' };
-    expect(entries.map((entry) => ({ ...leftOut, ...entry }))).toEqual(await signalsOf(url, 'shown'));
+    expect(entries.map((entry) => ({ ...leftOut, ...entry }))).toEqual(signals);
     expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => index + 1));
+
+    const stream = await show('--json', 'XRANGE', `${prefix}:signals`, '-', '+');
+    const streamed = (JSON.parse(stream) as [string, string[]][]).map(([, fields]) => fields);
+    expect(streamed.map((fields) => JSON.parse(fields[fields.indexOf('signal') + 1] ?? ''))).toEqual(signals);
+    expect(streamed.map((fields) => fields[fields.indexOf('directive_id') + 1])).toEqual(
+      signals.map(({ causationid }) => causationid),
+    );
   },
 );
 
@@ -109,7 +111,7 @@ describe.skipIf(python === null)(named, () => {
   test('reads every signal by a consumer group while workers and the consumer are killed, each request in its order', async () => {
     await using installation = await install({
       server: { lane: { concurrency: 10 } },
-      config: { worker: { lease_ms: 1_000 }, signals: { stream: { max_entries: 100_000 } } },
+      config: { worker: { lease_ms: 1_000 }, ...STREAM },
     });
     const { redis, prefix } = installation;
     const consume = (): Child => start('consume.py', redis.url, `${prefix}:signals`, 'group', 'one');
