@@ -126,7 +126,8 @@ class ServerConnection implements Connection {
     if (this.#loop === null) return 'it was not started yet: call again';
     const { transport } = this.#given.server;
     const seconds = Math.round((performance.now() - this.#openingSince) / 1_000);
-    if (transport.kind === 'http') return `it has not answered yet, after ${seconds} s: call again in a moment`;
+    if (transport.kind === 'http')
+      return `it has not answered yet, after ${seconds} s: call again in a moment`;
     const command = basename(transport.command).replace(/\.(?:cmd|exe)$/i, '');
     return DOWNLOADERS.has(command)
       ? `it has been starting for ${seconds} s; at its first start ${command} downloads it, which may take minutes: call again in a moment`
