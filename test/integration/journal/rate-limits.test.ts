@@ -300,7 +300,18 @@ test('the bucket behaves like its model, and a call passes after the wait it nam
         expected.owe(above);
       }
     }),
-    { numRuns: 100, examples: [[2, [{ passMs: 0, amount: 2_207, above: 1_891 }, { passMs: 14_000, amount: 0, above: 0 }]]] },
+    {
+      numRuns: 100,
+      examples: [
+        [
+          2,
+          [
+            { passMs: 0, amount: 2_207, above: 1_891 },
+            { passMs: 14_000, amount: 0, above: 0 },
+          ],
+        ],
+      ],
+    },
   );
 });
 

@@ -115,12 +115,15 @@ const asksOf = (model: string) =>
 const counts = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
 // Issue 33, point 13: tokens of MCP servers reach no model.
-test.each(['keyed', 'keyedlegacy'])('a token that a server repeats in its prompt (%s) is redacted', async (server) => {
-  expect((await call(`${server}.sum-up`)).said).toBe('in short ');
-  const prompts = JSON.stringify(provider.seen.map(({ body }) => body));
-  expect(prompts).toContain('sum up [REDACTED]');
-  expect(prompts).not.toContain(TOKEN);
-});
+test.each(['keyed', 'keyedlegacy'])(
+  'a token that a server repeats in its prompt (%s) is redacted',
+  async (server) => {
+    expect((await call(`${server}.sum-up`)).said).toBe('in short ');
+    const prompts = JSON.stringify(provider.seen.map(({ body }) => body));
+    expect(prompts).toContain('sum up [REDACTED]');
+    expect(prompts).not.toContain(TOKEN);
+  },
+);
 
 describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (server) => {
   test('gets its answer from the chain, cut at the stop sequence, and what it took is in the signal', async () => {
