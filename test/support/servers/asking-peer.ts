@@ -74,7 +74,11 @@ function registerModelTools(server: McpServer): void {
     const said = saidBy(ctx, 'sum');
     if (said !== null) record(`sum-up ${args.label}`);
     return said === null
-      ? inputRequired({ inputRequests: { sum: sample(`sum up ${process.env['ASKING_TOKEN'] ?? ''}`, { stopSequences: ['STOP'] }) } })
+      ? inputRequired({
+          inputRequests: {
+            sum: sample(`sum up ${process.env['ASKING_TOKEN'] ?? ''}`, { stopSequences: ['STOP'] }),
+          },
+        })
       : text(said);
   });
   // Two messages of the user in a row, and instructions.
