@@ -1,7 +1,11 @@
 /** Limits the bodies that are being received: their number and bytes, of each caller and of all callers together.
  *  It must never count a body that has ended, nor one whose connection is gone. */
-import type { FastifyRequest } from 'fastify';
+import { Transform } from 'node:stream';
+import type { FastifyRequest, RequestPayload } from 'fastify';
+import { hasScope } from '../access/principal.ts';
+import { type CallerPace, createCallerPace } from '../bounds/caller-pace.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { isMcpPath } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { callerOf } from './access-check.ts';
 
@@ -21,33 +25,17 @@ const OF_CALLER: BodyBounds = { bodies: 256, bytes: 64 * MIB };
 const OF_ALL: BodyBounds = { bodies: 2_048, bytes: 192 * MIB };
 
 /** Parsing a body holds the event loop: of each caller, larger ones are read at this rate, so that a caller waits for itself. */
-const PACE = { fromBytes: 65_536, burstBytes: 8 * MIB, bytesPerMs: (16 * MIB) / 1_000 };
-/** Callers whose pace is remembered before those that are due again are forgotten. */
-const MOST_PACED = 1_000;
-
-export interface BodyPace {
-  /** How long the next larger body of the caller waits before it is read, milliseconds. */
-  waitMs(caller: string): number;
-  /** Counts a body that is, or was, read. */
-  charge(caller: string, bytes: number): void;
-}
+const PACED_FROM_BYTES = 65_536;
+const PACE = { burst: 8 * MIB, perMs: (16 * MIB) / 1_000 };
 
 /** `now`: milliseconds of a clock that is never set. */
-export function createBodyPace(now: () => number = () => performance.now()): BodyPace {
-  /** When the bodies of a caller so far have had their time. */
-  const doneAt = new Map<string, number>();
-
-  return {
-    waitMs: (caller) => Math.max(0, (doneAt.get(caller) ?? -Infinity) - now()),
-    charge(caller, bytes) {
-      if (bytes < PACE.fromBytes) return;
-      const at = now();
-      if (doneAt.size >= MOST_PACED) for (const [name, done] of doneAt) if (done < at) doneAt.delete(name);
-      const before = Math.max(doneAt.get(caller) ?? -Infinity, at - PACE.burstBytes / PACE.bytesPerMs);
-      doneAt.set(caller, before + bytes / PACE.bytesPerMs);
-    },
-  };
+export function createBodyPace(now?: () => number): CallerPace {
+  const { waitMs, charge } = createCallerPace(PACE, now);
+  return { waitMs, charge: (caller, bytes) => void (bytes >= PACED_FROM_BYTES && charge(caller, bytes)) };
 }
+
+/** What is larger to `/mcp` holds arguments of a call, or an answer: a caller that may neither submit nor decide sends none. */
+const READER_BYTES = 65_536;
 
 interface Held {
   bodies: number;
@@ -102,27 +90,59 @@ export function limitOpenBodies(app: App, budget: BodyBudget = createBodyBudget(
     const before = socket.bytesRead;
     raw.once('end', () => pace.charge(caller, socket.bytesRead - before));
   };
-  app.addHook('preParsing', (request, _reply, _payload, done) => {
-    const bytes = bytesOf(request);
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const most = mostBytesOf(request);
+    const bytes = bytesOf(request, most);
     if (bytes === 0) return done();
     try {
+      if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
       const caller = nameOf(request);
       const release = budget.hold(caller, bytes);
       request.raw.once('end', release).once('close', release);
-      const waitMs = bytes < PACE.fromBytes ? 0 : pace.waitMs(caller);
+      const waitMs = bytes < PACED_FROM_BYTES ? 0 : pace.waitMs(caller);
       chargeFor(request, caller, bytes);
-      if (waitMs === 0) done();
-      else setTimeout(done, waitMs).unref();
+      const isCounted = most === READER_BYTES && request.headers['transfer-encoding'] !== undefined;
+      const read = (): void => done(null, isCounted ? bounded(payload, most) : payload);
+      if (waitMs === 0) read();
+      else setTimeout(read, waitMs).unref();
     } catch (error) {
       done(error as Error);
     }
   });
 }
 
-/** The declared length within the bound of the route; without a length, that bound. 0: no body is read. */
-function bytesOf({ method, headers, routeOptions }: FastifyRequest): number {
+/** The bound of the route, and of what the caller may do there. */
+function mostBytesOf(request: FastifyRequest): number {
+  const { bodyLimit } = request.routeOptions;
+  const caller = callerOf(request);
+  if (!isMcpPath(request.url) || caller === null || caller === 'open') return bodyLimit;
+  const { principal } = caller;
+  return hasScope(principal, 'submit') || hasScope(principal, 'decide')
+    ? bodyLimit
+    : Math.min(bodyLimit, READER_BYTES);
+}
+
+function bounded(payload: RequestPayload, most: number): Transform {
+  let leftBytes = most;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      leftBytes -= chunk.length;
+      if (leftBytes < 0) next(tooLarge(most));
+      else next(null, chunk);
+    },
+  });
+  payload.once('error', (error) => counted.destroy(error));
+  return payload.pipe(counted);
+}
+
+function tooLarge(most: number): DirectiveRefused {
+  const detail = `The body is larger than ${most} bytes, which is the most for this caller and this path.`;
+  return new DirectiveRefused(problem('body_too_large', { detail }));
+}
+
+/** The declared length within the bound; without a length, the bound. 0: no body is read. */
+function bytesOf({ method, headers }: FastifyRequest, most: number): number {
   if (method === 'GET' || method === 'HEAD') return 0;
-  const most = routeOptions.bodyLimit;
   if (headers['transfer-encoding'] !== undefined) return most;
   return Math.min(Number(headers['content-length'] ?? 0), most);
 }

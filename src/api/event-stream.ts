@@ -6,8 +6,8 @@ import type { NextStep } from '../bounds/steps.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
-/** How soon a browser's EventSource reconnects after a cut. */
-const RETRY_MS = 1_000;
+/** A browser's EventSource reconnects so many milliseconds after a cut. */
+const RETRY = Buffer.from('retry: 1000\n\n');
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -52,7 +52,7 @@ export async function streamSignals(
 function open(response: ServerResponse): FrameWriter {
   response.writeHead(200, HEADERS);
   const frames = createFrameWriter(response);
-  frames.write(`retry: ${RETRY_MS}\n\n`);
+  frames.write(RETRY);
   return frames;
 }
 
@@ -65,10 +65,11 @@ async function copy(
 ): Promise<void> {
   let last = after;
   for await (const signal of signals) {
-    await nextStep();
+    const bytes = frameBytes(signal);
+    await nextStep(bytes.length);
     if (reader.aborted) return;
     last = signal.sequence;
-    if (!frames.write(frame(signal))) await drained(response, reader, unread);
+    if (!frames.write(bytes)) await drained(response, reader, unread);
   }
   if (!reader.aborted) frames.write(endFrame(last));
 }
@@ -85,31 +86,34 @@ async function drained(response: ServerResponse, reader: AbortSignal, unread: Un
 
 interface FrameWriter {
   /** False: nothing more may be written before the response has drained. */
-  write(text: string): boolean;
+  write(frame: Buffer): boolean;
   flush(): void;
 }
 
-/** Then frames are written before the tick ends, characters. */
-const MOST_JOINED = 32_768;
+/** Frames are written before the tick ends once they have so many bytes. */
+const MOST_JOINED_BYTES = 32_768;
 
 /**
  * Frames of the same tick are one write, and one packet. They are joined here: a corked response is sent in four packets,
  * and when its socket is corked, too, it may wait for ever, since the one counts bytes and the other characters.
  */
 function createFrameWriter(response: ServerResponse): FrameWriter {
-  let joined = '';
+  let joined: Buffer[] = [];
+  let joinedBytes = 0;
 
   function flush(): void {
-    const text = joined;
-    joined = '';
-    if (text !== '') response.write(text);
+    const [first, ...others] = joined;
+    joined = [];
+    joinedBytes = 0;
+    if (first !== undefined) response.write(others.length === 0 ? first : Buffer.concat([first, ...others]));
   }
 
   return {
-    write(text) {
-      if (joined === '') process.nextTick(flush);
-      joined += text;
-      if (joined.length >= MOST_JOINED) flush();
+    write(frame) {
+      if (joined.length === 0) process.nextTick(flush);
+      joined.push(frame);
+      joinedBytes += frame.length;
+      if (joinedBytes >= MOST_JOINED_BYTES) flush();
       return !response.writableNeedDrain;
     },
     flush,
@@ -130,21 +134,27 @@ function field(text: string): string {
   return text.replace(/[\r\n\0]/g, '');
 }
 
-/** Followers of one request share its signals. */
-const framed = new WeakMap<Signal, string>();
+/** Followers of one request share its signals, and each frame is encoded once for all of them. */
+const framed = new WeakMap<Signal, Buffer>();
 
-export function frame(signal: Signal): string {
+function frameBytes(signal: Signal): Buffer {
   const known = framed.get(signal);
   if (known !== undefined) return known;
-  const text = `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
-  framed.set(signal, text);
-  return text;
+  const bytes = Buffer.from(frame(signal));
+  framed.set(signal, bytes);
+  return bytes;
 }
 
-function endFrame(lastSequence: number): string {
-  return `event: adjutant.end\ndata: {"last_sequence":${lastSequence}}\n\n`;
+export function frame(signal: Signal): string {
+  return `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
 }
+
+function endFrame(lastSequence: number): Buffer {
+  return Buffer.from(`event: adjutant.end\ndata: {"last_sequence":${lastSequence}}\n\n`);
+}
+
+const STILL_HERE = Buffer.from(': still here\n\n');
 
 function keepAlive(response: ServerResponse, frames: FrameWriter): void {
-  if (!response.writableNeedDrain) frames.write(': still here\n\n');
+  if (!response.writableNeedDrain) frames.write(STILL_HERE);
 }

@@ -18,6 +18,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
+/** Most bytes are part of names, texts and numbers: one look-up skips them. */
+const STRUCTURE = new Uint8Array(256);
+for (const byte of [QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURE[byte] = 1;
+
 /** Shorter strings are read byte by byte; searching ahead pays only for longer ones. */
 const SHORT_STRING_BYTES = 48;
 
@@ -48,9 +52,13 @@ export function jsonShape(json: Buffer, limits: JsonLimits): JsonShape {
   let containers = 0;
   let values = 0;
   for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at];
-    if (byte === QUOTE) at = endOfString(json, at + 1);
-    else if (byte === COMMA) values += 1;
+    const byte = json[at] as number;
+    if (STRUCTURE[byte] === 0) continue;
+    if (byte === QUOTE) {
+      at = endOfString(json, at + 1);
+      continue;
+    }
+    if (byte === COMMA) values += 1;
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       values += 1;
       containers += 1;

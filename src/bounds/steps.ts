@@ -5,17 +5,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Heartbeats and calls do not wait longer, milliseconds. */
 const STEP_MS = 5;
 
-/** To be awaited between two pieces of work. */
-export type NextStep = () => Promise<void>;
+/** Bytes given to sockets in a step: they are written after it, which its clock does not see. */
+const STEP_BYTES = 512 * 1_024;
 
-/** Of all who share it, one goes on at a time: what they do at once is one long piece otherwise. */
+/** To be awaited between two parts of the work. `bytes`: what the next part gives to a socket; default: none. */
+export type NextStep = (bytes?: number) => Promise<void>;
+
+/** One of all who share it goes on at a time: what they do at once is one long step otherwise. */
 export function createSteps(now: () => number = () => performance.now()): NextStep {
   let begunAt = now();
+  let given = 0;
   let last = Promise.resolve();
-  const step = async (): Promise<void> => {
-    if (now() - begunAt < STEP_MS) return;
+  const step = async (bytes: number): Promise<void> => {
+    given += bytes;
+    if (now() - begunAt < STEP_MS && given < STEP_BYTES) return;
     await nextTurn();
     begunAt = now();
+    given = bytes;
   };
-  return () => (last = last.then(step));
+  return (bytes = 0) => (last = last.then(async () => step(bytes)));
 }

@@ -48,7 +48,7 @@ export interface KnownSecrets {
   /** Adds the secrets that `source` returns, now or later: tokens come and go. It returns the same list until they change. */
   add(source: () => readonly string[]): void;
   readonly hide: HideText;
-  /** A copy of plain JSON with the secrets in all texts and names of members redacted. */
+  /** Plain JSON with the secrets in all texts and names of members redacted: a copy, or the value itself where it holds none. */
   readonly hideIn: <T>(value: T) => T;
 }
 
@@ -73,26 +73,45 @@ export function createKnownSecrets(): KnownSecrets {
   };
 }
 
+/** Copies only objects and arrays that hold a secret: building an object of 100,000 names takes longer than reading it. */
 function hiddenIn(value: unknown, hide: HideText): unknown {
   if (typeof value === 'string') return hide(value);
-  if (Array.isArray(value)) return value.map((item) => hiddenIn(item, hide));
-  if (!isPlainObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [hide(name), hiddenIn(member, hide)]),
-  );
+  if (Array.isArray(value)) {
+    const items = value.map((item) => hiddenIn(item, hide));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  return isPlainObject(value) ? hiddenMembers(value, hide) : value;
 }
 
-function isPlainObject(value: unknown): value is object {
+function hiddenMembers(value: Readonly<Record<string, unknown>>, hide: HideText): unknown {
+  const names = Object.keys(value);
+  /** Absent until the first secret. */
+  let members: [name: string, member: unknown][] | undefined;
+  for (const [at, name] of names.entries()) {
+    const member = value[name];
+    const hidden: [string, unknown] = [hide(name), hiddenIn(member, hide)];
+    if (members === undefined && hidden[0] === name && hidden[1] === member) continue;
+    members ??= names.slice(0, at).map((before) => [before, value[before]]);
+    members.push(hidden);
+  }
+  return members === undefined ? value : Object.fromEntries(members);
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
+
+/** The least part of a secret that is redacted where a text was cut within it: at its end the beginning, at its beginning the end. */
+const CUT_PART = 8;
 
 /** The characters of a text that are compared at once. */
 const BLOCK = 2;
 const PLACES = 65_536;
 
 /**
- * Hides each of `secrets` in its spellings: as it is, in JSON, in a URL, in base64 and base64url. The search is that of
- * Wu and Manber: it skips as many characters as the shortest spelling allows, so its time does not depend on how many there are.
+ * Hides each of `secrets` in its spellings: as it is, in JSON, in a URL, in base64 and base64url; also a part of one where the
+ * text was cut. The search is that of Wu and Manber: it skips as many characters as the shortest spelling allows, so its time
+ * does not depend on how many there are.
  */
 export function hiding(secrets: readonly string[]): HideText {
   const spellings = spellingsOf(secrets);
@@ -110,6 +129,7 @@ export function hiding(secrets: readonly string[]): HideText {
   }
   const found = (text: string, at: number, place: number): string | undefined =>
     ending.get(place)?.find((spelling) => text.startsWith(spelling, at));
+  const withoutCutParts = hidingCutParts(spellings);
   return (text) => {
     let kept = '';
     let copied = 0;
@@ -131,8 +151,44 @@ export function hiding(secrets: readonly string[]): HideText {
       copied = at + spelling.length;
       end = copied + shortest;
     }
-    return copied === 0 ? text : kept + text.slice(copied);
+    return withoutCutParts(copied === 0 ? text : kept + text.slice(copied));
   };
+}
+
+/** Texts of strangers are cut at many bounds, before anything knows which part of them is a secret. */
+function hidingCutParts(spellings: readonly string[]): HideText {
+  const longest = Math.max(...spellings.map(({ length }) => length));
+  const long = spellings.filter(({ length }) => length > CUT_PART);
+  const begun = Map.groupBy(long, (spelling) => spelling.slice(0, CUT_PART));
+  const ended = Map.groupBy(long, (spelling) => spelling.slice(-CUT_PART));
+  const [begins, ends] = [placesOf([...begun.keys()]), placesOf([...ended.keys()])];
+  return (text) => {
+    if (text.length < CUT_PART) return text;
+    // Some cuts are marked.
+    const mark = text.endsWith('…') ? 1 : 0;
+    const last = text.length - mark;
+    let from = Math.max(0, last - longest);
+    for (; from <= last - CUT_PART; from += 1) {
+      if (begins[placeOf(text, from)] !== 1) continue;
+      const rest = text.slice(from, last);
+      if (begun.get(rest.slice(0, CUT_PART))?.some((spelling) => spelling.startsWith(rest)) === true) break;
+    }
+    const isEndCut = from <= last - CUT_PART;
+    const whole = isEndCut ? `${text.slice(0, from)}${REDACTED}${text.slice(last)}` : text;
+    for (let to = Math.min(longest, from, last); to >= CUT_PART; to -= 1) {
+      if (ends[placeOf(text, to - CUT_PART)] !== 1) continue;
+      const begin = text.slice(0, to);
+      if (ended.get(begin.slice(-CUT_PART))?.some((spelling) => spelling.endsWith(begin)) === true)
+        return REDACTED + whole.slice(to);
+    }
+    return whole;
+  };
+}
+
+function placesOf(texts: readonly string[]): Uint8Array {
+  const places = new Uint8Array(PLACES);
+  for (const text of texts) places[placeOf(text, 0)] = 1;
+  return places;
 }
 
 function placeOf(text: string, at: number): number {

@@ -50,7 +50,7 @@ function wellFormed(content: Content): string {
   );
 }
 
-/** The length of the JSON of each object and list; of a long list that does not fit, at least that of what fits. */
+/** The length of the JSON of each object and list; of a long one that does not fit, at least that of what fits. */
 type Sizes = ReadonlyMap<object, number>;
 
 function sizesOf(value: unknown, room: number): Sizes {
@@ -64,7 +64,12 @@ function sizesOf(value: unknown, room: number): Sizes {
         size += measure(item) + 1;
       }
     } else {
-      for (const [key, member] of Object.entries(part)) size += keyLength(key) + measure(member) + 1;
+      const keys = Object.keys(part);
+      const isTooMany = keys.length * LEAST_MEMBER_CHARACTERS > room;
+      for (const key of keys) {
+        if (isTooMany && size > room) break;
+        size += keyLength(key) + measure((part as Content)[key]) + 1;
+      }
     }
     sizes.set(part, Math.max(2, size));
     return Math.max(2, size);
@@ -73,7 +78,12 @@ function sizesOf(value: unknown, room: number): Sizes {
   return sizes;
 }
 
+/** Characters that JSON writes otherwise than they are. */
+// oxlint-disable-next-line no-control-regex
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
 function jsonLength(value: unknown): number {
+  if (typeof value === 'string' && !ESCAPED.test(value)) return value.length + 2;
   // A member that is undefined is not written.
   return (JSON.stringify(value) ?? '').length;
 }
@@ -86,6 +96,8 @@ function keyLength(key: string): number {
 const MARK_CHARACTERS = 64;
 /** A list of so many items is cut within them, a longer one after the last item that fits. */
 const FEW_ITEMS = 8;
+/** The shortest member of an object, with its comma: `"":0,`. */
+const LEAST_MEMBER_CHARACTERS = 5;
 
 /** The value within `room` characters of JSON. */
 function fitted(value: unknown, room: number, sizes: Sizes): unknown {
@@ -126,20 +138,31 @@ function cutList(items: readonly unknown[], room: number, sizes: Sizes): unknown
 
 /** Small members stay whole and large ones share the rest, so that a cursor behind a long text is kept. */
 function cutObject(value: Content, room: number, sizes: Sizes): Content {
-  const entries = Object.entries(value);
-  const keys = entries.reduce((sum, [key]) => sum + keyLength(key) + 1, 2);
-  const lengths = entries.map(([, member]) => sizeOf(member, sizes));
-  const share = shareOf(lengths, room - keys);
+  const names = Object.keys(value);
   const copy: Record<string, unknown> = {};
+  const share = names.length * LEAST_MEMBER_CHARACTERS > room ? 0 : shareOfMembers(value, names, room, sizes);
   if (share >= MARK_CHARACTERS) {
-    for (const [key, member] of entries) setOwnMember(copy, key, fitted(member, share, sizes));
+    for (const name of names) setOwnMember(copy, name, fitted(value[name], share, sizes));
     return copy;
   }
-  const whole = entries.map(([key], index) => keyLength(key) + 1 + (lengths[index] ?? 0));
-  const count = countWithin(whole, room - 2 - MARK_CHARACTERS);
-  for (const [key, member] of entries.slice(0, count)) setOwnMember(copy, key, member);
-  copy[TRUNCATED_KEY] = entries.length - count;
+  let left = room - 2 - MARK_CHARACTERS;
+  let kept = 0;
+  for (const name of names) {
+    left -= keyLength(name) + 1 + sizeOf(value[name], sizes);
+    if (left < 0) break;
+    setOwnMember(copy, name, value[name]);
+    kept += 1;
+  }
+  copy[TRUNCATED_KEY] = names.length - kept;
   return copy;
+}
+
+function shareOfMembers(value: Content, names: readonly string[], room: number, sizes: Sizes): number {
+  const keys = names.reduce((sum, name) => sum + keyLength(name) + 1, 2);
+  return shareOf(
+    names.map((name) => sizeOf(value[name], sizes)),
+    room - keys,
+  );
 }
 
 /** The largest length that each may have, so that all of them are within `room`; 0: there is no such length. */
@@ -151,11 +174,4 @@ function shareOf(lengths: readonly number[], room: number): number {
     left -= length;
   }
   return room;
-}
-
-/** How many of the first ones are within `room` together. */
-function countWithin(lengths: readonly number[], room: number): number {
-  let left = room;
-  const end = lengths.findIndex((length) => (left -= length) < 0);
-  return end === -1 ? lengths.length : end;
 }

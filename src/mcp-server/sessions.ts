@@ -1,11 +1,13 @@
 /** The sessions of clients older than the stateless protocol: each has a server of its own in this process.
  *  It must never hold more sessions than its pool allows, nor one that is idle for too long. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   isInitializeRequest,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { createCallerPace } from '../bounds/caller-pace.ts';
 
 export interface SessionsOptions {
   readonly createServer: () => Promise<Server>;
@@ -28,15 +30,23 @@ export interface PoolOptions {
   readonly mostOfCaller: number;
 }
 
+/** Each session has a server of its own, which takes about 2 ms of the event loop. */
+const BEGUN = { burst: 100, perMs: 50 / 1_000 };
+const LONGEST_BEGIN_MS = 10_000;
+
 /** The sessions of all endpoints of a process. */
 export interface SessionPool {
+  /** Counts a session that the caller begins; returns how long it waits before it begins, milliseconds, or null: too long. */
+  beginIn(owner: string | null): number | null;
   /** false: all sessions that it could replace are busy. */
   admit(session: Session): boolean;
   remove(session: Session): void;
 }
 
-export function createSessionPool({ most, mostOfCaller }: PoolOptions): SessionPool {
+/** `now`: milliseconds of a clock that is never set. */
+export function createSessionPool({ most, mostOfCaller }: PoolOptions, now?: () => number): SessionPool {
   const all = new Set<Session>();
+  const pace = createCallerPace(BEGUN, now);
 
   function makeRoom(sessions: readonly Session[], bound: number): boolean {
     if (sessions.length < bound) return true;
@@ -48,6 +58,13 @@ export function createSessionPool({ most, mostOfCaller }: PoolOptions): SessionP
   }
 
   return {
+    beginIn(owner) {
+      const caller = owner ?? '';
+      const waitMs = pace.waitMs(caller);
+      if (waitMs > LONGEST_BEGIN_MS) return null;
+      pace.charge(caller, 1);
+      return waitMs;
+    },
     admit(session) {
       const { owner } = session;
       const own = owner === null ? [] : [...all].filter((other) => other.owner === owner);
@@ -97,6 +114,9 @@ export function createSessions({
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
     const owner = callerOf();
+    const waitMs = pool.beginIn(owner);
+    if (waitMs === null) return null;
+    if (waitMs > 0) await delay(waitMs);
     const session: Session = { owner, transport, usedAt: performance.now(), answering: 1, listening: 0 };
     // Counted at once, as the answer to its first request is: many may begin at the same time.
     if (!pool.admit(session)) return null;
@@ -126,7 +146,9 @@ export function createSessions({
     if (known !== undefined && known.owner === callerOf()) return known;
     // A client that begins anew may still send the id of a session that has ended.
     if (isInitializeRequest(parsedBody))
-      return (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy');
+      return (
+        (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy, or begin: try again in 10 s')
+      );
     return id === null
       ? refusal(400, -32_000, 'Bad Request: no session')
       : refusal(404, -32_001, 'Session not found');

@@ -313,7 +313,7 @@ function notSent({ request, connection, deadline }: Call): Failed {
   if (ending === 'cancelled' || (ending !== null && !isAway)) {
     return { kind: 'failed', error: endedCall(ending, request), sent: false };
   }
-  const reason = fault?.message ?? 'it was not ready in time';
+  const reason = connection.awayReason();
   const message = `The MCP server "${server}" is not available: ${reason}`;
   return unsent(fault?.type ?? 'network', message, { server, reason });
 }

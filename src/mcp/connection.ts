@@ -2,6 +2,7 @@
  *  It must never end a call itself, nor open two sessions at once. */
 import type { KnownSecrets } from '../contract/secret-text.ts';
 import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
@@ -36,6 +37,8 @@ export interface Connection {
   toolsDoubted(): Promise<void>;
   status(): ServerStatus;
   fault(): ConnectFault | null;
+  /** Why there is no session, and what to do, as the end of a sentence about the server. */
+  awayReason(): string;
 }
 
 export interface ConnectionOptions {
@@ -55,6 +58,9 @@ const MAX_PROBE_MS = 30_000;
 /** A connection that lasts this long is stable: the next failure counts as the first. Milliseconds. */
 const STABLE_MS = 10_000;
 
+/** Commands that download the program that they run. */
+const DOWNLOADERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'pipx', 'docker', 'podman']);
+
 export function createConnection(options: ConnectionOptions): Connection {
   return new ServerConnection(options);
 }
@@ -73,6 +79,8 @@ class ServerConnection implements Connection {
   #revision = '';
   #status: ServerStatus = 'connecting';
   #fault: ConnectFault | null = null;
+  /** When the current attempt to connect began, as performance.now. */
+  #openingSince = 0;
   readonly #outage = createOutage();
   #failures = 0;
   /** From the failure or loss on, until the next attempt. Milliseconds. */
@@ -111,6 +119,19 @@ class ServerConnection implements Connection {
 
   fault(): ConnectFault | null {
     return this.#fault;
+  }
+
+  awayReason(): string {
+    if (this.#fault !== null) return this.#fault.message;
+    if (this.#loop === null) return 'it was not started yet: call again';
+    const { transport } = this.#given.server;
+    const seconds = Math.round((performance.now() - this.#openingSince) / 1_000);
+    if (transport.kind === 'http')
+      return `it has not answered yet, after ${seconds} s: call again in a moment`;
+    const command = basename(transport.command).replace(/\.(?:cmd|exe)$/i, '');
+    return DOWNLOADERS.has(command)
+      ? `it has been starting for ${seconds} s; at its first start ${command} downloads it, which may take minutes: call again in a moment`
+      : `it has been starting for ${seconds} s: call again in a moment`;
   }
 
   async toolsDoubted(): Promise<void> {
@@ -156,6 +177,7 @@ class ServerConnection implements Connection {
   /** One attempt: connects and reads the tools, or records a fault. */
   async #open(): Promise<Session | null> {
     const { server, tokens = null, logger } = this.#given;
+    this.#openingSince = performance.now();
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
     const opened = await openSession({
       server,

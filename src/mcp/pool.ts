@@ -140,13 +140,14 @@ function isListing(method: ReadRequest['method']): boolean {
   return method.endsWith('/list');
 }
 
-/** The reason why a server is away, or its own text, may quote a secret. */
+/** The reason why a server is away, its own text, or its prompt for a model may quote a secret. */
 function hidingReports(request: ToolCallRequest, hide: KnownSecrets['hideIn']): ToolCallRequest {
-  const { onProgress, onQuestion } = request;
+  const { onProgress, onQuestion, onSampling } = request;
   return {
     ...request,
     ...(onProgress && { onProgress: (progress) => onProgress(hide(progress)) }),
     ...(onQuestion && { onQuestion: (question, withdrawn) => onQuestion(hide(question), withdrawn) }),
+    ...(onSampling && { onSampling: (sampling, withdrawn) => onSampling(hide(sampling), withdrawn) }),
   };
 }
 

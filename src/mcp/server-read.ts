@@ -172,7 +172,7 @@ function unsent({ connection }: CallTools, request: ReadRequest, deadline: CallD
   const isAway = connection.session() === null && deadline.ending() !== 'cancelled';
   return {
     kind: 'failed',
-    error: isAway ? away(connection.fault(), request) : ended(request, deadline),
+    error: isAway ? away(connection, request) : ended(request, deadline),
     sent: false,
   };
 }
@@ -190,10 +190,10 @@ function behind(tools: CallTools, request: ReadRequest, deadline: CallDeadline):
   return { kind: 'failed', error, sent: false };
 }
 
-function away(fault: ReturnType<CallTools['connection']['fault']>, { server }: ReadRequest): ErrorEnvelope {
-  const reason = fault?.message ?? 'it was not ready in time';
+function away(connection: CallTools['connection'], { server }: ReadRequest): ErrorEnvelope {
+  const reason = connection.awayReason();
   const message = `The MCP server "${server}" is not available: ${reason}`;
-  return errorEnvelope(fault?.type ?? 'network', message, { server, reason });
+  return errorEnvelope(connection.fault()?.type ?? 'network', message, { server, reason });
 }
 
 /** This side ended the read. */

@@ -145,7 +145,7 @@ async function sessionOf({ connection, only }: TaskServer, signal: AbortSignal):
 }
 
 function unreached({ connection }: TaskServer): { kind: 'away'; reason: string } {
-  return { kind: 'away', reason: connection.fault()?.message ?? 'it is not ready' };
+  return { kind: 'away', reason: connection.awayReason() };
 }
 
 async function failureOf(

@@ -4,6 +4,7 @@ import type { AskedFor } from '../contract/request-listing.ts';
 import { redrivenAmong } from '../contract/redriven.ts';
 import { tagsOf } from '../contract/tags.ts';
 import type { Journal } from '../journal/journal.ts';
+import { createSteps } from '../bounds/steps.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { beginsLater, type DirectiveRecord, recordedBegin, recordsIn } from '../journal/records.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -60,18 +61,22 @@ const MOST_LOOKED_AT = 512;
 export type ReadFacts = (requestId: string) => Promise<RequestFacts | null>;
 
 export function createFactsReader({ connection, keys, journal, runOf }: FactsParts): ReadFacts {
+  /** Shared by all requests that are read at once: hundreds change together when one caller redrives or cancels them. */
+  const nextStep = createSteps();
   return async (requestId) => {
     const [state] = keys.request(requestId);
     const [{ fields, pairs }, ttlMs] = await Promise.all([readState(state), connection.pttl(state)]);
     const head = headOf(fields);
     // It has expired meanwhile, or before.
     if (head === null || ttlMs === -2) return null;
+    await nextStep();
     const records = recordsIn(pairs);
     const [run, contents, errors] = await Promise.all([
       head.hasRun ? runOf(requestId) : null,
       contentsOf(requestId, records, head.bytes),
       errorsOf(requestId, records),
     ]);
+    await nextStep();
     const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
     return factsOf({ requestId, head, records, contents, errors, run, expiresAt });
   };
@@ -112,6 +117,7 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     const [, bodies] = keys.request(requestId);
     const read = bytes <= BODY_BYTES ? ids : await smallOf(bodies, ids);
     const texts = read.length === 0 ? [] : await connection.hmget(bodies, ...read);
+    await nextStep();
     return texts.flatMap((text) => (text === null ? [] : [directiveContent(text)]));
   }
 

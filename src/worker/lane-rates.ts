@@ -51,11 +51,15 @@ export function createLaneRates(now: () => number = () => performance.now()): La
 /** What came to nothing by itself, and not by a cancellation or a stop. */
 const FAILED: ReadonlySet<string> = new Set(['end', 'retry', 'fallback']);
 
-/** The same reports, from which the rates hear of each attempt. */
+/** Given back without an outcome, as the journal counts them: a storm of pauses is no storm of attempts. */
+const NOT_ATTEMPTS: ReadonlySet<string> = new Set(['pause', 'release', 'ask']);
+
+/** The same reports, with each attempt counted in the rates. */
 export function countingAttempts(reports: Reports, rates: Pick<LaneRates, 'note'>): Reports {
   const attempted: Meters['attempted'] = (facts) => {
     const { lane, outcome, errorType } = facts;
-    rates.note(lane, errorType !== null && errorType !== 'cancelled' && FAILED.has(outcome));
+    if (!NOT_ATTEMPTS.has(outcome))
+      rates.note(lane, errorType !== null && errorType !== 'cancelled' && FAILED.has(outcome));
     reports.meters.attempted(facts);
   };
   return { ...reports, meters: { ...reports.meters, attempted } };

@@ -1,7 +1,6 @@
 /** Attacks of the worst caller of each scope on the others: bounded in count and time, prepared before it is measured.
  *  It must only ask the address that it was given. */
 import { request } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Target {
   readonly url: string;
@@ -23,7 +22,7 @@ export interface Attack {
   readonly shots: number;
   readonly atOnce: number;
   /** Every request of it has to be refused (4xx). */
-  readonly refused?: boolean;
+  readonly refused: boolean;
   prepare(target: Target): Promise<Shot>;
 }
 
@@ -116,207 +115,113 @@ function followed(url: string, key: string | undefined): Shot {
   };
 }
 
-const outputSchema = (properties: number): object => ({
+const outputSchema = (title: string): object => ({
+  title,
   type: 'object',
   properties: Object.fromEntries(
-    numbers(properties).map((index) => [
+    numbers(1_500).map((index) => [
       `p${index}`,
       { type: 'string', pattern: `^(a|b?${index})+$`, minLength: index },
     ]),
   ),
 });
 
-export const ATTACKS: readonly Attack[] = [
-  {
-    name: '2.9 MB of unknown members to /v1/session',
-    scope: 'none',
-    shots: 40,
-    atOnce: 4,
-    refused: true,
-    prepare: async ({ url }) => post(`${url}/v1/session`, undefined, members(280_000)),
-  },
-  {
-    name: 'bodies that never end',
-    scope: 'none',
-    shots: 400,
-    atOnce: 400,
-    prepare: async ({ url }) => slowBody(url),
-  },
-  {
-    name: 'initialize with 3.9 MB',
-    scope: 'read',
-    shots: 250,
-    atOnce: 4,
-    refused: true,
-    prepare: async ({ url, key }) =>
-      post(`${url}/mcp`, key, initialize(`{"experimental":{"x":{"y":"${'z'.repeat(3_900_000)}"}}}`)),
-  },
-  {
-    name: 'initialize with 200,000 members',
-    scope: 'read',
-    shots: 20,
-    atOnce: 2,
-    refused: true,
-    prepare: async ({ url, key }) =>
-      post(`${url}/mcp`, key, initialize(`{"experimental":${members(200_000)}}`)),
-  },
-  {
-    name: 'small sessions of /mcp without end',
-    scope: 'read',
-    shots: 3_000,
-    atOnce: 16,
-    prepare: async ({ url, key }) =>
-      post(`${url}/mcp`, key, initialize(`{"experimental":{"x":{"y":"${'z'.repeat(SESSION_BYTES)}"}}}`)),
-  },
-  {
-    name: 'searches that find nothing',
-    scope: 'read',
-    shots: 400,
-    atOnce: 8,
-    async prepare(target) {
-      const { url, key, scale } = target;
-      const emitted = { type: 'emit_tool_error', id: 'one', tool_name: 'a.b', error: 'x' };
-      await submitted(
-        target,
-        numbers(3_000 * scale).map((index) => ({ ...emitted, request_id: `searched-${index}` })),
-      );
-      return send(`${url}/v1/requests?q=nothinghasthisword&limit=100`, key, 'GET', null);
-    },
-  },
-  {
-    name: 'many streams of one request',
-    scope: 'read',
-    shots: 600,
-    atOnce: 600,
-    async prepare(target) {
-      const { url, key, scale } = target;
-      const calls = numbers(200 * scale).map((index) => call('followed', `c${index}`, { bytes: 10_000 }));
-      await submitted(target, [...calls, call('followed', 'open', { delay_ms: 10_000 })]);
-      return followed(`${url}/v1/requests/followed/signals`, key);
-    },
-  },
-  {
-    name: 'arguments of 90,000 members',
-    scope: 'submit',
-    shots: 40,
-    atOnce: 4,
-    refused: true,
-    prepare: async ({ url, key }) =>
-      post(
-        `${url}/v1/directives`,
-        key,
-        `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(90_000)}}`,
-      ),
-  },
-  {
-    name: 'arguments of 250,000 members',
-    scope: 'submit',
-    shots: 20,
-    atOnce: 4,
-    refused: true,
-    prepare: async ({ url, key }) =>
-      post(
-        `${url}/v1/directives`,
-        key,
-        `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${members(250_000)}}`,
-      ),
-  },
-  {
-    name: 'schemas that are slow to compile',
-    scope: 'submit',
-    shots: 60,
-    atOnce: 40,
-    prepare:
-      async ({ url, key }) =>
-      async (index, signal) => {
-        const asked = {
-          type: 'llm_exec',
-          model: 'scripted:demonstration',
-          context: [{ role: 'user', content: 'x' }],
-        };
-        const directive = { ...asked, output_schema: { ...outputSchema(1_500), title: `s${index}` } };
-        return post(`${url}/v1/directives`, key, directive)(index, signal);
-      },
-  },
-  {
-    name: 'a flood of the lane that both use',
-    scope: 'submit',
-    shots: 40,
-    atOnce: 4,
-    prepare:
-      async ({ url, key }) =>
-      async (index, signal) => {
-        const directives = numbers(50).map((each) => call(`flood-${index}`, `c${each}`, { delay_ms: 20 }));
-        return post(`${url}/v1/directives`, key, { directives })(index, signal);
-      },
-  },
-  {
-    name: 'waits for one directive',
-    scope: 'submit',
-    shots: 600,
-    atOnce: 300,
-    prepare: async ({ url, key }) =>
-      post(`${url}/v1/directives?wait_ms=30000`, key, call('waited', 'one', { delay_ms: 10_000 })),
-  },
-  {
-    name: 'cancelling a request of 300 large results',
-    scope: 'cancel',
-    shots: 12,
-    atOnce: 4,
-    async prepare(target) {
-      const { url, key, scale } = target;
-      const calls = numbers(300 * scale).map((index) => call('large', `c${index}`, { bytes: 80_000 }));
-      await submitted(target, calls, { wait: '?wait_ms=60000', atOnce: 8 });
-      return post(`${url}/v1/requests/large/cancel`, key, {});
-    },
-  },
-  {
-    name: 'redriving 2,000 dead letters',
-    scope: 'redrive',
-    shots: 4,
-    atOnce: 1,
-    async prepare(target) {
-      const { url, key, scale } = target;
-      const failing = numbers(2_000 * scale).map((index) =>
-        call(`dead-${index % 40}`, `c${index}`, { fails: true }),
-      );
-      await submitted(target, failing);
-      await untilEmpty(target);
-      return post(`${url}/v1/dead-letters/redrive`, key, { all: true });
-    },
-  },
-  {
-    name: 'keys made and revoked',
-    scope: 'admin',
-    shots: 200,
-    atOnce: 4,
-    prepare:
-      async ({ url, key }) =>
-      async (index, signal) => {
-        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-        const body = JSON.stringify({ name: `k${index}`, scopes: ['read'] });
-        const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers, body, signal });
-        const { id } = (await made.json()) as { id?: string };
-        if (id !== undefined) await send(`${url}/v1/keys/${id}`, key, 'DELETE', null)(index, signal);
-        return String(made.status);
-      },
-  },
+const DIRECTIVES = '/v1/directives';
+const directive = (args: string): string => `{"type":"tool_exec","tool_name":"${TOOL}","arguments":${args}}`;
+
+/** The same body in each request. */
+const posted =
+  (path: string, body: () => unknown): Attack['prepare'] =>
+  async ({ url, key }) =>
+    post(`${url}${path}`, key, body());
+
+/** Another body in each request. */
+const postedAnew =
+  (path: string, body: (index: number) => unknown): Attack['prepare'] =>
+  async ({ url, key }) =>
+  async (index, signal) =>
+    post(`${url}${path}`, key, body(index))(index, signal);
+
+const greeting = (characters: number) => (): string =>
+  initialize(`{"experimental":{"x":{"y":"${'z'.repeat(characters)}"}}}`);
+
+/** Requests that find no word, among 3,000. */
+async function searched(target: Target): Promise<Shot> {
+  const emitted = { type: 'emit_tool_error', id: 'one', tool_name: 'a.b', error: 'x' };
+  await submitted(
+    target,
+    numbers(3_000 * target.scale).map((index) => ({ ...emitted, request_id: `searched-${index}` })),
+  );
+  return send(`${target.url}/v1/requests?q=nothinghasthisword&limit=100`, target.key, 'GET', null);
+}
+
+/** Streams of one request with 200 results of 10 kB, which stays open. */
+async function streamed(target: Target): Promise<Shot> {
+  const calls = numbers(200 * target.scale).map((index) => call('followed', `c${index}`, { bytes: 10_000 }));
+  await submitted(target, [...calls, call('followed', 'open', { delay_ms: 10_000 })]);
+  return followed(`${target.url}/v1/requests/followed/signals`, target.key);
+}
+
+async function cancelled(target: Target): Promise<Shot> {
+  const calls = numbers(300 * target.scale).map((index) => call('large', `c${index}`, { bytes: 80_000 }));
+  await submitted(target, calls, { wait: '?wait_ms=60000', atOnce: 8 });
+  return post(`${target.url}/v1/requests/large/cancel`, target.key, {});
+}
+
+async function redriven(target: Target): Promise<Shot> {
+  const failing = numbers(2_000 * target.scale).map((index) =>
+    call(`dead-${index % 40}`, `c${index}`, { fails: true }),
+  );
+  await submitted(target, failing, { wait: '?wait_ms=60000' });
+  return post(`${target.url}/v1/dead-letters/redrive`, target.key, { all: true });
+}
+
+async function madeKeys({ url, key }: Target): Promise<Shot> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return async (index, signal) => {
+    const body = JSON.stringify({ name: `k${index}`, scopes: ['read'] });
+    const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers, body, signal });
+    const { id } = (await made.json()) as { id?: string };
+    if (id !== undefined) await send(`${url}/v1/keys/${id}`, key, 'DELETE', null)(index, signal);
+    return String(made.status);
+  };
+}
+
+type Row = readonly [
+  scope: Attack['scope'],
+  name: string,
+  shots: number,
+  atOnce: number,
+  ends: 'refused' | 'answered',
+  prepare: Attack['prepare'],
 ];
 
-/** Resolves when nothing of the shared lane waits or runs. */
-async function untilEmpty({ url, setupKey }: Target): Promise<void> {
-  const headers = { authorization: `Bearer ${setupKey}` };
-  for (let tries = 0; tries < 600; tries += 1) {
-    const answer = await fetch(`${url}/v1/lanes`, { headers });
-    const { lanes } = (await answer.json()) as {
-      lanes: { name: string; waiting: number; active: number; delayed: number }[];
-    };
-    const lane = lanes.find(({ name }) => name === 'tool.shared');
-    if (lane !== undefined && lane.waiting + lane.active + lane.delayed === 0) return;
-    await delay(200);
-  }
-  throw new Error('the lane did not become empty');
-}
+// prettier-ignore
+const ROWS: readonly Row[] = [
+  ['none', '2.9 MB of unknown members to /v1/session', 40, 4, 'refused', posted('/v1/session', () => members(280_000))],
+  ['none', 'bodies that never end', 400, 400, 'answered', async ({ url }) => slowBody(url)],
+  ['read', 'initialize with 3.9 MB', 250, 4, 'refused', posted('/mcp', greeting(3_900_000))],
+  ['read', 'initialize with 200,000 members', 20, 2, 'refused', posted('/mcp', () => initialize(`{"experimental":${members(200_000)}}`))],
+  ['read', 'small sessions of /mcp without end', 3_000, 16, 'answered', posted('/mcp', greeting(SESSION_BYTES))],
+  ['read', 'searches that find nothing', 400, 8, 'answered', searched],
+  ['read', 'many streams of one request', 600, 600, 'answered', streamed],
+  ['submit', 'arguments of 90,000 members', 40, 4, 'refused', posted(DIRECTIVES, () => directive(members(90_000)))],
+  ['submit', 'arguments of 250,000 members', 20, 4, 'refused', posted(DIRECTIVES, () => directive(members(250_000)))],
+  ['submit', 'schemas that are slow to compile', 60, 40, 'answered', postedAnew(DIRECTIVES, (index) => ({
+    type: 'llm_exec', model: 'scripted:demonstration', context: [{ role: 'user', content: 'x' }], output_schema: outputSchema(`s${index}`),
+  }))],
+  ['submit', 'a flood of the lane that both use', 40, 4, 'answered', postedAnew(DIRECTIVES, (index) => ({
+    directives: numbers(50).map((each) => call(`flood-${index}`, `c${each}`, { delay_ms: 20 })),
+  }))],
+  ['submit', 'waits for one directive', 600, 300, 'answered', posted(`${DIRECTIVES}?wait_ms=30000`, () => call('waited', 'one', { delay_ms: 10_000 }))],
+  ['cancel', 'cancelling a request of 300 large results', 12, 4, 'answered', cancelled],
+  ['redrive', 'redriving 2,000 dead letters', 4, 1, 'answered', redriven],
+  ['admin', 'keys made and revoked', 200, 4, 'answered', madeKeys],
+];
+
+export const ATTACKS: readonly Attack[] = ROWS.map(([scope, name, shots, atOnce, ends, prepare]) => {
+  return { scope, name, shots, atOnce, refused: ends === 'refused', prepare };
+});
 
 export type Statuses = Readonly<Record<string, number>>;
 

@@ -46,7 +46,12 @@ export async function startInstallation(): Promise<Installation> {
   const redis = await startRedis({ dir: folder });
   const config = join(folder, 'adjutant.json');
   const shared = { command: process.execPath, args: [SHARED_TOOL], lane: { concurrency: 8 } };
-  writeFileSync(config, JSON.stringify({ mcpServers: { shared }, tenants: { hostile: {}, victim: {} } }));
+  // Calls that last longer than their attack are given back at the end.
+  const worker = { drain_ms: 0 };
+  writeFileSync(
+    config,
+    JSON.stringify({ mcpServers: { shared }, tenants: { hostile: {}, victim: {} }, worker }),
+  );
   const port = await freePort();
   const adminKey = randomBytes(32).toString('hex');
   const env = { REDIS_URL: redis.url, ADJUTANT_ADMIN_KEY: adminKey, ADJUTANT_LOG_LEVEL: 'warn' };

@@ -68,20 +68,26 @@ export function memoryOf(installation: Installation): Record<Role, Memory | null
   return { api: api ?? null, engine: engine ?? null, worker: worker ?? null };
 }
 
-/** Sentences about what must not be, whatever the machine does besides; none: all held. */
-export function broken({ attack, during, statuses, after }: Observed): string[] {
-  const taken = Object.entries(statuses).filter(
-    ([status]) => attack.refused === true && !/^4\d\d$/.test(status) && status !== UNANSWERED,
-  );
+/** Sentences about what is wrong, whatever the machine does besides; none: all held. */
+export function broken(observed: Observed): string[] {
+  return [...brokenBounds(observed), ...taken(observed)];
+}
+
+/** Failed calls of the other tenant, processes that ended, and memory above the limit. */
+export function brokenBounds({ during, after }: Pick<Observed, 'during' | 'after'>): string[] {
   return [
     ...during.failures.map((failure) => `a call of the other tenant failed: ${failure}`),
-    ...taken.map(
-      ([status, count]) => `${count} requests that had to be refused were answered with ${status}`,
-    ),
     ...ROLES.flatMap((role) => {
       const peakMiB = after[role]?.peakMiB;
       if (peakMiB === undefined) return [`the ${role} ended`];
       return peakMiB > LIMIT_MIB ? [`the ${role} took ${Math.round(peakMiB)} MiB`] : [];
     }),
   ];
+}
+
+/** Requests that had to be refused, and were not. */
+export function taken({ attack, statuses }: Pick<Observed, 'attack' | 'statuses'>): string[] {
+  return Object.entries(statuses)
+    .filter(([status]) => attack.refused && !/^4\d\d$/.test(status) && status !== UNANSWERED)
+    .map(([status, count]) => `${count} requests that had to be refused were answered with ${status}`);
 }

@@ -6,7 +6,9 @@
 -- KEYS[1] hash of buckets   KEYS[2] block of the provider   KEYS[3] block of the model: each there as long as it holds
 -- ARGV in fours, a bucket each: name, scope (provider | model), limit per minute, amount to take
 -- Returns { 'ok' } | { 'refused', retry_after_ms, scope of what refuses longest }.
-local ROUNDING = 1e-6
+-- Milliseconds. The same level, computed over one span or over several, differs in its last digits: such a difference refuses
+-- no call and adds no millisecond to a wait.
+local ROUNDING_MS = 1e-5
 
 local now = now_us()
 local longest_ms, scope = 0, nil
@@ -26,9 +28,7 @@ for index = 1, #ARGV, 4 do
   local per_minute, amount = tonumber(ARGV[index + 2]), tonumber(ARGV[index + 3])
   local level = level_of(redis.call('HGET', BUCKETS, name) or nil, per_minute, now)
   local short = math.min(amount, capacity(per_minute)) - level
-  if short > ROUNDING then
-    refuse(math.ceil(short * 60000 / per_minute), by)
-  end
+  refuse(math.ceil(short * 60000 / per_minute - ROUNDING_MS), by)
   left[#left + 1] = { name, level - amount, per_minute }
 end
 

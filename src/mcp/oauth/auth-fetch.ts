@@ -1,5 +1,6 @@
 /** fetch for what a stranger names: metadata and endpoints of authorization servers, within bounds of bytes and time.
  *  It must never follow a redirect by itself, nor reach an address nearer to this machine than the MCP server is. */
+import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
@@ -49,7 +50,9 @@ export function createAuthFetch(options: AuthFetchOptions): FetchLike {
     const answer = async (body: string | null): Promise<Response> => {
       if (usesProxy()) return throughProxy(address, { ...parts, body, signal }, options);
       const sent = sendChecked(address, { ...parts, body, signal, rule });
-      return responseTo(address, await sent.catch((error: unknown) => failed(error, signal)));
+      const received = await sent.catch((error: unknown) => failed(error, signal));
+      noteConnected(address.hostname, received.socket.remoteAddress);
+      return responseTo(address, received);
     };
     const first = await answer(parts.body);
     const plainer = first.status === 400 ? registrationWithoutScope(parts.body) : null;
@@ -151,11 +154,36 @@ async function ruleFor(address: URL, options: AuthFetchOptions): Promise<Address
   };
 }
 
-/** The farthest of its addresses: a name that has also a near one, or one that only a proxy knows, does not open this network. */
+/**
+ * The farthest of its addresses, and of those that it was connected at: a name that has also a near one, that has a near one
+ * only when it is looked up here, or one that only a proxy knows, does not open this network.
+ */
 async function nearnessOfHost(url: URL, options: AuthFetchOptions): Promise<Nearness> {
   const all = (await addressesOf(url, options)).map(nearnessOf);
-  return all.length === 0 ? 0 : (Math.min(...all) as Nearness);
+  return all.length === 0 ? 0 : (Math.min(...all, connectedAt.get(url.hostname) ?? 2) as Nearness);
 }
+
+/** Host → its farthest address of all connections of this process. */
+const connectedAt = new Map<string, Nearness>();
+/** A process connects to the hosts of its configuration, and to those that their metadata names. */
+const MOST_CONNECTED = 10_000;
+
+function noteConnected(hostname: string, address: string | undefined): void {
+  if (address === undefined) return;
+  const nearest = Math.min(nearnessOf(address), connectedAt.get(hostname) ?? 2) as Nearness;
+  const [oldest] = connectedAt.keys();
+  if (connectedAt.size >= MOST_CONNECTED && !connectedAt.has(hostname)) connectedAt.delete(oldest ?? '');
+  connectedAt.set(hostname, nearest);
+}
+
+/** The connections of `fetch`, which the MCP client uses: its sockets are not shown otherwise. */
+subscribe('undici:client:connected', (message) => {
+  const { connectParams, socket } = message as {
+    readonly connectParams: { readonly hostname: string };
+    readonly socket: { readonly remoteAddress?: string };
+  };
+  noteConnected(connectParams.hostname, socket.remoteAddress);
+});
 
 async function addressesOf(url: URL, options: AuthFetchOptions): Promise<readonly string[]> {
   const { resolve = usesProxy() ? resolveBehindProxy : systemResolve, signal } = options;

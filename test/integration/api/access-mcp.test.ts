@@ -50,6 +50,26 @@ describe('a call of a tool through /mcp', () => {
     return { session: response.headers.get('mcp-session-id'), text: await response.text() };
   }
 
+  // Issue 33, point 2: bodies of megabytes were parsed for callers that may submit nothing.
+  test.each(['whole', 'streamed'])(
+    'with more than 64 KiB (%s) is read only of a caller that may submit',
+    async (form) => {
+      const { reader, writer } = await keysOfBoth();
+      const statusOf = async (key: string, characters: number): Promise<number> => {
+        const params = { name: 'peer.echo', arguments: { a: 'x'.repeat(characters) } };
+        const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+        const body = form === 'whole' ? text : new Blob([text]).stream();
+        return (
+          await fetch(`${both.url}/mcp`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+        ).status;
+      };
+      expect(await statusOf(reader.key, 200_000)).toBe(413);
+      expect(await statusOf(reader.key, 10_000)).not.toBe(413);
+      expect(await statusOf(writer.key, 200_000)).not.toBe(413);
+    },
+  );
+
   test('needs the scope submit, of each request: also at the same time; and the session of another key is none', async () => {
     const { reader, writer } = await keysOfBoth();
     const clientInfo = { name: 'host', version: '1' };

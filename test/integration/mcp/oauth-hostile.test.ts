@@ -3,11 +3,15 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect, test } from 'vitest';
 import { AddressRefused, createAuthFetch, requireReachable } from '../../../src/mcp/oauth/auth-fetch.ts';
 import { beginLogin } from '../../../src/mcp/oauth/interactive-login.ts';
 import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
 import { shared } from '../../support/shared.ts';
+
+/** The channel on which `fetch` reports its connections. */
+const CONNECTED = 'undici:client:connected';
 
 type Answer = {
   status?: number;
@@ -173,6 +177,31 @@ test('a server whose name has also an address inside does not open this network'
     hostname === 'mcp.example' ? ['8.8.8.8', '127.0.0.1'] : ['127.0.0.1'];
   const options = { serverUrl: PUBLIC, signal: AbortSignal.timeout(1_000), resolve };
   await expect(requireReachable(new URL('https://inner.example/token'), options)).rejects.toThrow(/inside/);
+});
+
+// Issue 33, point 16: the DNS of an MCP server outside answered another address to the lookup of its nearness.
+test('a server that was connected outside does not open this network by an address inside', async () => {
+  const messages: unknown[] = [];
+  const note = (message: unknown): void => void messages.push(message);
+  subscribe(CONNECTED, note);
+  await (await fetch(peer.origin)).text();
+  unsubscribe(CONNECTED, note);
+  expect(messages).toEqual([
+    expect.objectContaining({
+      connectParams: expect.objectContaining({ hostname: '127.0.0.1' }) as object,
+      socket: expect.objectContaining({ remoteAddress: '127.0.0.1' }) as object,
+    }),
+  ]);
+
+  const resolve = async (): Promise<string[]> => ['127.0.0.1'];
+  const options = { serverUrl: 'https://rebinding.example/mcp', signal: AbortSignal.timeout(1_000), resolve };
+  const inner = new URL('https://inner.example/token');
+  await requireReachable(inner, options);
+  channel(CONNECTED).publish({
+    connectParams: { hostname: 'rebinding.example' },
+    socket: { remoteAddress: '8.8.8.8' },
+  });
+  await expect(requireReachable(inner, options)).rejects.toThrow(/inside/);
 });
 
 // Behind a proxy the name of the MCP server may be unknown here. It then opened this network to the metadata of a stranger.

@@ -1,6 +1,6 @@
 /** Calls and processes when a stdio server crashes, hangs, floods or must stop.
  *  It must never look at the pool's internals: only calls, events and the processes themselves count. */
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -181,6 +181,19 @@ test('start connects in the background, and a broken server delays no other', as
   await until(() => pool.status('everything') === 'ready' && pool.status('broken') === 'unavailable');
   const failed = statuses.find(({ server, status }) => server === 'broken' && status === 'unavailable');
   expect(failed?.error).toContain('ENOENT');
+});
+
+// Issue 33: the first call after `adjutant init` came while npx was still downloading the server, and the error did not say so.
+test('a call that ends while its server is still starting says so, since when, what may take long, and what to do', async () => {
+  const npx = join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'npx');
+  await writeFile(npx, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+  const transport = { kind: 'stdio', command: npx, args: [], env: {} } as const;
+  const { call } = openPool({ name: 'downloading', transport });
+  const failed = failureOf(await call('echo', {}, { timeoutMs: 1, maxTotalMs: 1 }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
+  expect(failed.error.message).toMatch(
+    /"downloading" is not available: it has been starting for \d+ s; at its first start npx downloads it, .*: call again/,
+  );
 });
 
 test('a command that does not exist fails its calls at once, as network and unsent', async () => {

@@ -40,6 +40,8 @@ const legacy = { ASKING_ERA: 'legacy' };
 /** Nobody listens at the provider of its first model: the next one of the chain answers. */
 const sampling = { model: 'summary', max_tokens: 100 };
 
+const TOKEN = 'tok-9f2c-of-the-server';
+
 const redis = useRedis();
 const service = shared(async () =>
   startService({
@@ -62,6 +64,8 @@ const service = shared(async () =>
         askedlegacy: asking({ sampling: { ...sampling, model: 'asked', max_requests_per_call: 3 } }, legacy),
         modern: asking({ sampling }),
         legacy: asking({ sampling }, legacy),
+        keyed: asking({ sampling }, { ASKING_TOKEN: TOKEN }),
+        keyedlegacy: asking({ sampling }, { ...legacy, ASKING_TOKEN: TOKEN }),
         few: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }),
         fewlegacy: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }, legacy),
         // Two requests of at most 100 tokens and their prompt; what they take is less.
@@ -109,6 +113,17 @@ const asksOf = (model: string) =>
   provider.seen.filter(({ body }) => (body as { model?: string }).model === model).length;
 
 const counts = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+
+// Issue 33, point 13: tokens of MCP servers reach no model.
+test.each(['keyed', 'keyedlegacy'])(
+  'a token that a server repeats in its prompt (%s) is redacted',
+  async (server) => {
+    expect((await call(`${server}.sum-up`)).said).toBe('in short ');
+    const prompts = JSON.stringify(provider.seen.map(({ body }) => body));
+    expect(prompts).toContain('sum up [REDACTED]');
+    expect(prompts).not.toContain(TOKEN);
+  },
+);
 
 describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (server) => {
   test('gets its answer from the chain, cut at the stop sequence, and what it took is in the signal', async () => {

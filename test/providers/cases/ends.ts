@@ -23,10 +23,21 @@ const beside =
     return events([first, extra, ...rest]);
   };
 
-function odd(kind: string, extra: string, rule: string, wires: CallRow['wires'] = CHAT): CallRow {
-  const modes = ['streamed'] as const;
-  return { through: 'call', kind, rule, wires, modes, says: beside(extra), expects: saysHello };
-}
+type Wires = CallRow['wires'];
+
+/** A row of a call; `wires` undefined: all of them. */
+const row = (
+  kind: string,
+  rule: string,
+  wires: Wires,
+  more: Pick<CallRow, 'says' | 'expects'> & Partial<CallRow>,
+): CallRow => ({ through: 'call', kind, rule, ...(wires ? { wires } : {}), ...more });
+
+/** As `row`, of streams only. */
+const streamed = (kind: string, rule: string, wires: Wires, more: Parameters<typeof row>[3]): CallRow =>
+  row(kind, rule, wires, { modes: ['streamed'], ...more });
+
+const TOOLS = { tools: ['t.purge'] } as NonNullable<CallRow['asks']>;
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const named = (type: string, more: object = {}): string => `event: ${type}\n${data({ type, ...more })}`;
@@ -35,19 +46,54 @@ const HEAD = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm'
 type Fragment = readonly [index: number | null, id: string | null, name: string | null, text: unknown];
 
 /** Fragments of calls, one for each chunk. */
-function fragments(
+const FRAGMENTS: readonly (readonly [
   kind: string,
   rule: string,
   list: readonly Fragment[],
   calls: readonly unknown[],
-): CallRow {
-  return {
-    through: 'call',
-    kind,
-    rule,
-    wires: CHAT,
-    modes: ['streamed'],
-    asks: { tools: ['t.purge'] } as NonNullable<CallRow['asks']>,
+])[] = [
+  [
+    'two calls without an index',
+    'vercel/ai#7238, ollama/ollama#7881',
+    [
+      [null, 'a', 't_purge', '{"n":1}'],
+      [null, 'b', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ],
+  [
+    'two calls with one index',
+    'Gemini through its interface for the clients of OpenAI: every call has index 0',
+    [
+      [0, 'a', 't_purge', '{"n":1}'],
+      [0, 'b', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ],
+  [
+    'a name in every fragment',
+    'NousResearch/hermes-agent#8259: MiniMax through NVIDIA NIM',
+    [
+      [0, 'a', 't_purge', '{"n"'],
+      [0, 'a', 't_purge', ':1}'],
+    ],
+    [{ n: 1 }],
+  ],
+  [
+    'two calls with empty ids',
+    'lmstudio-ai/lmstudio-bug-tracker#830, openai/openai-dotnet#428',
+    [
+      [0, '', 't_purge', '{"n":1}'],
+      [1, '', 't_purge', '{"n":2}'],
+    ],
+    [{ n: 1 }, { n: 2 }],
+  ],
+  ['arguments as an object', 'ggml-org/llama.cpp#20198', [[0, 'a', 't_purge', { n: 1 }]], [{ n: 1 }]],
+];
+
+const fragmented = FRAGMENTS.map(([kind, rule, list, calls]) =>
+  streamed(kind, rule, CHAT, {
+    asks: TOOLS,
     says: () => {
       const deltas = list.map(([index, id, name, text]) => ({
         ...(index === null ? {} : { index }),
@@ -66,16 +112,29 @@ function fragments(
       );
       assert.equal(new Set(tool_calls.map(({ id }) => id)).size, calls.length, 'ids are not distinct');
     },
-  };
-}
+  }),
+);
 
-function counted(kind: string, rule: string, usage: object): CallRow {
-  return {
-    through: 'call',
-    kind,
-    rule,
-    wires: CHAT,
-    modes: ['streamed'],
+const USAGES: readonly (readonly [kind: string, rule: string, usage: object])[] = [
+  [
+    'tokens with the names of Responses',
+    'earendil-works/pi#2325: mlx-vlm, vLLM',
+    { input_tokens: 5, output_tokens: 3 },
+  ],
+  [
+    'a count of tokens that is null',
+    'zed-industries/zed#62983: cache_write_tokens: null',
+    {
+      prompt_tokens: 5,
+      completion_tokens: 3,
+      total_tokens: 8,
+      prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: null },
+    },
+  ],
+];
+
+const counted = USAGES.map(([kind, rule, usage]) =>
+  streamed(kind, rule, CHAT, {
     says: ({ wire }) => {
       const [first = '', ...rest] = eventsOf(wire, SAID).filter((text) => !text.includes('[DONE]'));
       const plain = rest.map((text) => text.replace(/"usage":{[^}]*}/, '"usage":null'));
@@ -85,115 +144,77 @@ function counted(kind: string, rule: string, usage: object): CallRow {
       const { input_tokens, output_tokens } = turnIn(result).usage ?? {};
       assert.deepEqual([input_tokens, output_tokens], [5, 3]);
     },
-  };
-}
-
-const fragmented: readonly CallRow[] = [
-  fragments(
-    'two calls without an index',
-    'vercel/ai#7238, ollama/ollama#7881',
-    [
-      [null, 'a', 't_purge', '{"n":1}'],
-      [null, 'b', 't_purge', '{"n":2}'],
-    ],
-    [{ n: 1 }, { n: 2 }],
-  ),
-  fragments(
-    'two calls with one index',
-    'Gemini through its interface for the clients of OpenAI: every call has index 0',
-    [
-      [0, 'a', 't_purge', '{"n":1}'],
-      [0, 'b', 't_purge', '{"n":2}'],
-    ],
-    [{ n: 1 }, { n: 2 }],
-  ),
-  fragments(
-    'a name in every fragment',
-    'NousResearch/hermes-agent#8259: MiniMax through NVIDIA NIM',
-    [
-      [0, 'a', 't_purge', '{"n"'],
-      [0, 'a', 't_purge', ':1}'],
-    ],
-    [{ n: 1 }],
-  ),
-  fragments(
-    'two calls with empty ids',
-    'lmstudio-ai/lmstudio-bug-tracker#830, openai/openai-dotnet#428',
-    [
-      [0, '', 't_purge', '{"n":1}'],
-      [1, '', 't_purge', '{"n":2}'],
-    ],
-    [{ n: 1 }, { n: 2 }],
-  ),
-  fragments(
-    'arguments as an object',
-    'ggml-org/llama.cpp#20198',
-    [[0, 'a', 't_purge', { n: 1 }]],
-    [{ n: 1 }],
-  ),
-  counted('tokens with the names of Responses', 'earendil-works/pi#2325: mlx-vlm, vLLM', {
-    input_tokens: 5,
-    output_tokens: 3,
   }),
-  counted('a count of tokens that is null', 'zed-industries/zed#62983: cache_write_tokens: null', {
-    prompt_tokens: 5,
-    completion_tokens: 3,
-    total_tokens: 8,
-    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: null },
-  }),
-];
+);
 
-const odds: readonly CallRow[] = [
-  odd('a chunk without choices', data({ ...HEAD, prompt_filter_results: [] }), 'Azure: the first chunk'),
-  odd('a chunk with choices: null', data({ ...HEAD, choices: null }), 'pydantic/pydantic-ai#5170'),
-  odd('a chunk with error: null', data({ ...(chatChunk({}) as object), error: null }), 'vercel/ai#7417'),
-  odd('an event data: null', 'data: null\n\n', 'earendil-works/pi#2466'),
-  odd('an empty event', 'data: \n\n', 'ROCm/ATOM#1711; HTML: an empty data buffer is no event'),
-  odd('a comment', ': OPENROUTER PROCESSING\n\n', 'HTML, server-sent events: comments', undefined),
-  odd(
+/** One more event before the second of an answer. */
+const EXTRA: readonly (readonly [kind: string, extra: string, rule: string, wires?: Wires])[] = [
+  ['a chunk without choices', data({ ...HEAD, prompt_filter_results: [] }), 'Azure: the first chunk', CHAT],
+  ['a chunk with choices: null', data({ ...HEAD, choices: null }), 'pydantic/pydantic-ai#5170', CHAT],
+  ['a chunk with error: null', data({ ...(chatChunk({}) as object), error: null }), 'vercel/ai#7417', CHAT],
+  ['an event data: null', 'data: null\n\n', 'earendil-works/pi#2466', CHAT],
+  ['an empty event', 'data: \n\n', 'ROCm/ATOM#1711; HTML: an empty data buffer is no event', CHAT],
+  ['a comment', ': OPENROUTER PROCESSING\n\n', 'HTML, server-sent events: comments', CHAT],
+  [
     'progress events',
     data({ ...HEAD, choices: [], prompt_progress: { total: 9 } }),
     'llama.cpp: return_progress',
+    CHAT,
+  ],
+  [
+    'an event of an unknown type',
+    named('later_event'),
+    'Anthropic: new event types may be added',
+    ['anthropic'],
+  ],
+  [
+    'an event of an unknown type (Responses)',
+    named('response.later_event'),
+    'OpenAI: new event types',
+    ['openai'],
+  ],
+  [
+    'a chunk without candidates',
+    data({ usageMetadata: {}, modelVersion: 'm' }),
+    'Gemini: usage only',
+    ['google'],
+  ],
+];
+
+const odds: readonly CallRow[] = [
+  ...EXTRA.map(([kind, extra, rule, wires]) =>
+    streamed(kind, rule, wires, { says: beside(extra), expects: saysHello }),
   ),
-  odd('an event of an unknown type', named('later_event'), 'Anthropic: new event types may be added', [
-    'anthropic',
-  ]),
-  odd('an event of an unknown type (Responses)', named('response.later_event'), 'OpenAI: new event types', [
-    'openai',
-  ]),
-  odd('a chunk without candidates', data({ usageMetadata: {}, modelVersion: 'm' }), 'Gemini: usage only', [
-    'google',
-  ]),
-  {
-    through: 'call',
-    kind: 'a content block of an unknown type',
-    rule: 'Anthropic, versioning: new variants of enum-like output values may be added',
-    wires: ['anthropic'],
-    modes: ['streamed'],
-    says: ({ wire }) => {
-      const block = [
-        named('content_block_start', { index: 7, content_block: { type: 'later_block' } }),
-        named('content_block_stop', { index: 7 }),
-      ];
-      const [first = '', ...rest] = eventsOf(wire, SAID);
-      return events([first, ...block, ...rest]);
+  streamed(
+    'a content block of an unknown type',
+    'Anthropic, versioning: new variants of enum-like output values may be added',
+    ['anthropic'],
+    {
+      says: ({ wire }) => {
+        const block = [
+          named('content_block_start', { index: 7, content_block: { type: 'later_block' } }),
+          named('content_block_stop', { index: 7 }),
+        ];
+        const [first = '', ...rest] = eventsOf(wire, SAID);
+        return events([first, ...block, ...rest]);
+      },
+      expects: saysHello,
     },
-    expects: saysHello,
-  },
-  {
-    through: 'call',
-    kind: 'a last fragment without a function',
-    rule: 'vercel/ai#7417: {"index":0,"id":"","type":"function"} ends a call',
-    wires: CHAT,
-    modes: ['streamed'],
-    asks: { tools: ['t.purge'] } as NonNullable<CallRow['asks']>,
-    says: ({ wire }) => {
-      const all = eventsOf(wire, { parts: [{ call: 'call_1', name: 't_purge', arguments: '{"a":1}' }] });
-      const fragment = data(chatChunk({ tool_calls: [{ index: 0, id: '', type: 'function' }] }));
-      return events([...all.slice(0, 3), fragment, ...all.slice(3)]);
+  ),
+  streamed(
+    'a last fragment without a function',
+    'vercel/ai#7417: {"index":0,"id":"","type":"function"} ends a call',
+    CHAT,
+    {
+      asks: TOOLS,
+      says: ({ wire }) => {
+        const all = eventsOf(wire, { parts: [{ call: 'call_1', name: 't_purge', arguments: '{"a":1}' }] });
+        const fragment = data(chatChunk({ tool_calls: [{ index: 0, id: '', type: 'function' }] }));
+        return events([...all.slice(0, 3), fragment, ...all.slice(3)]);
+      },
+      expects: (result) => assert.deepEqual(turnIn(result).tool_calls[0]?.arguments, { a: 1 }),
     },
-    expects: (result) => assert.deepEqual(turnIn(result).tool_calls[0]?.arguments, { a: 1 }),
-  },
+  ),
 ];
 
 function leftOpen(texts: readonly string[]): Write {
@@ -203,16 +224,16 @@ function leftOpen(texts: readonly string[]): Write {
   };
 }
 
-const ENDED_BY_MARK: CallRow = {
-  through: 'call',
-  kind: 'the end mark ends an answer on an open connection',
-  rule: 'OpenAI: data: [DONE]; Anthropic: message_stop; Responses: response.completed',
-  wires: ['openai-chat', 'openai', 'anthropic', 'compatible'],
-  modes: ['streamed'],
-  asks: { idle_timeout_ms: 2_000 } as NonNullable<CallRow['asks']>,
-  says: ({ wire }) => leftOpen(eventsOf(wire, SAID)),
-  expects: saysHello,
-};
+const ENDED_BY_MARK = streamed(
+  'the end mark ends an answer on an open connection',
+  'OpenAI: data: [DONE]; Anthropic: message_stop; Responses: response.completed',
+  ['openai-chat', 'openai', 'anthropic', 'compatible'],
+  {
+    asks: { idle_timeout_ms: 2_000 } as NonNullable<CallRow['asks']>,
+    says: ({ wire }) => leftOpen(eventsOf(wire, SAID)),
+    expects: saysHello,
+  },
+);
 
 const ENDED_BY_REASON: CallRow = {
   ...ENDED_BY_MARK,
@@ -271,51 +292,55 @@ function failing(code: string, message: string, type: string, reason?: string): 
 }
 
 const FAILURES: readonly CallRow[] = [
-  {
-    through: 'call',
-    kind: 'a failure in an answer is a failed attempt',
-    rule: 'OpenRouter: finish_reason "error"; Responses: status failed; Anthropic: error; Gemini: MALFORMED_FUNCTION_CALL',
-    says: broken,
-    expects: (result) => {
-      const { type, retryable } = errorIn(result);
-      assert.deepEqual([type, retryable], ['provider_error', true]);
+  row(
+    'a failure in an answer is a failed attempt',
+    'OpenRouter: finish_reason "error"; Responses: status failed; Anthropic: error; Gemini: MALFORMED_FUNCTION_CALL',
+    undefined,
+    {
+      says: broken,
+      expects: (result) => {
+        const { type, retryable } = errorIn(result);
+        assert.deepEqual([type, retryable], ['provider_error', true]);
+      },
     },
-  },
+  ),
   failing('rate_limit_exceeded', 'Rate limit reached, please try again in 2s.', 'rate_limited'),
   failing('rate_limit_exceeded', TOO_LARGE, 'validation_error', 'request_too_large'),
-  {
-    through: 'call',
-    kind: 'an answer that fills the context window is cut',
-    rule: 'Anthropic, stop reasons: model_context_window_exceeded; earendil-works/pi#1868',
-    wires: ['anthropic'],
-    says: ({ mode }) => {
-      const body = bodyOfAnswer('anthropic', SAID) as object;
-      if (mode === 'whole') return json(200, { ...body, stop_reason: 'model_context_window_exceeded' });
-      const texts = eventsOf('anthropic', SAID);
-      return events(texts.map((text) => text.replace('end_turn', 'model_context_window_exceeded')));
+  row(
+    'an answer that fills the context window is cut',
+    'Anthropic, stop reasons: model_context_window_exceeded; earendil-works/pi#1868',
+    ['anthropic'],
+    {
+      says: ({ mode }) => {
+        const body = bodyOfAnswer('anthropic', SAID) as object;
+        if (mode === 'whole') return json(200, { ...body, stop_reason: 'model_context_window_exceeded' });
+        const texts = eventsOf('anthropic', SAID);
+        return events(texts.map((text) => text.replace('end_turn', 'model_context_window_exceeded')));
+      },
+      expects: (result) => assert.equal(turnIn(result).finish_reason, 'length'),
     },
-    expects: (result) => assert.equal(turnIn(result).finish_reason, 'length'),
-  },
+  ),
 ];
 
-const BLOCKED: CallRow = {
-  through: 'call',
-  kind: 'a prompt that is refused',
-  rule: '2389-research/tracker#543: promptFeedback.blockReason and no candidates, with status 200',
-  wires: ['google'],
-  says: ({ mode }) => {
-    const body = {
-      promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
-      usageMetadata: {},
-      modelVersion: 'm',
-    };
-    return mode === 'whole' ? json(200, body) : events([data(body)]);
+const BLOCKED = row(
+  'a prompt that is refused',
+  '2389-research/tracker#543: promptFeedback.blockReason and no candidates, with status 200',
+  ['google'],
+  {
+    says: ({ mode }) => {
+      const body = {
+        promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+        usageMetadata: {},
+        modelVersion: 'm',
+      };
+      return mode === 'whole' ? json(200, body) : events([data(body)]);
+    },
+    expects: (result, seen) => {
+      assert.deepEqual([turnIn(result).finish_reason, turnIn(result).text], ['content_filter', '']);
+      assert.equal(seen.length, 1);
+    },
   },
-  expects: (result, seen) => {
-    assert.deepEqual([turnIn(result).finish_reason, turnIn(result).text], ['content_filter', '']);
-    assert.equal(seen.length, 1);
-  },
-};
+);
 
 const PROXY_PAGE = '<!DOCTYPE html><html><head><title>api.x | 524: A timeout occurred</title></head></html>';
 
@@ -324,38 +349,37 @@ const ends: readonly CallRow[] = [
   ENDED_BY_MARK,
   ENDED_BY_REASON,
   ...FAILURES,
-  {
-    through: 'call',
-    kind: '[DONE] without a finish reason is an answer',
-    rule: 'OpenAI: the stream is terminated by data: [DONE]',
-    wires: CHAT,
-    modes: ['streamed'],
-    says: says({ parts: [{ text: TEXT }], finish: null }),
-    expects: saysHello,
-  },
-  {
-    through: 'call',
-    kind: 'a refusal with output_schema is asked for once',
-    rule: 'OpenAI: refusal; Anthropic: stop_reason refusal; Google: finishReason SAFETY',
-    asks: { output_schema: { type: 'object', required: ['n'] } } as NonNullable<CallRow['asks']>,
-    says: says({ parts: [{ text: 'I cannot help with that.' }], finish: 'refusal' }),
-    expects: (_result, seen) => assert.equal(seen.length, 1),
-  },
-  {
-    through: 'call',
-    kind: 'white space alone is an empty answer',
-    rule: 'as an empty answer: nothing was said',
+  streamed(
+    '[DONE] without a finish reason is an answer',
+    'OpenAI: the stream is terminated by data: [DONE]',
+    CHAT,
+    {
+      says: says({ parts: [{ text: TEXT }], finish: null }),
+      expects: saysHello,
+    },
+  ),
+  row(
+    'a refusal with output_schema is asked for once',
+    'OpenAI: refusal; Anthropic: stop_reason refusal; Google: finishReason SAFETY',
+    undefined,
+    {
+      asks: { output_schema: { type: 'object', required: ['n'] } } as NonNullable<CallRow['asks']>,
+      says: says({ parts: [{ text: 'I cannot help with that.' }], finish: 'refusal' }),
+      expects: (_result, seen) => assert.equal(seen.length, 1),
+    },
+  ),
+  row('white space alone is an empty answer', 'as an empty answer: nothing was said', undefined, {
     says: says({ parts: [{ text: ' \n\t ' }] }),
     expects: (result) => {
       const { type, retryable, details } = errorIn(result);
       assert.deepEqual([type, retryable, details['reason']], ['provider_error', true, 'empty_answer']);
     },
-  },
+  }),
 ];
 
-function explained(kind: string, rule: string, says: CallRow['says'], wires?: CallRow['wires']): CallRow {
+function explained(kind: string, rule: string, says: CallRow['says']): CallRow {
   const expects: CallRow['expects'] = (result) => assert.match(errorIn(result).message, new RegExp(WORDS));
-  return { through: 'call', kind, rule, ...(wires ? { wires } : {}), says, expects };
+  return row(kind, rule, undefined, { says, expects });
 }
 
 const refusedPrompt: CallRow['expects'] = (result) => {
@@ -364,32 +388,32 @@ const refusedPrompt: CallRow['expects'] = (result) => {
 };
 
 const errors: readonly CallRow[] = [
-  {
-    through: 'call',
-    kind: 'a page of a proxy with its own status',
-    rule: 'Cloudflare: 520 to 527; 1024XEngineer/Windup#269',
-    says: () => json(524, PROXY_PAGE, { 'content-type': 'text/html' }),
-    expects: (result) => {
-      const { type, retryable, message } = errorIn(result);
-      assert.deepEqual([type, retryable], ['provider_error', true]);
-      assert.match(message, /524: A timeout occurred/);
+  row(
+    'a page of a proxy with its own status',
+    'Cloudflare: 520 to 527; 1024XEngineer/Windup#269',
+    undefined,
+    {
+      says: () => json(524, PROXY_PAGE, { 'content-type': 'text/html' }),
+      expects: (result) => {
+        const { type, retryable, message } = errorIn(result);
+        assert.deepEqual([type, retryable], ['provider_error', true]);
+        assert.match(message, /524: A timeout occurred/);
+      },
     },
-  },
-  {
-    through: 'call',
-    kind: 'a prompt that the filter of a proxy refuses',
-    rule: 'Azure: 400 content_filter, ResponsibleAIPolicyViolation; tatsu-lab/alpaca_eval#227 repeats it',
-    says: ({ wire }) => refused(wire, { status: 400, code: 'content_filter', message: FILTERED }),
-    expects: refusedPrompt,
-  },
-  {
-    through: 'call',
-    kind: 'the same inside a stream',
-    rule: 'OpenRouter: errors while streaming',
-    modes: ['streamed'],
+  ),
+  row(
+    'a prompt that the filter of a proxy refuses',
+    'Azure: 400 content_filter, ResponsibleAIPolicyViolation; tatsu-lab/alpaca_eval#227 repeats it',
+    undefined,
+    {
+      says: ({ wire }) => refused(wire, { status: 400, code: 'content_filter', message: FILTERED }),
+      expects: refusedPrompt,
+    },
+  ),
+  streamed('the same inside a stream', 'OpenRouter: errors while streaming', undefined, {
     says: ({ wire }) => refusedInStream(wire, { status: 400, code: 'content_filter', message: FILTERED }),
     expects: refusedPrompt,
-  },
+  }),
   explained('an error as {detail}', 'FastAPI (vLLM, TGI): {"detail": …}', says(json(422, { detail: WORDS }))),
   explained('an error as text', 'xAI, Ollama: {"error": "…"}', says(json(400, { error: WORDS }))),
   explained(
@@ -402,15 +426,15 @@ const errors: readonly CallRow[] = [
       ? refusedInStream(wire, { status: 500, message: WORDS })
       : refused(wire, { status: 200, message: WORDS }),
   ),
-  {
-    through: 'call',
-    kind: 'a whole answer to stream: true',
-    rule: 'servers that do not stream answer with application/json',
-    wires: CHAT,
-    modes: ['streamed'],
-    says: ({ wire }) => json(200, bodyOfAnswer(wire, SAID)),
-    expects: saysHello,
-  },
+  streamed(
+    'a whole answer to stream: true',
+    'servers that do not stream answer with application/json',
+    CHAT,
+    {
+      says: ({ wire }) => json(200, bodyOfAnswer(wire, SAID)),
+      expects: saysHello,
+    },
+  ),
 ];
 
 const runs: readonly RunRow[] = [
@@ -437,4 +461,4 @@ const runs: readonly RunRow[] = [
   },
 ];
 
-export const ENDS: readonly Row[] = [...odds, ...fragmented, ...ends, ...errors, ...runs];
+export const ENDS: readonly Row[] = [...odds, ...fragmented, ...counted, ...ends, ...errors, ...runs];

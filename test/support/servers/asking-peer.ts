@@ -1,6 +1,6 @@
 /** A server whose tools ask before they act: of both eras, over stdio. ASKING_ERA=legacy serves the handshake only.
  *  It must never act without an accepted answer. ASKING_LOG names a file for what it did; ASKING_KEY is what it seals its state with
- *  (default: a key of the process, so that the state dies with it). */
+ *  (default: a key of the process, so that the state dies with it); ASKING_TOKEN is repeated in the prompt of `sum-up`. */
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -74,7 +74,11 @@ function registerModelTools(server: McpServer): void {
     const said = saidBy(ctx, 'sum');
     if (said !== null) record(`sum-up ${args.label}`);
     return said === null
-      ? inputRequired({ inputRequests: { sum: sample('sum up', { stopSequences: ['STOP'] }) } })
+      ? inputRequired({
+          inputRequests: {
+            sum: sample(`sum up ${process.env['ASKING_TOKEN'] ?? ''}`, { stopSequences: ['STOP'] }),
+          },
+        })
       : text(said);
   });
   // Two messages of the user in a row, and instructions.

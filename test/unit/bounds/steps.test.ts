@@ -31,3 +31,18 @@ test('short work waits for nobody', async () => {
   for (let count = 0; count < 1_000; count += 1) await step();
   expect(turns).toBe(0);
 });
+
+// Issue 33, point 7: what is given to sockets is written after the step, which its clock does not see.
+test('what sockets are given ends a step as well', async () => {
+  const step = createSteps(() => 0);
+  let turns = 0;
+  let isOver = false;
+  const other = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(other);
+  };
+  setImmediate(other);
+  for (let count = 0; count < 100; count += 1) await step(100_000);
+  isOver = true;
+  expect(turns).toBeGreaterThan(10);
+});

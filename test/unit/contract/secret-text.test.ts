@@ -64,6 +64,42 @@ describe('a known secret (docs/mcp-servers.md: redacted by value)', () => {
     expect(hiding(['abcde'])('abcde')).toBe('abcde');
   });
 
+  // Issue 33, point 13: bounds of messages, lines and names cut texts before anything knows which part is a secret.
+  test.each([
+    ['at its end', 'refused: hunter2-and-mo', 'refused: [REDACTED]'],
+    ['at its end, which is marked', 'refused: hunter2-and-mo…', 'refused: [REDACTED]…'],
+    ['at its beginning', 'r2-and-more was refused', '[REDACTED] was refused'],
+    ['at both ends', 'r2-and-more, hunter2-a', '[REDACTED], [REDACTED]'],
+    ['within an encoded form', `at ${btoa('hunter2-and-more').slice(0, 12)}`, 'at [REDACTED]'],
+    ['to less than eight characters', 'refused: hunter2', 'refused: hunter2'],
+  ])('that a bound has cut is redacted %s', (_, text, shown) => {
+    expect(hiding(['hunter2-and-more'])(text)).toBe(shown);
+  });
+
+  test('leaves no eight of its characters where a text is cut', () => {
+    const secret = fc.string({ minLength: 9, maxLength: 40, unit: 'grapheme-ascii' });
+    fc.assert(
+      fc.property(secret, fc.nat(60), (value, bound) => {
+        const shown = hiding([value])(`said ${value}`.slice(0, bound));
+        expect(shown).not.toContain(value.slice(0, 8));
+      }),
+    );
+  });
+
+  test('is redacted in values nested as deep as an answer may be; a value without one is not copied', () => {
+    const secrets = createKnownSecrets();
+    const known = ['hunter2-and-more'];
+    secrets.add(() => known);
+    let value: unknown = 'a hunter2-and-more';
+    let clean: unknown = 'nothing';
+    for (let level = 0; level < 200; level += 1) [value, clean] = [{ in: [value] }, { in: [clean] }];
+    expect(JSON.stringify(secrets.hideIn(value))).toContain('"a [REDACTED]"');
+    expect(secrets.hideIn(clean)).toBe(clean);
+    expect(JSON.stringify(secrets.hideIn({ ['__proto__']: known, ok: 1 }))).toBe(
+      '{"__proto__":["[REDACTED]"],"ok":1}',
+    );
+  });
+
   test('that comes later counts from then on, in all texts and names of a value', () => {
     let tokens: readonly string[] = [];
     const secrets = createKnownSecrets();

@@ -157,3 +157,17 @@ test('sessions of different endpoints count together', async () => {
   await begin(elsewhere);
   expect(await statusOf(sessions, first)).toBe(404);
 });
+
+// Issue 33, point 2: hundreds of sessions a second of one caller took the event loop from all others.
+test('sessions that a caller begins faster than its rate wait for each other, and at last are refused; those of others begin at once', () => {
+  const clock = { now: 0 };
+  const pool = createSessionPool({ most: 1_000, mostOfCaller: 100 }, () => clock.now);
+  const waits = Array.from({ length: 1_000 }, () => pool.beginIn('a'));
+  expect(waits.slice(0, 101)).toEqual(Array.from({ length: 101 }, () => 0));
+  expect(waits[102]).toBeCloseTo(40);
+  expect(waits.at(-1)).toBeNull();
+  expect(waits.filter((wait) => wait !== null).length).toBeLessThan(610);
+  expect(pool.beginIn('b')).toBe(0);
+  clock.now += 20_000;
+  expect(pool.beginIn('a')).toBe(0);
+});

@@ -21,13 +21,16 @@ test('counts what ended in the last minute, by lane, and forgets what is older',
   expect(rates.of('tool.a')).toEqual({ attempts: 0, failed: 0 });
 });
 
-test('a cancellation and a release are no failures', () => {
+// Issue 33: `/v1/lanes` showed 577 attempts for 213 requests of a model, because it counted every pause of a storm.
+test('a cancellation is no failure; what is given back without an outcome is no attempt', () => {
   const rates = createLaneRates(() => 0);
   const { meters } = countingAttempts(NO_REPORTS, rates);
   const ended = { lane: 'tool.a', durationMs: 1 };
   meters.attempted({ ...ended, outcome: 'end', errorType: 'cancelled' });
   meters.attempted({ ...ended, outcome: 'release', errorType: 'network' });
+  meters.attempted({ ...ended, outcome: 'pause', errorType: 'rate_limited' });
+  meters.attempted({ ...ended, outcome: 'ask', errorType: null });
   meters.attempted({ ...ended, outcome: 'retry', errorType: 'timeout' });
   meters.attempted({ ...ended, outcome: 'end', errorType: null });
-  expect(rates.of('tool.a')).toEqual({ attempts: 4, failed: 1 });
+  expect(rates.of('tool.a')).toEqual({ attempts: 3, failed: 1 });
 });
