@@ -49,6 +49,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   archive: ['contract', 'bounds', 'journal', 'queue'],
   schedules: ['contract', 'journal', 'redis', 'telemetry'],
   access: ['contract', 'journal', 'redis'],
+  'queue-api': ['access', 'contract', 'bounds', 'redis', 'telemetry'],
   api: ['access', 'contract', 'bounds', 'redis', 'telemetry'],
   client: ['contract', 'encryption'],
   console: ['contract'],
@@ -76,6 +77,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'access',
     'archive',
     'schedules',
+    'queue-api',
     'api',
     'mcp-server',
   ],
@@ -93,7 +95,7 @@ const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server', 'mcp-s
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^bullmq($|\/)/, ['queue/']],
+  [/^bullmq($|\/)/, ['queue/', 'queue-api/']],
   [/^ioredis($|\/)/, ['redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
   [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/', 'control-server/', 'testing/']],

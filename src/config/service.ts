@@ -131,6 +131,13 @@ const mcpSchema = z.strictObject({
   }),
 });
 
+const queueApiSchema = z.strictObject({
+  enabled: z.boolean().default(true).register(notes, {
+    description: 'Whether the APIs of the installation serve the queue.',
+    special: '`false` = jobs in it wait',
+  }),
+});
+
 export const serviceSections = {
   retention: retentionSchema.prefault({}).register(notes, { description: 'How long data is kept.' }),
   limits: limitsSchema.prefault({}).register(notes, { description: 'What the service takes in and holds.' }),
@@ -140,6 +147,9 @@ export const serviceSections = {
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
   mcp: mcpSchema.prefault({}).register(notes, { description: 'How `/mcp` reads what MCP hosts send.' }),
+  queue_api: queueApiSchema.prefault({}).register(notes, {
+    description: 'The BullMQ queue for producers of [directives](queue-api.md).',
+  }),
   worker: workerSchema.prefault({}).register(notes, { description: 'How a worker holds and returns work.' }),
   telemetry: telemetrySchema
     .prefault({})

@@ -22,6 +22,7 @@ import { SESSIONS } from '../mcp-server/endpoint.ts';
 import { createMcpEndpoints } from '../mcp-server/endpoints.ts';
 import { createSessionPool } from '../mcp-server/sessions.ts';
 import type { Startable } from '../lifecycle.ts';
+import { createQueueApi, type QueueApiOptions } from '../queue-api/queue-api.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { version } from '../version.ts';
@@ -40,6 +41,8 @@ export interface ApiRoleOptions {
   preparer: Preparer;
   /** Whether this process' worker hears cancellations; null: it has none. */
   cancellations: (() => Hearing) | null;
+  /** A connection for the queue API; null: this process does not serve it. */
+  queueing: RedisConnection | null;
   logger: Logger;
   observation: Observation;
   onError: (error: Error) => void;
@@ -50,6 +53,8 @@ export interface ApiRole extends Startable {
   url(): string | null;
   /** Starts before everything that works: an API that may not listen ends the start. */
   readonly access: Startable;
+  /** Parts that serve the same client beside HTTP, in the order of their start. */
+  readonly parts: readonly Startable[];
 }
 
 /** The same place seen from the sources and from the package. */
@@ -57,17 +62,19 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.u
 
 /** `listening`: a connection for subscriptions only. */
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
-  const { config, cancellations, logger, observation } = options;
+  const { config, cancellations, queueing, logger, observation } = options;
   const access = createAccess(store, listening, options);
   const { audit, spend } = access;
   const charge = chargeCaller(spend);
+  const settings = clientOptions(options);
   const { clientOf, listen, hearing } = createClient(store, listening, {
-    ...clientOptions(options),
+    ...settings,
     charge,
     owner: () => ownerOf(currentCaller()),
   });
+  const submitterOf = submitterIn(store);
   const guard = (open: DirectiveClient): DirectiveClient =>
-    guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf: submitterIn(store) });
+    guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const isListed = config.search.enabled;
@@ -93,11 +100,14 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     console: readConsole(CONSOLE_FOLDER),
     archive: archiveOf(config, () => currentCaller()?.tenant ?? DEFAULT_TENANT),
   });
+  const { customTypes } = settings;
+  const shared = { client, clientOf, gate: access.gate, submitterOf, customTypes };
   let url: string | null = null;
   return {
     name: 'api',
     url: () => url,
     access,
+    parts: queueing === null ? [] : [queueApiOf(shared, store, queueing, options)],
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -121,6 +131,23 @@ function submitterIn({ records: { journal } }: Store): SubmitterOf {
 
 function apiLimits({ limits }: Config): ApiLimits {
   return { bodyBytes: limits.body_bytes, bodyValues: limits.body_values, streams: limits.streams };
+}
+
+/** What a job may hold is what an HTTP body may hold. */
+function queueApiOf(
+  shared: Pick<QueueApiOptions, 'client' | 'clientOf' | 'gate' | 'submitterOf' | 'customTypes'>,
+  { keys }: Store,
+  connection: RedisConnection,
+  { config: { limits }, onError }: ApiRoleOptions,
+): Startable {
+  return createQueueApi({
+    ...shared,
+    connection,
+    prefix: keys.prefix,
+    secret: async () => sharedSecret(connection, keys.seal),
+    bounds: { bytes: limits.body_bytes, values: limits.body_values },
+    onError,
+  });
 }
 
 interface McpClients {

@@ -78,7 +78,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const engine = running?.engine ?? null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
   local.join({ engine, worker: worker?.worker ?? null });
-  const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
+  const api = entry ? apiOn(entry, redis, registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
   const cancellations = worker?.hearing ?? null;
@@ -95,7 +95,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     ...(running?.parts ?? []),
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
-    ...(api ? [api] : []),
+    ...(api ? [api, ...api.parts] : []),
     ...(probes ? [probes] : []),
     ...(presence ? [presence.present] : []),
     outage,
@@ -245,13 +245,16 @@ function engineOn(
 
 function apiOn(
   store: Store,
-  listening: RedisConnection,
+  redis: Connections,
   registry: Registry,
   shared: Shared,
   worker: WorkerRole | null,
 ): ApiRole {
   const preparer = preparerOn(store, registry, shared.config, currentSpender);
-  return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
+  const listening = redis.open('subscriber');
+  const queueing = shared.config.queue_api.enabled ? redis.open('commands') : null;
+  const cancellations = worker?.hearing ?? null;
+  return createApiRole(store, listening, { ...shared, preparer, queueing, cancellations });
 }
 
 function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {
