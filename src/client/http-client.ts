@@ -5,6 +5,7 @@ import type { DirectiveClient, SubmitOptions } from '../contract/directive-clien
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { PayloadCodec } from '../contract/encrypted.ts';
 import { onceOf, type OnceFields } from '../contract/once.ts';
+import { answeredRuns } from '../contract/run-answer.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import type { DirectiveView } from '../contract/request-view.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
@@ -58,7 +59,13 @@ function plainClient(options: HttpClientOptions): DirectiveClient {
   const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   const closed = new AbortController();
   const waiting: Waiting = { exchanger, random };
-  const request = callOf(exchanger, 'request');
+  const view = callOf(exchanger, 'request');
+  const request: DirectiveClient['request'] = async (requestId) => orNull(view(requestId));
+  const signals: DirectiveClient['signals'] = (requestId, { after = 0, signal, follow = true } = {}) => {
+    if (!follow) return readLog(exchanger, requestId, after, signal);
+    const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
+    return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random, onReach });
+  };
   const directive = callOf(exchanger, 'directive');
   const payload = callOf(exchanger, 'payload');
   const cancel = callOf(exchanger, 'cancel');
@@ -69,16 +76,13 @@ function plainClient(options: HttpClientOptions): DirectiveClient {
   return {
     ...plainCalls(exchanger),
     submit: async (directives, submitOptions = {}) => submit(exchanger, directives, submitOptions),
-    execute: async (directive, executeOptions = {}) => execute(waiting, directive, executeOptions),
+    execute: (async (directive, executeOptions = {}) =>
+      execute(waiting, directive, executeOptions)) as DirectiveClient['execute'],
     result: async (requestId, directiveId, { signal, timeoutMs = Infinity } = {}) =>
       waitForResult(waiting, directivePath(requestId, directiveId), { signal, timeoutMs, reached: false }),
-    signals: (requestId, { after = 0, signal, follow = true } = {}) => {
-      if (!follow) return readLog(exchanger, requestId, after, signal);
-      const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
-      return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random, onReach });
-    },
+    signals,
     page: async (requestId, range = {}) => readPage(exchanger, requestId, range),
-    request: async (requestId) => orNull(request(requestId)),
+    request,
     directive: async (requestId, directiveId) => orNull(directive(requestId, directiveId)),
     payload: async (requestId, directiveId) => (await payload(requestId, directiveId)).payload,
     cancel: async (requestId, directiveId, { reason } = {}) => {
@@ -89,7 +93,7 @@ function plainClient(options: HttpClientOptions): DirectiveClient {
     },
     prioritize: async (requestId, directiveId, priority) => prioritize(requestId, directiveId, { priority }),
     drainWorker: async (id, drain = true) => (drain ? drainWorker(id) : resumeWorker(id)),
-    runs: callsOf(exchanger, 'runs'),
+    runs: answeredRuns(callsOf(exchanger, 'runs'), { signals, request }),
     schedules: callsOf(exchanger, 'schedules'),
     close: async () => closed.abort(),
   };

@@ -16,7 +16,13 @@ export function operation(name: OperationName): Operation {
 }
 
 export function schemaOf(type: WireType): z.ZodType {
-  return 'length' in type ? type[1] : type;
+  return isNamed(type) ? type[1] : type;
+}
+
+type NamedType = Exclude<WireType, z.ZodType>;
+
+function isNamed(type: WireType | undefined): type is NamedType {
+  return Array.isArray(type);
 }
 
 /** The types of bodies and of answers that are published under a name. */
@@ -25,9 +31,7 @@ export function publishedTypes(of: 'body' | 'answer'): Record<string, z.ZodType>
     each[of],
     ...(of === 'answer' ? contentsOf(each) : []),
   ]);
-  return Object.fromEntries(
-    types.filter((type) => type !== undefined && 'length' in type) as [string, z.ZodType][],
-  );
+  return Object.fromEntries(types.filter(isNamed));
 }
 
 function contentsOf({ others = {} }: Operation): WireType[] {

@@ -23,6 +23,9 @@ const SCHEDULE = '/v1/schedules/:schedule_id';
 
 /** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
 export const CALLS = {
+  requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
+  approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
+  trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
   'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
   'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },
@@ -35,9 +38,6 @@ export const CALLS = {
   'schedules.resume': { method: 'POST', path: `${SCHEDULE}/resume`, scope: 'submit' },
   'schedules.trigger': { method: 'POST', path: `${SCHEDULE}/trigger`, scope: 'submit', content: 'small' },
   'schedules.delete': { method: 'DELETE', path: SCHEDULE, scope: 'submit' },
-  requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
-  approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
-  trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
   cancelAll: { method: 'POST', path: '/v1/requests/cancel', scope: 'cancel', content: 'small' },
   redriveAll: { method: 'POST', path: '/v1/requests/redrive', scope: 'redrive', content: 'small' },
   reindex: { method: 'POST', path: '/v1/reindex', scope: 'admin', content: 'small', forOperators: true },

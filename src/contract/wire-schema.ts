@@ -101,7 +101,7 @@ function schemaId(name: string): string {
 }
 
 /** Zod closes every object it writes; only those stay closed that refuse unknown members. */
-function openUnlessStrict({
+export function openUnlessStrict({
   zodSchema,
   jsonSchema,
 }: {
