@@ -7,11 +7,12 @@ import type { Spender } from '../contract/budget.ts';
 import type { BulkRedrive } from '../contract/bulk.ts';
 import type { Redrive } from '../contract/dead-letter.ts';
 import { tooManyDirectives } from '../contract/directive.ts';
-import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { isObject } from '../contract/json-object.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { answeredRuns } from '../contract/run-answer.ts';
 import type { Submission } from '../contract/submission.ts';
 import { answeredBySchema } from '../contract/tool-question.ts';
 import type { Audit, Subject } from './audit.ts';
@@ -147,7 +148,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.drainWorker(id, drain),
       );
     },
-    runs: guardRuns(client, audit, spend),
+    runs: answeredRuns(guardRuns(client, audit, spend), client),
     schedules: takingShown(
       guardSchedules(client.schedules, {
         audit,
@@ -265,7 +266,7 @@ async function requireAgent(caller: Principal | null, client: Runs, requestId: s
   refuse(forbiddenRun(caller, { agent: (await client.request(requestId))?.run?.agent }));
 }
 
-function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunClient {
+function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
   const { runs } = client;
   return {
     start: async (run, options) => {

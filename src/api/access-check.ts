@@ -12,7 +12,8 @@ import { isMcpPath } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
-import { isOperators, type RouteRule, ruleOf } from './route-rules.ts';
+import type { RouteRule } from '../contract/routes.ts';
+import { isOperators, ruleOf } from './route-rules.ts';
 import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
 
 /** Whether a caller may see details: anybody where no key is asked for. */
@@ -20,6 +21,8 @@ export type SeesDetails = (request: FastifyRequest) => boolean;
 
 interface RuledConfig {
   rule?: RouteRule;
+  /** Only keys of the default tenant may call it. */
+  forOperators?: boolean;
 }
 
 /** Marks of an answer that may last. */
@@ -103,7 +106,8 @@ function giveRule(route: RouteOptions): void {
   const [rule = null] = rules;
   if (rule === null || rules.some((other) => other !== rule))
     throw new Error(`${String(route.method)} ${route.url} has not one rule in route-rules.ts`);
-  route.config = { ...route.config, rule } as NonNullable<RouteOptions['config']>;
+  const forOperators = [route.method].flat().some((method) => isOperators(method, route.url));
+  route.config = { ...route.config, rule, forOperators } as NonNullable<RouteOptions['config']>;
   if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule) };
 }
 
@@ -163,10 +167,8 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
   const { principal, untilAt, source } = admission;
   callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
   if (rule === 'public') return undefined;
-  const { url = '' } = request.routeOptions;
-  return (
-    missingScope(principal, rule) ?? (isOperators(request.method, url) ? notOperator(principal) : undefined)
-  );
+  const { forOperators = false } = request.routeOptions.config as RuledConfig;
+  return missingScope(principal, rule) ?? (forOperators ? notOperator(principal) : undefined);
 }
 
 function isOfSession(request: FastifyRequest): boolean {

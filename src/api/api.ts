@@ -9,34 +9,23 @@ import type { App } from './app.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { limitOpenBodies } from './body-budget.ts';
 import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
-import { describeApi, serveDescription } from './openapi.ts';
+import { describeApi } from './openapi.ts';
 import { setAnswerHeaders } from './page-headers.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
 import { validateInput } from './request-input.ts';
 import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { bulkRoutes } from './routes/bulk.ts';
-import { cancellationRoutes } from './routes/cancellations.ts';
 import { consoleRoutes } from './routes/console.ts';
-import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { listingRoutes } from './routes/listings.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
-import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
-import { inputRoutes } from './routes/inputs.ts';
-import { priorityRoutes } from './routes/priority.ts';
-import { runRoutes } from './routes/runs.ts';
-import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
-import { workerRoutes } from './routes/workers.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { serve, serveCalls } from './served-operation.ts';
 import { traceRequests } from './server-span.ts';
 import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
@@ -148,33 +137,26 @@ interface Shared {
 function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
   const requester = createRequesterSignals(stop);
-  directiveRoutes(app, { client, requester });
-  requestRoutes(app, { client, requester });
-  runRoutes(app, client);
-  scheduleRoutes(app, client);
-  inputRoutes(app, client);
-  cancellationRoutes(app, client);
-  priorityRoutes(app, client);
-  bulkRoutes(app, { client, requester });
-  payloadRoutes(app, client);
   const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
-  archiveRoutes(app, { client, archiveOf: options.archive ?? null, places });
-  deadLetterRoutes(app, { client, requester });
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
+  directiveRoutes(app, client, requester);
+  serveCalls(app, { client, keys: options.access?.keys ?? null, requester });
+  requestRoutes(app, client, requester);
   signalRoutes(app, { client, heartbeatMs, stop, requester, unread, places });
-  listingRoutes(app, client);
-  workerRoutes(app, client);
-  if (options.access) {
-    keyRoutes(app, options.access.keys);
-    auditRoutes(app, options.access.keys);
-  }
+  archiveRoutes(app, { client, archiveOf: options.archive ?? null, places });
+  serve(app, 'drainWorker', async ({ params }, reply) =>
+    reply.code(202).send(await client.drainWorker(params.worker_id)),
+  );
+  serve(app, 'resumeWorker', async ({ params }, reply) =>
+    reply.code(202).send(await client.drainWorker(params.worker_id, false)),
+  );
   sessionRoutes(app, options.access?.sessions ?? null, options.access?.login);
   if (options.access?.login) oidcRoutes(app, options.access.sessions, options.access.login);
   healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
   consoleRoutes(app, options.console ?? null);
-  serveDescription(app);
+  serve(app, 'openapi', async () => app.swagger());
 }
 
 /** Aborts when the application begins to close: an open stream would keep it from closing. */

@@ -4,26 +4,16 @@ import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { agentListingSchema } from '../contract/agent-listing.ts';
-import { budgetListingSchema } from '../contract/budget-listing.ts';
-import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
-import { laneListingSchema } from '../contract/lane-listing.ts';
+import type { Operation, OwnProblem } from '../contract/operations/operation.ts';
+import { schemaOf } from '../contract/operations.ts';
 import { problemSchema } from '../contract/problem.ts';
-import { requestTimelineSchema } from '../contract/request-timeline.ts';
-import { requestTraceSchema } from '../contract/request-trace.ts';
-import { directiveViewSchema, requestViewSchema } from '../contract/request-view.ts';
-import { runViewSchema, startedRunSchema } from '../contract/run.ts';
-import { signalPageSchema } from '../contract/signal-page.ts';
-import { signalSchema } from '../contract/signal.ts';
-import { submissionSchema } from '../contract/submission.ts';
-import { toolListingSchema } from '../contract/tool-listing.ts';
-import { workerListingSchema } from '../contract/worker-listing.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { App } from './app.ts';
+import { addNotes, componentRegistry, type Document, readable } from './openapi-components.ts';
 import { pagePolicy } from './page-headers.ts';
-import type { RouteRule } from './route-rules.ts';
+import type { RouteRule } from '../contract/routes.ts';
 
-const TITLES = {
+const TITLES: Record<400 | 401 | 403 | 500 | 503 | OwnProblem, string> = {
   400: 'The request is not valid; `errors` names each place.',
   401: 'Keys are asked for, and the request has none that is valid.',
   403: 'The key has not the right, or the host or the origin of the request is not allowed.',
@@ -34,16 +24,41 @@ const TITLES = {
   429: 'Too much work is waiting; try again after `Retry-After` seconds.',
   500: 'The service has failed internally; its log says why.',
   503: 'The service is unavailable; try again after `Retry-After` seconds.',
-} as const;
+};
 
 const OF_EVERY_ROUTE = [400, 401, 403, 500, 503] as const;
 
-/** The problem answers of a route: those of every route, and its own. */
-export function problems(...own: Exclude<keyof typeof TITLES, (typeof OF_EVERY_ROUTE)[number]>[]) {
-  const content = { 'application/problem+json': { schema: problemSchema } };
-  return Object.fromEntries(
-    [...OF_EVERY_ROUTE, ...own].map((status) => [status, { description: TITLES[status], content }]),
-  );
+const PROBLEM = { 'application/problem+json': { schema: problemSchema } };
+
+/** All answers of an operation, by status. */
+export function answersOf(row: Operation): Record<number, unknown> {
+  const { answer, statuses = { 200: 'The answer.' }, others = {}, problems = [], isProbe = false } = row;
+  const refusals: readonly (keyof typeof TITLES)[] = isProbe ? [] : [...OF_EVERY_ROUTE, ...problems];
+  return {
+    ...(answer && ofEach(statuses, (description) => json(description, schemaOf(answer)))),
+    ...ofEach(others, (other) => (typeof other === 'string' ? z.null().describe(other) : contentOf(other))),
+    ...Object.fromEntries(
+      refusals.map((status) => [status, { description: TITLES[status], content: PROBLEM }]),
+    ),
+  };
+}
+
+function json(description: string, schema: z.ZodType): object {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+function contentOf({
+  description,
+  content,
+}: Exclude<NonNullable<Operation['others']>[number], string>): object {
+  return { description, content: ofEach(content, ({ schema }) => ({ schema: schemaOf(schema) })) };
+}
+
+function ofEach<T>(
+  record: Readonly<Record<string, T>>,
+  made: (value: T) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, made(value)]));
 }
 
 /** The policy of the console, but for what Swagger UI needs: styles in elements, images in addresses, markup from texts. */
@@ -77,76 +92,21 @@ export function describeApi(app: App, version: string): void {
         version,
         description: `Durable directives for AI agents. Contract ${CONTRACT_VERSION}.`,
       },
-      tags: ['directives', 'runs', 'schedules', 'requests', 'service', 'access'].map((name) => ({ name })),
+      tags: TAGS.map((name) => ({ name })),
       components: { securitySchemes: { [KEY_SCHEME]: KEY_SECURITY } },
     },
     transform: createJsonSchemaTransform({ ...options, skipList: [] }),
-    transformObject: (document) => withoutUnused(addComponents(document) as OpenApi),
+    transformObject: (document) => readable(addComponents(document) as Document) as never,
   });
   app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
 }
 
-export function serveDescription(app: App): void {
-  const schema = {
-    operationId: 'openapi',
-    summary: 'This description',
-    tags: ['service'],
-    response: { 200: z.record(z.string(), z.unknown()) },
-  };
-  app.get('/openapi.json', { schema }, async () => app.swagger() as unknown as Record<string, unknown>);
-}
-
-/** The wire types that the description defines once and refers to. */
-const COMPONENTS = {
-  Directive: directiveSchema,
-  SubmittedDirective: submittedDirectiveSchema,
-  Submission: submissionSchema,
-  Signal: signalSchema,
-  SignalPage: signalPageSchema,
-  Request: requestViewSchema,
-  RequestTimeline: requestTimelineSchema,
-  RequestTrace: requestTraceSchema,
-  Run: runViewSchema,
-  StartedRun: startedRunSchema,
-  DirectiveView: directiveViewSchema,
-  AgentListing: agentListingSchema,
-  ToolListing: toolListingSchema,
-  LaneListing: laneListingSchema,
-  BudgetListing: budgetListingSchema,
-  WorkerListing: workerListingSchema,
-  Problem: problemSchema,
-};
-
-/** Our own registry: names of this document must not leak into schemas that are generated elsewhere. */
-function componentRegistry() {
-  const registry = z.registry<{ id?: string | undefined }>();
-  for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
-  return registry;
-}
-
-/** Notes of a schema (`describe`, `meta`) are in the global registry, which ours hides. */
-function addNotes({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void {
-  const { id: _, ...notes } = z.globalRegistry.get(zodSchema) ?? {};
-  Object.assign(jsonSchema, notes);
-}
-
-type OpenApi = ReturnType<ReturnType<typeof createJsonSchemaTransformObject>> & {
-  components?: { schemas?: Record<string, unknown> };
-};
-
-/** Each component exists as an input and as an output; about half of them are never used. */
-function withoutUnused(document: OpenApi): OpenApi {
-  const schemas = document.components?.schemas ?? {};
-  const others = { ...document, components: {} };
-  const used = new Set<string>();
-  const visit = (value: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (used.has(name)) continue;
-      used.add(name);
-      visit(schemas[name] ?? null);
-    }
-  };
-  visit(others);
-  const kept = Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
-  return { ...document, components: { ...document.components, schemas: kept } } as OpenApi;
-}
+const TAGS: readonly Operation['tag'][] = [
+  'directives',
+  'runs',
+  'schedules',
+  'requests',
+  'dead letters',
+  'service',
+  'access',
+];

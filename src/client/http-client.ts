@@ -1,36 +1,22 @@
 /** The service over HTTP: the transport of programs without access to Redis.
  *  It must never need anything but web standards: it runs wherever there is a fetch. */
-import type { AgentListing } from '../contract/agent-listing.ts';
-import type { ApprovalListing } from '../contract/approval-listing.ts';
-import type { BudgetListing } from '../contract/budget-listing.ts';
-import type { BulkCancellation, BulkRedrive, ReindexStep } from '../contract/bulk.ts';
-import { directivePath, inputPath, priorityPath, requestPath, tracePath } from '../contract/api-path.ts';
-import type { Prioritized } from '../contract/flow.ts';
-import type { Cancellation } from '../contract/cancellation.ts';
-import type { DeadLetterGroups, DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
+import { directivePath, signalsPath } from '../contract/api-path.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { PayloadCodec } from '../contract/encrypted.ts';
-import type { LaneListing } from '../contract/lane-listing.ts';
 import { onceOf, type OnceFields } from '../contract/once.ts';
+import { answeredRuns } from '../contract/run-answer.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
-import type { RequestListing } from '../contract/request-listing.ts';
-import type { RequestTrace } from '../contract/request-trace.ts';
-import type { DirectiveView, RequestView } from '../contract/request-view.ts';
+import type { DirectiveView } from '../contract/request-view.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
-import type { ToolListing } from '../contract/tool-listing.ts';
-import type { RecordedAnswer } from '../contract/tool-question.ts';
-import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
 import { encryptingClient } from '../encryption/encrypted-client.ts';
+import { callOf, callsOf, plainCalls, queryText, submissionHeaders } from './calls.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
-import { createHttpRuns } from './http-runs.ts';
-import { createHttpSchedules } from './http-schedules.ts';
 import { newIdentifier, newShortId } from './identifier.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
-import { submissionHeaders } from './submission-headers.ts';
 
 export * from '../contract/client-names.ts';
 export { createAccessClient } from './access-client.ts';
@@ -73,82 +59,44 @@ function plainClient(options: HttpClientOptions): DirectiveClient {
   const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   const closed = new AbortController();
   const waiting: Waiting = { exchanger, random };
+  const view = callOf(exchanger, 'request');
+  const request: DirectiveClient['request'] = async (requestId) => orNull(view(requestId));
+  const signals: DirectiveClient['signals'] = (requestId, { after = 0, signal, follow = true } = {}) => {
+    if (!follow) return readLog(exchanger, requestId, after, signal);
+    const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
+    return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random, onReach });
+  };
+  const directive = callOf(exchanger, 'directive');
+  const payload = callOf(exchanger, 'payload');
+  const cancel = callOf(exchanger, 'cancel');
+  const cancelDirective = callOf(exchanger, 'cancelDirective');
+  const prioritize = callOf(exchanger, 'prioritize');
+  const drainWorker = callOf(exchanger, 'drainWorker');
+  const resumeWorker = callOf(exchanger, 'resumeWorker');
   return {
+    ...plainCalls(exchanger),
     submit: async (directives, submitOptions = {}) => submit(exchanger, directives, submitOptions),
-    execute: async (directive, executeOptions = {}) => execute(waiting, directive, executeOptions),
+    execute: (async (directive, executeOptions = {}) =>
+      execute(waiting, directive, executeOptions)) as DirectiveClient['execute'],
     result: async (requestId, directiveId, { signal, timeoutMs = Infinity } = {}) =>
       waitForResult(waiting, directivePath(requestId, directiveId), { signal, timeoutMs, reached: false }),
-    signals: (requestId, { after = 0, signal, follow = true } = {}) => {
-      if (!follow) return readLog(exchanger, requestId, after, signal);
-      const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
-      return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random, onReach });
-    },
+    signals,
     page: async (requestId, range = {}) => readPage(exchanger, requestId, range),
-    request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),
-    trace: async (requestId, { limit } = {}) =>
-      exchanger.json<RequestTrace>({
-        path: `${tracePath(requestId)}${limit === undefined ? '' : `?limit=${limit}`}`,
-      }),
-    directive: async (requestId, directiveId) =>
-      orNull(exchanger.json<DirectiveView>({ path: directivePath(requestId, directiveId) })),
-    payload: async (requestId, directiveId) => {
-      const path = `${directivePath(requestId, directiveId)}/payload`;
-      return (await exchanger.json<{ payload: unknown }>({ path })).payload;
+    request,
+    directive: async (requestId, directiveId) => orNull(directive(requestId, directiveId)),
+    payload: async (requestId, directiveId) => (await payload(requestId, directiveId)).payload,
+    cancel: async (requestId, directiveId, { reason } = {}) => {
+      const body = reason === undefined ? {} : { reason };
+      return directiveId === undefined
+        ? cancel(requestId, body)
+        : cancelDirective(requestId, directiveId, body);
     },
-    cancel: async (requestId, directiveId, { reason } = {}) =>
-      exchanger.json<Cancellation>({
-        method: 'POST',
-        path: `${directiveId === undefined ? requestPath(requestId) : directivePath(requestId, directiveId)}/cancel`,
-        body: reason === undefined ? {} : { reason },
-      }),
-    prioritize: async (requestId, directiveId, priority) =>
-      exchanger.json<Prioritized>({
-        method: 'POST',
-        path: priorityPath(requestId, directiveId),
-        body: { priority },
-      }),
-    answer: async (requestId, inputId, answer) =>
-      exchanger.json<RecordedAnswer>({ method: 'POST', path: inputPath(requestId, inputId), body: answer }),
-    requests: async (query = {}) =>
-      exchanger.json<RequestListing>({ path: `/v1/requests${queryText(query)}` }),
-    approvals: async (query = {}) =>
-      exchanger.json<ApprovalListing>({ path: `/v1/approvals${queryText(query)}` }),
-    deadLetters: async (query = {}) =>
-      exchanger.json<DeadLetterPage>({ path: `/v1/dead-letters${queryText(query)}` }),
-    deadLetterGroups: async () => exchanger.json<DeadLetterGroups>({ path: '/v1/dead-letters/groups' }),
-    redrive: async (which, { signal } = {}) =>
-      exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which, signal }),
-    cancelAll: async (body, { signal } = {}) =>
-      exchanger.json<BulkCancellation>({ method: 'POST', path: '/v1/requests/cancel', body, signal }),
-    redriveAll: async (body, { signal } = {}) =>
-      exchanger.json<BulkRedrive>({ method: 'POST', path: '/v1/requests/redrive', body, signal }),
-    reindex: async ({ cursor } = {}) =>
-      exchanger.json<ReindexStep>({
-        method: 'POST',
-        path: '/v1/reindex',
-        body: cursor === undefined ? {} : { cursor },
-      }),
-    runs: createHttpRuns(exchanger),
-    schedules: createHttpSchedules(exchanger, queryText),
-    agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
-    tools: async ({ remembered = false } = {}) =>
-      exchanger.json<ToolListing>({ path: `/v1/tools${remembered ? '?remembered=true' : ''}` }),
-    lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
-    budgets: async () => exchanger.json<BudgetListing>({ path: '/v1/budgets' }),
-    workers: async () => exchanger.json<WorkerListing>({ path: '/v1/workers' }),
-    drainWorker: async (id, drain = true) =>
-      exchanger.json<WorkerDrain>({
-        method: 'POST',
-        path: `/v1/workers/${encodeURIComponent(id)}/${drain ? 'drain' : 'resume'}`,
-      }),
+    prioritize: async (requestId, directiveId, priority) => prioritize(requestId, directiveId, { priority }),
+    drainWorker: async (id, drain = true) => (drain ? drainWorker(id) : resumeWorker(id)),
+    runs: answeredRuns(callsOf(exchanger, 'runs'), { signals, request }),
+    schedules: callsOf(exchanger, 'schedules'),
     close: async () => closed.abort(),
   };
-}
-
-function queryText(query: object): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
 interface Waiting {
@@ -253,8 +201,8 @@ async function readPage(
   { after = 0, limit }: { after?: number; limit?: number },
   signal?: AbortSignal,
 ): Promise<SignalPage> {
-  const query = limit === undefined ? `after=${after}` : `after=${after}&limit=${limit}`;
-  return exchanger.json<SignalPage>({ path: `${requestPath(requestId)}/signals?${query}`, signal });
+  const path = signalsPath(requestId) + queryText({ after, limit });
+  return exchanger.json<SignalPage>({ path, signal });
 }
 
 /** The signals that are in the log now. */

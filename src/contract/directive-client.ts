@@ -23,6 +23,7 @@ import type {
   ApprovalDecisionBody,
   RecordedDecision,
   RunInputBody,
+  RunView,
   StartedRun,
   SubmittedRun,
 } from './run.ts';
@@ -51,8 +52,8 @@ export interface StartOptions {
   traceparent?: string;
 }
 
-/** What a program does with runs. An unknown agent, run or approval is refused with `not_found`. */
-export interface RunClient {
+/** Calls that concern runs. An unknown agent, run or approval is refused with `not_found`. */
+export interface RunCalls {
   /** Resolves once the run is durable. The same `request_id` or idempotency key with the same content is the same run. */
   start(run: SubmittedRun, options?: StartOptions): Promise<StartedRun>;
   /** Sends text to a run under way; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
@@ -60,6 +61,31 @@ export interface RunClient {
   /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */
   decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
 }
+
+export interface RunClient extends RunCalls {
+  /**
+   * Starts a run and waits for its end, whatever that is: `status` and `termination_reason` of the view tell. After `timeoutMs` it throws
+   * `ServiceUnavailable`, and the run continues. Default: it waits without a limit.
+   */
+  run(
+    run: SubmittedRun,
+    options?: StartOptions & { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<RunView>;
+}
+
+interface EndOfType {
+  tool_exec: 'ai.tool.result';
+  llm_stream: 'ai.llm.response';
+  llm_generate: 'ai.llm.response';
+  llm_embed: 'ai.embed.result';
+  emit_tool_error: 'ai.tool.result';
+  emit_request_error: 'ai.request.error';
+}
+
+/** The terminal signal of a directive, by its `type`; any for a custom directive, which has no type here. */
+export type EndOf<Submitted extends SubmittedDirective> = [Submitted] extends [never]
+  ? TerminalSignal
+  : Extract<TerminalSignal, { type: EndOfType[Submitted['type']] }>;
 
 /** Every method throws `DirectiveRefused` when the service refuses, `ServiceUnavailable` when it does not answer. */
 export interface DirectiveClient {
@@ -69,11 +95,11 @@ export interface DirectiveClient {
     options?: SubmitOptions,
   ): Promise<Submission>;
 
-  /** Submits one directive and waits for its end. */
-  execute(
-    directive: SubmittedDirective,
+  /** Submits one directive and waits for its end. The type of the signal follows from that of the directive. */
+  execute<Submitted extends SubmittedDirective>(
+    directive: Submitted,
     options?: SubmitOptions & { timeoutMs?: number },
-  ): Promise<TerminalSignal>;
+  ): Promise<EndOf<Submitted>>;
 
   /** The signal that ended a directive; null when it has not ended within `timeoutMs`. */
   result(

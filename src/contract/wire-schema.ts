@@ -3,91 +3,27 @@
 import * as z from 'zod';
 import { agentDefinitionSchema } from './agent-definition.ts';
 import { agentDirectiveSchema } from './agent-directive.ts';
-import { agentListingSchema } from './agent-listing.ts';
-import { approvalListingSchema } from './approval-listing.ts';
-import {
-  bulkCancelBodySchema,
-  bulkCancellationSchema,
-  bulkRedriveBodySchema,
-  bulkRedriveSchema,
-  reindexBodySchema,
-  reindexStepSchema,
-} from './bulk.ts';
-import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { customDirectiveSchema } from './custom-directive.ts';
-import {
-  deadLetterGroupsSchema,
-  deadLetterPageSchema,
-  redriveBodySchema,
-  redriveSchema,
-} from './dead-letter.ts';
-import {
-  anyDirectiveSchema,
-  directiveSchema,
-  submissionBodySchema,
-  submittedDirectiveSchema,
-} from './directive.ts';
+import { anyDirectiveSchema, directiveSchema, submittedDirectiveSchema } from './directive.ts';
 import { embeddingsSchema } from './embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
-import { prioritizedSchema, priorityBodySchema } from './flow.ts';
-import { budgetListingSchema } from './budget-listing.ts';
-import { laneListingSchema } from './lane-listing.ts';
 import { messageSchema } from './message.ts';
 import { modelTurnSchema } from './model-turn.ts';
+import { publishedTypes } from './operations.ts';
 import { problemSchema } from './problem.ts';
-import { requestListingSchema } from './request-listing.ts';
-import { requestTimelineSchema } from './request-timeline.ts';
-import { requestTraceSchema } from './request-trace.ts';
-import { directiveViewSchema, requestViewSchema } from './request-view.ts';
 import { resultSchema } from './result.ts';
-import {
-  acceptedInputSchema,
-  approvalDecisionBodySchema,
-  recordedDecisionSchema,
-  runInputBodySchema,
-  runViewSchema,
-  startedRunSchema,
-  startRunBodySchema,
-} from './run.ts';
-import {
-  createScheduleBodySchema,
-  firingSchema,
-  pauseScheduleBodySchema,
-  putScheduleBodySchema,
-  scheduleListingSchema,
-  scheduleViewSchema,
-  triggerScheduleBodySchema,
-} from './schedule.ts';
-import { signalPageSchema } from './signal-page.ts';
+import { runViewSchema } from './run.ts';
 import { anySignalSchema, signalSchema } from './signal.ts';
 import { customSignalSchema } from './signal-envelope.ts';
-import { submissionSchema } from './submission.ts';
-import { toolListingSchema } from './tool-listing.ts';
-import { inputAnswerBodySchema, recordedAnswerSchema } from './tool-question.ts';
-import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
 import { webhookEventSchema } from './webhook-event.ts';
 
 /** What the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
+  ...publishedTypes('body'),
   'agent-definition': agentDefinitionSchema,
-  'approval-decision-body': approvalDecisionBodySchema,
-  'input-answer-body': inputAnswerBodySchema,
-  'bulk-cancel-body': bulkCancelBodySchema,
-  'bulk-redrive-body': bulkRedriveBodySchema,
-  'cancel-body': cancelBodySchema,
-  'create-schedule-body': createScheduleBodySchema,
-  'pause-schedule-body': pauseScheduleBodySchema,
-  'replace-schedule-body': putScheduleBodySchema,
-  'trigger-schedule-body': triggerScheduleBodySchema,
-  'reindex-body': reindexBodySchema,
-  'priority-body': priorityBodySchema,
   message: messageSchema,
-  'run-input-body': runInputBodySchema,
-  'start-run-body': startRunBodySchema,
-  'redrive-body': redriveBodySchema,
-  'submission-body': submissionBodySchema,
   directive: anyDirectiveSchema,
   ...byType('directive', directiveSchema.options),
   'directive.custom': customDirectiveSchema,
@@ -100,43 +36,15 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
 
 /** What the service writes. Readers skip members they do not know. */
 export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
-  'accepted-input': acceptedInputSchema,
-  'agent-listing': agentListingSchema,
-  cancellation: cancellationSchema,
-  'recorded-answer': recordedAnswerSchema,
-  'recorded-decision': recordedDecisionSchema,
+  ...publishedTypes('answer'),
   'run-view': runViewSchema,
-  'started-run': startedRunSchema,
-  'dead-letter-page': deadLetterPageSchema,
-  'dead-letter-groups': deadLetterGroupsSchema,
-  redrive: redriveSchema,
-  'directive-view': directiveViewSchema,
   embeddings: embeddingsSchema,
   'error-envelope': errorEnvelopeSchema,
-  'lane-listing': laneListingSchema,
-  'budget-listing': budgetListingSchema,
   'model-turn': modelTurnSchema,
-  prioritized: prioritizedSchema,
   problem: problemSchema,
-  'approval-listing': approvalListingSchema,
-  'bulk-cancellation': bulkCancellationSchema,
-  'bulk-redrive': bulkRedriveSchema,
-  'reindex-step': reindexStepSchema,
-  'request-listing': requestListingSchema,
-  'request-timeline': requestTimelineSchema,
-  'request-trace': requestTraceSchema,
-  'request-view': requestViewSchema,
   result: resultSchema,
-  'schedule-firing': firingSchema,
-  'schedule-listing': scheduleListingSchema,
-  'schedule-view': scheduleViewSchema,
-  'signal-page': signalPageSchema,
-  submission: submissionSchema,
-  'tool-listing': toolListingSchema,
   usage: usageSchema,
   'webhook-event': webhookEventSchema,
-  'worker-drain': workerDrainSchema,
-  'worker-listing': workerListingSchema,
   signal: anySignalSchema,
   ...byType('signal', signalSchema.options),
   'signal.custom': customSignalSchema,
@@ -193,7 +101,7 @@ function schemaId(name: string): string {
 }
 
 /** Zod closes every object it writes; only those stay closed that refuse unknown members. */
-function openUnlessStrict({
+export function openUnlessStrict({
   zodSchema,
   jsonSchema,
 }: {

@@ -1,11 +1,12 @@
 // A client that encrypts what it submits and decrypts what it reads: the service between never has the key.
 // Must never send in clear what its caller means to be encrypted.
 import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../contract/encrypted.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
 import { isObject } from '../contract/json-object.ts';
 import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { SubmittedRun } from '../contract/run.ts';
+import { answeredRuns } from '../contract/run-answer.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import {
@@ -47,26 +48,29 @@ export function decryptingClient(
     const asked = askedBy(signal);
     return read(signal, asked && { ...asked, request: requestId });
   };
+  const signals: DirectiveClient['signals'] = (requestId, options) =>
+    each(client.signals(requestId, options), async (signal) => readOf(requestId, signal));
+  const request: DirectiveClient['request'] = async (requestId) => {
+    const view = await client.request(requestId);
+    if (view?.run === undefined) return view;
+    const isOwn = own.has({ request: requestId, id: OWN_RUN });
+    return { ...view, run: await decryptRun(codec, { ...view.run, run_id: requestId }, isOwn) };
+  };
   return {
     ...client,
+    signals,
+    request,
+    runs: answeredRuns(client.runs, { signals, request }),
     submit: async (directives, options) => decryptSubmission(codec, await client.submit(directives, options)),
     execute: async (directive, options) => decryptSignal(codec, await client.execute(directive, options)),
     result: async (requestId, directiveId, options) => {
       const signal = await client.result(requestId, directiveId, options);
       return signal && read(signal, { request: requestId, id: directiveId });
     },
-    signals: (requestId, options) =>
-      each(client.signals(requestId, options), async (signal) => readOf(requestId, signal)),
     page: async (requestId, options) => {
       const page = await client.page(requestId, options);
       const signals = await Promise.all(page.signals.map(async (signal) => readOf(requestId, signal)));
       return { ...page, signals };
-    },
-    request: async (requestId) => {
-      const view = await client.request(requestId);
-      if (view?.run === undefined) return view;
-      const isOwn = own.has({ request: requestId, id: OWN_RUN });
-      return { ...view, run: await decryptRun(codec, { ...view.run, run_id: requestId }, isOwn) };
     },
     approvals: async (query) => {
       const page = await client.approvals(query);
@@ -100,30 +104,31 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
     own.add(made);
     return made;
   };
+  const reader = decryptingClient(client, codec, own);
+  const runs: RunCalls = {
+    start: async (run, options) => {
+      const made = await encryptStart(codec, run, options?.idempotencyKey);
+      own.add([{ request_id: made.request_id ?? '', id: OWN_RUN }]);
+      return client.runs.start(made, options);
+    },
+    input: async (requestId, body) =>
+      client.runs.input(requestId, await encryptInput(codec, requestId, body)),
+    decide: async (requestId, callId, body) =>
+      client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
+  };
   return {
-    ...decryptingClient(client, codec, own),
+    ...reader,
+    runs: answeredRuns(runs, reader),
     submit: async (directives, options) => {
       const made = await encrypted(directives, options?.idempotencyKey);
       const given = Array.isArray(directives) ? made : (made[0] ?? []);
       return decryptSubmission(codec, await client.submit(given, options), made);
     },
-    execute: async (directive, options) => {
+    execute: (async (directive, options) => {
       const [made] = await encrypted(directive, options?.idempotencyKey);
       if (made === undefined) throw new TypeError('There is no directive');
       return decryptSealed(codec, await client.execute(made, options), placeOf(made));
-    },
-    runs: {
-      ...client.runs,
-      start: async (run, options) => {
-        const made = await encryptStart(codec, run, options?.idempotencyKey);
-        own.add([{ request_id: made.request_id ?? '', id: OWN_RUN }]);
-        return client.runs.start(made, options);
-      },
-      input: async (requestId, body) =>
-        client.runs.input(requestId, await encryptInput(codec, requestId, body)),
-      decide: async (requestId, callId, body) =>
-        client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
-    },
+    }) as DirectiveClient['execute'],
     schedules: {
       ...client.schedules,
       create: async () => refused('A schedule', NO_IDS),

@@ -14,10 +14,11 @@ import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { priorityBodySchema } from '../contract/flow.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { readInput } from '../contract/read-input.ts';
-import type { DirectiveClient, RunClient, StartOptions } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive-client.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run.ts';
+import { answeredRuns } from '../contract/run-answer.ts';
 import type { ScheduleClient } from '../contract/schedule.ts';
 import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -42,7 +43,7 @@ import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 
 /** What the client asks of the part that knows runs. */
-export interface ClientRuns extends Omit<RunClient, 'start'> {
+export interface ClientRuns extends Omit<RunCalls, 'start'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
   /** null: the request has no run. */
@@ -67,7 +68,7 @@ export interface RequestLists {
 /** The schedules of a tenant; `client`: what fires when somebody triggers one. */
 export type SchedulesOf = (
   tenant: string,
-  client: Pick<DirectiveClient, 'submit' | 'runs'>,
+  client: Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls },
 ) => ScheduleClient;
 
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
@@ -125,9 +126,13 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   const runs = runsWithoutClear(runsOf(parts.runs, tenant), tenant, parts.mustEncrypt);
   const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
 
+  const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
+  const reads = readsOf(createRequestReader(parts, whole), scoped);
+
   return {
-    ...(parts.isFiring === true ? senders : withoutReservedIds(senders)),
-    ...readsOf(createRequestReader(parts, whole), scoped),
+    ...submissions,
+    ...reads,
+    runs: answeredRuns(calls, reads),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     prioritize: async (requestId, directiveId, priority) => {
       const { priority: read } = readInput(priorityBodySchema, { priority }, 'invalid_body');
@@ -164,7 +169,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   };
 }
 
-function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunClient {
+function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunCalls {
   return {
     start: (run, options) => start(run, options, tenant),
     input: (requestId, body) => input(scopedId(tenant, requestId), body),

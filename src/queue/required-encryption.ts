@@ -1,6 +1,6 @@
 // The refusal of what is submitted in clear where the operator requires encryption.
 // Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
-import type { RunClient } from '../contract/directive-client.ts';
+import type { RunCalls } from '../contract/directive-client.ts';
 import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveRefused, FieldError } from '../contract/problem.ts';
@@ -27,10 +27,10 @@ export function requireEncrypted(
 
 /** What its agent asks of tools and models is as encrypted as the run. */
 export function runsWithoutClear(
-  runs: RunClient,
+  runs: RunCalls,
   tenant: string,
   mustEncrypt: MustEncrypt = NOBODY,
-): RunClient {
+): RunCalls {
   if (!mustEncrypt(tenant)) return runs;
   return {
     ...runs,

@@ -1,7 +1,7 @@
 // Submitting directives, and waiting for their ends.
 // Must never take a wait that ended early for the end of a directive: it goes on.
 import { DEFAULT_TENANT, scopedAs, scopedId } from '../contract/tenant.ts';
-import type { SubmitOptions } from '../contract/directive-client.ts';
+import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import {
   type ParseOptions,
   parseSubmission,
@@ -114,7 +114,7 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
 
   return {
     submit,
-    execute,
+    execute: execute as DirectiveClient['execute'],
     result: (requestId: string, directiveId: string, options?: AwaitOptions) =>
       result(scopedId(tenant, requestId), directiveId, options),
   };

@@ -1,7 +1,7 @@
 // Fires one instant of a schedule, and records what became of it.
 // Must never submit before the instant is marked as being fired, nor forget it before its outcome is recorded.
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
 import type { FiringOutcome, Overlap } from '../contract/schedule.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
@@ -18,7 +18,7 @@ import { createUnfired } from './unfired.ts';
 export interface FiringParts {
   readonly store: ScheduleStore;
   /** Nobody is asked for a key here. */
-  clientOf(tenant: string): Pick<DirectiveClient, 'submit' | 'runs' | 'cancel'>;
+  clientOf(tenant: string): Pick<DirectiveClient, 'submit' | 'cancel'> & { readonly runs: RunCalls };
   /** What the journal holds under the scoped id of a request. */
   statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
   /** Why the owner may not fire this any more, in a sentence; null: it may. */
@@ -179,7 +179,7 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
   return fire;
 }
 
-type Sender = Pick<DirectiveClient, 'submit' | 'runs'>;
+type Sender = Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls };
 
 const REPLACED = 'the next instant of its schedule is fired';
 /** What is not there any more need not be cancelled. */

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { ParseOptions } from '../contract/directive.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { readInput } from '../contract/read-input.ts';
 import {
@@ -44,7 +44,7 @@ export interface ScheduleServiceParts {
 }
 
 /** What fires when somebody triggers one. */
-type Firers = Pick<DirectiveClient, 'submit' | 'runs'>;
+type Firers = Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls };
 
 const DEFAULT_PAGE = 100;
 const READ_AT_ONCE = 50;

@@ -1,6 +1,6 @@
 // Sends what a firing submits, and keeps which requests of a schedule may be open.
 // Must never send a thing under another id than the firing's.
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
 import { scopedId, tenantOf } from '../contract/tenant.ts';
 import type { Schedule } from './schedule-record.ts';
 import type { Submitted } from './template.ts';
@@ -38,7 +38,7 @@ export interface Sent {
 
 /** `traceparent`: what is submitted continues it. Throws the refusal. */
 export async function sent(
-  client: Pick<DirectiveClient, 'submit' | 'runs'>,
+  client: Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls },
   submitted: Submitted,
   traceparent: string | undefined,
 ): Promise<Sent> {

@@ -1,34 +1,15 @@
 /** GET /v1/requests/{r}/archive: a request as it was archived, as lines of JSON.
  *  It must never hold a whole one, nor one of another tenant. */
 import type { Readable } from 'node:stream';
-import { type ArchiveLine, archiveLineSchema } from '../../contract/archive.ts';
+import type { ArchiveLine } from '../../contract/archive.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
-import { problems } from '../openapi.ts';
-import { noQuery, requestParams } from '../request-input.ts';
+import { serve } from '../served-operation.ts';
 import type { StreamPlaces } from './signals.ts';
 
 /** By the caller's own id; null: the archive holds none. */
 export type ArchiveOf = (requestId: string) => Promise<Readable | null>;
-
-const schema = {
-  operationId: 'getArchivedRequest',
-  summary: 'A request as it was archived when it closed, also after it has expired',
-  description:
-    'One JSON object a line: the request, its directives, signals and payloads, and a line `end`, without which the answer is incomplete. ' +
-    'A request that was opened again is there as it was when it closed last. 404 where `archive` is not configured.',
-  tags: ['requests'],
-  params: requestParams,
-  querystring: noQuery,
-  response: {
-    200: {
-      description: 'Lines of JSON.',
-      content: { 'application/jsonl': { schema: archiveLineSchema } },
-    },
-    ...problems(404),
-  },
-};
 
 export interface ArchiveRouteOptions {
   readonly client: Pick<DirectiveClient, 'request'>;
@@ -38,7 +19,7 @@ export interface ArchiveRouteOptions {
 }
 
 export function archiveRoutes(app: App, { client, archiveOf, places }: ArchiveRouteOptions): void {
-  app.get('/v1/requests/:request_id/archive', { schema }, async (request, reply) => {
+  serve(app, 'archive', async (request, reply) => {
     const { params } = request;
     if (archiveOf === null) throw absent('This service archives nothing: `archive` is not configured.');
     // A download that is not read keeps a file, or a connection, open.

@@ -1,50 +1,20 @@
 /** /v1/session: changes an API key into the session of a browser, shows it, and ends it.
  *  It must never show the cookie to a script, nor say why a key is refused. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import * as z from 'zod';
 import { looksLikeToken } from '../../access/jwt.ts';
 import { keyIdOf } from '../../access/key-text.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import { csrfToken, readSession } from '../../access/session-text.ts';
 import { KEY_MARK } from '../../contract/access.ts';
-import { type SessionView, sessionViewSchema, signInBodySchema } from '../../contract/session.ts';
+import { type SessionView, signInBodySchema } from '../../contract/session.ts';
 import { readInput } from '../../contract/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { whileAvailable } from '../../redis/unavailable.ts';
 import { callerOf } from '../access-check.ts';
 import type { App } from '../app.ts';
-import { problems } from '../openapi.ts';
-import { noQuery } from '../request-input.ts';
+import { serve } from '../served-operation.ts';
 import { isSameOrigin, loginLeft, sessionCookie, sessionOf } from '../session-cookie.ts';
 import { LOGIN_PATH, type LoginDoor, LOGOUT_PATH } from './oidc.ts';
-
-const readSchema = {
-  operationId: 'readSession',
-  summary: 'Who calls: the rights of the session or key',
-  tags: ['access'],
-  querystring: noQuery,
-  response: { 200: sessionViewSchema, ...problems() },
-};
-
-const signInSchema = {
-  operationId: 'signIn',
-  summary: 'Change an API key, or a token of the issuer, into a session of a browser',
-  description:
-    'The answer sets a cookie that scripts cannot read; it stands for the key for 12 hours, or until the key is revoked; for a token not longer than until its `exp`. ' +
-    'A call by cookie that changes something needs the token of `GET /v1/session` in the header `X-Adjutant-CSRF`.',
-  tags: ['access'],
-  querystring: noQuery,
-  body: signInBodySchema,
-  response: { 204: z.null().describe('The session is open.'), ...problems(415) },
-};
-
-const signOutSchema = {
-  operationId: 'signOut',
-  summary: 'End the session of the browser',
-  tags: ['access'],
-  querystring: noQuery,
-  response: { 204: z.null().describe('There is none any more.'), ...problems() },
-};
 
 const NOT_KNOWN = 'The key or token is not known here; or it was revoked, or has expired.';
 const NO_KEYS =
@@ -53,12 +23,12 @@ const NOT_WHOLE = 'This begins as an API key does, but is not whole: copy all of
 
 /** `sessions` null: nobody is asked for a key. */
 export function sessionRoutes(app: App, sessions: Sessions | null, login: LoginDoor | null = null): void {
-  app.get('/v1/session', { schema: readSchema }, async (request) => viewOf(request, sessions, login));
-  app.post('/v1/session', { schema: signInSchema }, async (request, reply) => {
+  serve(app, 'readSession', async (request) => viewOf(request, sessions, login));
+  serve(app, 'signIn', async (request, reply) => {
     if (sessions !== null) await signIn(request, reply, sessions, keyIn(request.body));
     return reply.code(204).send(null);
   });
-  app.delete('/v1/session', { schema: signOutSchema }, async (request, reply) => {
+  serve(app, 'signOut', async (request, reply) => {
     const text = sessionOf(request);
     if (text !== null && sessions !== null) await whileAvailable(() => sessions.close(text));
     return reply

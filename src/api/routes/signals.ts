@@ -1,19 +1,17 @@
 /** GET /v1/requests/{r}/signals: the log of a request, as a page or as a stream that follows it.
  *  It must never skip or repeat a sequence. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
-import { signalPageSchema } from '../../contract/signal-page.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { createSteps, type NextStep } from '../../bounds/steps.ts';
 import { callerOf } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { isRedisAway } from '../../redis/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
-import { problems } from '../openapi.ts';
+import { DEFAULT_LOG_PAGE } from '../../contract/operations/requests.ts';
+import { serve } from '../served-operation.ts';
 import type { UnreadBudget } from '../unread-budget.ts';
 import type { RequesterSignal } from '../waiting.ts';
-import { DEFAULT_PAGE, readerHeaders, requestParams, signalsQuery } from '../request-input.ts';
 
 export interface SignalRouteOptions {
   readonly client: DirectiveClient;
@@ -24,39 +22,13 @@ export interface SignalRouteOptions {
   readonly places: StreamPlaces;
 }
 
-const schema = {
-  operationId: 'readSignals',
-  summary: 'The signals of a request, as a page or as a live stream',
-  description:
-    'With `Accept: text/event-stream` the stream holds every signal after `Last-Event-ID` (or `after`), follows the ' +
-    'request, and ends with the event `adjutant.end` when the request is closed. A reader that has everything of a ' +
-    'closed request gets 204.',
-  tags: ['requests'],
-  params: requestParams,
-  headers: readerHeaders,
-  querystring: signalsQuery,
-  response: {
-    200: {
-      description: 'A page of signals, or the stream of them.',
-      content: {
-        'application/json': { schema: signalPageSchema },
-        'text/event-stream': {
-          schema: z.string().describe('`id`: sequence, `event`: type, `data`: the signal.'),
-        },
-      },
-    },
-    204: z.null().describe('The request is closed and the reader has every signal of it.'),
-    ...problems(404),
-  },
-};
-
 export function signalRoutes(app: App, options: SignalRouteOptions): void {
   const { client } = options;
-  app.get('/v1/requests/:request_id/signals', { schema }, async (request, reply) => {
+  serve(app, 'signals', async (request, reply) => {
     const requestId = request.params.request_id;
     const { after, limit } = request.query;
     if (!wantsStream(request))
-      return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_PAGE });
+      return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_LOG_PAGE });
     const { leave, nextStep } = options.places.take(request);
     reply.raw.once('close', leave);
     const from = request.headers['last-event-id'] ?? after ?? 0;

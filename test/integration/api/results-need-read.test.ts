@@ -26,12 +26,12 @@ const SCHEDULE = {
 };
 /** The input that makes an operation answer with as much as it can. */
 const BODIES: Readonly<Record<string, object>> = {
-  submitDirectives: ENDED,
-  cancelRequests: { all: true, dry_run: true },
-  redriveRequests: { all: true, dry_run: true },
-  redriveDeadLetters: { all: true, dry_run: true },
+  submit: ENDED,
+  cancelAll: { all: true, dry_run: true },
+  redriveAll: { all: true, dry_run: true },
+  redrive: { all: true, dry_run: true },
 };
-const DRY_RUNS = ['cancelRequests', 'redriveDeadLetters', 'redriveRequests'];
+const DRY_RUNS = ['cancelAll', 'redrive', 'redriveAll'];
 
 interface Operation {
   readonly id: string;
@@ -94,7 +94,7 @@ async function operationsOf(scope: string): Promise<Operation[]> {
 }
 
 async function ask(key: string, { id, method, path }: Operation, body: object = BODIES[id] ?? {}) {
-  const query = id === 'submitDirectives' ? '?wait_ms=20000' : '';
+  const query = id === 'submit' ? '?wait_ms=20000' : '';
   const response = await fetch(`${scene.url}${path}${query}`, {
     method,
     headers: {
@@ -125,7 +125,7 @@ describe('a key without the scope read', () => {
   );
 
   test('reads the result of a repeat of its own submission, not of another one', async () => {
-    const [submit] = (await operationsOf('submit')).filter(({ id }) => id === 'submitDirectives');
+    const [submit] = (await operationsOf('submit')).filter(({ id }) => id === 'submit');
     const own = { ...ENDED, request_id: 'of-the-submitter' };
     const key = await scene.keyOf('submit');
     for (const round of ['first', 'repeat'])
@@ -143,7 +143,7 @@ describe('a key without the scope read', () => {
   test('changes the priority of its own work; that of another key needs cancel, as its end does', async () => {
     const prioritize = async (key: string, request: string) => {
       const path = `/v1/requests/${request}/directives/held/priority`;
-      const operation = { id: 'prioritizeDirective', method: 'POST', path, scope: 'submit' };
+      const operation = { id: 'prioritize', method: 'POST', path, scope: 'submit' };
       return (await ask(key, operation, { priority: 9 })).status;
     };
     const key = await scene.keyOf('submit');

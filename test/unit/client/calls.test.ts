@@ -1,7 +1,7 @@
 /** What an HTTP client says of a submission beside its body.
  *  It must never need a service. */
 import { expect, test } from 'vitest';
-import { submissionHeaders } from '../../../src/client/submission-headers.ts';
+import { submissionHeaders } from '../../../src/client/calls.ts';
 
 test('a key and a trace are sent as they are, and nothing else', () => {
   expect(submissionHeaders({ idempotencyKey: 'a~!', traceparent: '00-1' })).toEqual({

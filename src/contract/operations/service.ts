@@ -1,0 +1,207 @@
+// HTTP operations of operators: lists of the service, dead letters, processes, keys, sessions, probes.
+import * as z from 'zod';
+import { accessKeySchema, createdKeySchema, createKeyBodySchema, keyListingSchema } from '../access.ts';
+import { agentListingSchema } from '../agent-listing.ts';
+import { AUDIT_LOGS, auditPageSchema } from '../audit.ts';
+import { budgetListingSchema } from '../budget-listing.ts';
+import {
+  deadLetterGroupsSchema,
+  deadLetterPageSchema,
+  redriveBodySchema,
+  redriveSchema,
+} from '../dead-letter.ts';
+import { instantSchema } from '../identifiers.ts';
+import { laneListingSchema } from '../lane-listing.ts';
+import { sessionViewSchema, signInBodySchema } from '../session.ts';
+import { toolListingSchema } from '../tool-listing.ts';
+import { workerDrainSchema, workerListingSchema } from '../worker-listing.ts';
+import { anyQuery, flag, type Operation, pageSize } from './operation.ts';
+
+const NO_NEXT = 'must be the `next` of a page';
+const STREAM_ID = /^\d{1,20}-\d{1,20}$/;
+const LARGEST_PART = 2n ** 64n - 1n;
+
+/** The id of an entry of a Redis stream: two numbers of 64 bits, not both zero. */
+function isStreamId(text: string): boolean {
+  if (!STREAM_ID.test(text)) return false;
+  const parts = text.split('-').map(BigInt);
+  return parts.some((part) => part > 0n) && parts.every((part) => part <= LARGEST_PART);
+}
+
+export const SERVICE_OPERATIONS = {
+  tools: {
+    tag: 'service',
+    summary: 'The tools of every MCP server, and the state of the servers',
+    query: z.strictObject({
+      remembered: flag(
+        'Also tools of servers that no worker serves now, listed within a day. Default: false.',
+      ).optional(),
+    }),
+    answer: ['tool-listing', toolListingSchema],
+  },
+  agents: {
+    tag: 'service',
+    summary: 'The agents that runs can use',
+    answer: ['agent-listing', agentListingSchema],
+  },
+  lanes: {
+    tag: 'service',
+    summary: 'The lanes and how busy they are',
+    answer: ['lane-listing', laneListingSchema],
+  },
+  budgets: {
+    tag: 'service',
+    summary: 'The budgets of today: tokens and money that models have used, and the limits',
+    description:
+      'Those of the tenant; the tenant `default` sees also those of all tenants together. A key without the scope `admin` sees of keys only its own.',
+    answer: ['budget-listing', budgetListingSchema],
+  },
+  workers: {
+    tag: 'service',
+    summary: 'The processes of the installation: their roles, the lanes they serve, their load',
+    answer: ['worker-listing', workerListingSchema],
+  },
+  drainWorker: {
+    tag: 'service',
+    summary: 'Ask a process to take no more work',
+    description:
+      'Work that it has goes on to its end. The process then stays idle until it is stopped or resumed; a new process in its ' +
+      'place works. The request is kept while the process is silent. Refused for a process that is only an API, which takes no work.',
+    answer: ['worker-drain', workerDrainSchema],
+    statuses: { 202: 'The process reads it within some seconds.' },
+    problems: [404],
+  },
+  resumeWorker: {
+    tag: 'service',
+    summary: 'Ask a drained process to work again',
+    answer: ['worker-drain', workerDrainSchema],
+    statuses: { 202: 'The process reads it within some seconds.' },
+    problems: [404],
+  },
+  deadLetters: {
+    tag: 'dead letters',
+    summary: 'Directives that ended in an error, oldest first',
+    query: z.strictObject({
+      lane: z.string().max(128).optional().describe('Only of this lane.'),
+      error_type: z.string().max(128).optional().describe('Only with this type of error.'),
+      since: instantSchema.optional().describe('Only those that were listed from then on.'),
+      until: instantSchema.optional().describe('Only those that were listed before then.'),
+      after: z
+        .string()
+        .regex(/^\d{1,15}$/, NO_NEXT)
+        .optional()
+        .describe('The `next` of the page before.'),
+      limit: pageSize(1_000, 100),
+    }),
+    answer: ['dead-letter-page', deadLetterPageSchema],
+  },
+  deadLetterGroups: {
+    tag: 'dead letters',
+    summary: 'Dead letters by lane, type of error and hour',
+    answer: ['dead-letter-groups', deadLetterGroupsSchema],
+  },
+  redrive: {
+    tag: 'dead letters',
+    summary: 'Make new directives from dead letters',
+    description:
+      'Each gets a new id in the same request, and `metadata.redrive_of` names the old one. ' +
+      'Name directives, give a filter, or set `all`. With `dry_run` nothing is done: `found` counts the matches. ' +
+      'After 20 s the answer has what was done; `left` counts the rest.',
+    body: ['redrive-body', redriveBodySchema],
+    isBodyOptional: true,
+    answer: ['redrive', redriveSchema],
+    problems: [415],
+    isAbortable: true,
+  },
+  'keys.list': {
+    tag: 'access',
+    summary: 'The API keys: rights, creation and last use; never the keys themselves',
+    answer: keyListingSchema,
+  },
+  'keys.create': {
+    tag: 'access',
+    summary: 'Make an API key',
+    description:
+      'The answer is the only place that shows the key. From the first key on, every call needs one: so the first has the scope `admin`.',
+    body: createKeyBodySchema,
+    answer: createdKeySchema,
+    statuses: { 201: 'The key is durable.' },
+    problems: [409, 415],
+  },
+  'keys.revoke': {
+    tag: 'access',
+    summary: 'Revoke an API key',
+    description:
+      'Every API refuses it within 2 s, and ends the streams that it reads. The last key with the scope `admin` that does not expire is kept, unless `force` or ADJUTANT_ADMIN_KEY is set.',
+    query: z.strictObject({
+      force: flag('`true`: also the last key that may make keys. Default: false.').optional(),
+    }),
+    answer: accessKeySchema,
+    statuses: { 200: 'The key before its revocation.' },
+    problems: [404, 409],
+  },
+  'keys.audit': {
+    tag: 'access',
+    summary:
+      'Submissions, cancellations, decisions, redrives and changes of keys, with their callers, newest first',
+    description: 'Only calls with keys are noted: the newest 10,000 changes and 20,000 submissions.',
+    query: z.strictObject({
+      log: z.enum(AUDIT_LOGS).optional().describe('Submissions, or all other changes. Default: changes.'),
+      before: z
+        .string()
+        .regex(STREAM_ID, NO_NEXT)
+        .refine(isStreamId, NO_NEXT)
+        .optional()
+        .describe('The `next` of the page before.'),
+      limit: pageSize(1_000, 100),
+    }),
+    answer: auditPageSchema,
+  },
+  readSession: {
+    tag: 'access',
+    summary: 'The caller: rights of the session or key',
+    answer: sessionViewSchema,
+  },
+  signIn: {
+    tag: 'access',
+    summary: 'Change an API key, or a token of the issuer, into a session of a browser',
+    description:
+      'The answer sets a cookie that scripts cannot read; it represents the key for 12 hours, or until the key is revoked; for a token not longer than until its `exp`. ' +
+      'A call by cookie that changes something needs the token of `GET /v1/session` in the header `X-Adjutant-CSRF`.',
+    body: signInBodySchema,
+    others: { 204: 'The session is open.' },
+    problems: [415],
+  },
+  signOut: {
+    tag: 'access',
+    summary: 'End the session of the browser',
+    others: { 204: 'The session has ended, if there was one.' },
+  },
+  health: {
+    tag: 'service',
+    summary: 'The process is alive',
+    query: anyQuery,
+    answer: z.object({ status: z.literal('ok'), version: z.string().optional() }),
+    isProbe: true,
+  },
+  readiness: {
+    tag: 'service',
+    summary: 'The service can do its work',
+    query: anyQuery,
+    answer: z.object({ ok: z.literal(true), checks: z.record(z.string(), z.unknown()) }),
+  },
+  metrics: {
+    tag: 'service',
+    summary: 'Metrics in the text format of Prometheus',
+    query: anyQuery,
+    others: { 200: { description: 'One line a series.', content: { 'text/plain': { schema: z.string() } } } },
+    isProbe: true,
+  },
+  openapi: {
+    tag: 'service',
+    summary: 'This description',
+    query: anyQuery,
+    answer: z.record(z.string(), z.unknown()),
+    isProbe: true,
+  },
+} as const satisfies Record<string, Operation>;

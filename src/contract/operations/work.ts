@@ -1,0 +1,180 @@
+// HTTP operations that submit work: directives, runs, schedules.
+import * as z from 'zod';
+import { schedulePath } from '../api-path.ts';
+import { submissionBodySchema } from '../directive.ts';
+import { prioritizedSchema, priorityBodySchema } from '../flow.ts';
+import {
+  acceptedInputSchema,
+  approvalDecisionBodySchema,
+  recordedDecisionSchema,
+  runInputBodySchema,
+  type StartedRun,
+  startedRunSchema,
+  startRunBodySchema,
+} from '../run.ts';
+import {
+  createScheduleBodySchema,
+  firingSchema,
+  pauseScheduleBodySchema,
+  putScheduleBodySchema,
+  scheduleIdSchema,
+  scheduleListingSchema,
+  type ScheduleView,
+  scheduleViewSchema,
+  triggerScheduleBodySchema,
+} from '../schedule.ts';
+import { type Submission, submissionSchema } from '../submission.ts';
+import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool-question.ts';
+import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';
+
+export const WORK_OPERATIONS = {
+  submit: {
+    tag: 'directives',
+    summary: 'Submit one directive or several; all are accepted or none',
+    description:
+      'With `Idempotency-Key` a repeated submission is the same submission. With `wait_ms` the answer is 200 and ' +
+      'holds the results when every directive ended in time, and 202 otherwise.',
+    headers: submissionHeaders,
+    query: waitQuery,
+    body: ['submission-body', submissionBodySchema],
+    answer: ['submission', submissionSchema],
+    statuses: {
+      202: 'Every directive is durable and will end.',
+      200: 'Every directive has ended; each holds its result.',
+    },
+    problems: [404, 409, 413, 415, 429],
+    location: ({ links }: Submission) => links.request,
+  },
+  prioritize: {
+    tag: 'requests',
+    summary: 'Change the priority of a directive that waits',
+    description:
+      'Each step up is a head start of 30 seconds before others with the same fairness key. 409 `not_waiting` when it runs, has ' +
+      'ended, is not queued behind a limit, or a rule fixes its priority.',
+    body: ['priority-body', priorityBodySchema],
+    answer: ['prioritized', prioritizedSchema],
+    statuses: { 200: 'It waits with this priority.' },
+    problems: [404, 409, 415],
+  },
+  answer: {
+    tag: 'directives',
+    summary: 'Answer a question that a tool asks',
+    description:
+      'The question is in `ai.tool.input_requested`, and in `inputs` of its directive while it is open. `content` of an accepted form ' +
+      'fits its schema; absent members get the defaults of the schema. The first answer counts: the same again changes nothing, ' +
+      'another one is refused (409) with the name that answered.',
+    body: ['input-answer-body', inputAnswerBodySchema],
+    answer: ['recorded-answer', recordedAnswerSchema],
+    statuses: { 200: 'The answer is durable, and goes to the tool.' },
+    problems: [404, 409, 413, 415],
+  },
+  'runs.start': {
+    tag: 'runs',
+    summary: 'Start a run of an agent',
+    description:
+      'The answer comes when the run is durable; its signals report the progress, and `GET /v1/requests/{r}` shows it. ' +
+      'The same `request_id` with the same content is the same run. With `dedupe`, `debounce` or `singleton` the answer names the run ' +
+      'that represents it, and `once` has the outcome for this one; `replace` needs the scope `cancel`.',
+    headers: submissionHeaders,
+    body: ['start-run-body', startRunBodySchema],
+    answer: ['started-run', startedRunSchema],
+    statuses: { 202: 'The run is durable and will end.' },
+    problems: [404, 409, 413, 415],
+    location: ({ links }: StartedRun) => links.request,
+  },
+  'runs.input': {
+    tag: 'runs',
+    summary: 'Send input to a run under way',
+    description:
+      'The run reads it before its next model call, in the order of arrival. The same `input_id` is the same input. ' +
+      '409 once the run has taken its last input.',
+    body: ['run-input-body', runInputBodySchema],
+    answer: ['accepted-input', acceptedInputSchema],
+    statuses: { 202: 'The input is durable and will be read.' },
+    problems: [404, 409, 413, 415, 429],
+  },
+  'runs.decide': {
+    tag: 'runs',
+    summary: 'Approve or deny a tool call that waits for it',
+    description:
+      'The model reads a denied call as an error. `arguments` approves the call with these instead. ' +
+      'With the id of a budget, the decision is about going on beyond it.',
+    body: ['approval-decision-body', approvalDecisionBodySchema],
+    answer: ['recorded-decision', recordedDecisionSchema],
+    statuses: { 200: 'The decision is durable.' },
+    problems: [404, 409, 413, 415],
+  },
+  'schedules.create': {
+    tag: 'schedules',
+    summary: 'Make a schedule',
+    description:
+      'It submits `directives` or starts `run` at each instant of `cron` or `every_ms`, each time as a request of its own, ' +
+      '`schedule.<id>.<instant>`. It fires with the key of the caller. The same id with the same content is the same schedule.',
+    body: ['create-schedule-body', createScheduleBodySchema],
+    answer: ['schedule-view', scheduleViewSchema],
+    statuses: { 201: 'The schedule is durable.' },
+    problems: [409, 413, 415, 429],
+    location: ({ id }: ScheduleView) => schedulePath(id),
+  },
+  'schedules.list': {
+    tag: 'schedules',
+    summary: 'List schedules by their ids',
+    query: z.strictObject({
+      after: scheduleIdSchema.optional().describe('The `next` of the page before.'),
+      limit: pageSize(1_000, 100),
+    }),
+    answer: ['schedule-listing', scheduleListingSchema],
+  },
+  'schedules.get': {
+    tag: 'schedules',
+    summary: 'One schedule: its content, its next instant, and the outcomes of its last instants',
+    answer: ['schedule-view', scheduleViewSchema],
+    problems: [404],
+  },
+  'schedules.replace': {
+    tag: 'schedules',
+    summary: 'Replace the times and the content of a schedule',
+    description:
+      'The whole content, with the `version` that it replaces: 409 `version_conflict` where another call was faster. History and pause stay, and ' +
+      'a firing under way is not changed. The answer of `GET` is accepted too, with its changes. Another `cron`, zone or `every_ms` counts from here on; it fires with the key of the caller.',
+    body: ['replace-schedule-body', putScheduleBodySchema],
+    answer: ['schedule-view', scheduleViewSchema],
+    problems: [404, 409, 413, 415, 429],
+  },
+  'schedules.pause': {
+    tag: 'schedules',
+    summary: 'Fire nothing until it is resumed',
+    description: 'Requests that it has fired go on. Instants of the pause are not fired later.',
+    body: ['pause-schedule-body', pauseScheduleBodySchema],
+    isBodyOptional: true,
+    answer: ['schedule-view', scheduleViewSchema],
+    problems: [404, 413, 415],
+  },
+  'schedules.resume': {
+    tag: 'schedules',
+    summary: 'Fire again, from the next instant on',
+    description: 'From here on it fires with the key of the caller.',
+    answer: ['schedule-view', scheduleViewSchema],
+    problems: [404],
+  },
+  'schedules.trigger': {
+    tag: 'schedules',
+    summary: 'Fire now, beside its instants',
+    description:
+      'Also while it is paused, and while earlier requests are open. The same `key` is the same firing, while its request exists.',
+    headers: traceHeaders,
+    body: ['trigger-schedule-body', triggerScheduleBodySchema],
+    isBodyOptional: true,
+    answer: ['schedule-firing', firingSchema],
+    statuses: { 202: 'Its directives or its run were accepted.' },
+    problems: [404, 409, 413, 415, 429],
+  },
+  'schedules.delete': {
+    tag: 'schedules',
+    summary: 'Delete a schedule and its history',
+    description: 'Requests that it has fired go on.',
+    answer: ['schedule-view', scheduleViewSchema],
+    statuses: { 200: 'The schedule before its deletion.' },
+    problems: [404],
+  },
+} as const satisfies Record<string, Operation>;
