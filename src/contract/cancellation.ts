@@ -11,20 +11,28 @@ import { signalSchema } from './signal.ts';
  * `ended`: had ended before; its result stays.
  */
 export const cancelledDirectiveSchema = z.object({
-  id: identifierSchema,
-  status: z.enum(['cancelled', 'requested', 'ended']),
+  id: identifierSchema.describe('Id of the directive.'),
+  status: z
+    .enum(['cancelled', 'requested', 'ended'])
+    .describe(
+      'State of the directive. `cancelled`: this call ended it. `requested`: its attempt is being aborted and will report its outcome. `ended`: it had ended before, and its result remains.',
+    ),
   result: signalSchema
     .optional()
     .describe('The signal that ended it. Only where one directive is cancelled, not all of a request.'),
 });
 
 export const cancellationSchema = z.object({
-  request_id: identifierSchema,
-  directives: z.array(cancelledDirectiveSchema),
+  request_id: identifierSchema.describe('Id of the request.'),
+  directives: z
+    .array(cancelledDirectiveSchema)
+    .describe('Directives of the request that the cancellation concerned.'),
 });
 
 /** The body of a cancellation; may be absent. */
-export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
+export const cancelBodySchema = z.strictObject({
+  reason: z.string().max(1_000).optional().describe('Reason of the cancellation, at most 1,000 characters.'),
+});
 
 /** Counted as JSON; a reason of 1 000 plain characters fits. */
 const LARGEST_REASON_BYTES = 1_100;

@@ -101,7 +101,13 @@ const ENOUGH_ERRORS = 1_000;
 
 export const submissionBodySchema = z.union([
   submittedDirectiveSchema,
-  z.strictObject({ directives: z.array(submittedDirectiveSchema).min(1).max(MAX_BATCH) }),
+  z.strictObject({
+    directives: z
+      .array(submittedDirectiveSchema)
+      .min(1)
+      .max(MAX_BATCH)
+      .describe('Directives of one request, accepted together or not at all, 1 to 1,000.'),
+  }),
 ]);
 
 export type ParsedSubmission =

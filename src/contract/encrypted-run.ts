@@ -35,12 +35,18 @@ export const runSecretsSchema = secretsAsking(z.string().min(1).max(1_000_000));
 export const childSecretsSchema = secretsAsking(z.string());
 
 function secretsAsking(query: z.ZodString) {
-  const overrides = { system_prompt: z.string().optional(), tool_context: jsonObjectSchema.optional() };
+  const overrides = {
+    system_prompt: z.string().optional().describe("System prompt that replaces the agent's."),
+    tool_context: jsonObjectSchema.optional().describe('Context passed to each tool call of the run.'),
+  };
   return z
     .strictObject({
-      query: query.optional(),
-      messages: messagesSchema.optional(),
-      overrides: z.strictObject(overrides).prefault({}),
+      query: query.optional().describe('Task of the run, as text.'),
+      messages: messagesSchema.optional().describe('Messages that the run starts with.'),
+      overrides: z
+        .strictObject(overrides)
+        .prefault({})
+        .describe('Encrypted part of the overrides. Default: {}.'),
     })
     .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
 }

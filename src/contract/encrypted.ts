@@ -24,18 +24,30 @@ export const ANSWERED: PayloadCall = [];
 export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 const encodedSchema = z.strictObject({
-  /** How it was encoded, as in `A256GCM`. */
-  codec: z.string().regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -'),
-  key_id: z.string().regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -'),
+  codec: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -')
+    .describe('Name of the encryption, such as `A256GCM`. 1 to 32 characters of A-Z a-z 0-9 . _ -'),
+  key_id: z
+    .string()
+    .regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -')
+    .describe('Id of the key that the value is encrypted with. 1 to 64 characters of A-Z a-z 0-9 . _ -'),
   data: z
     .string()
     .min(1)
-    .regex(/^[A-Za-z0-9_-]*$/, 'base64url'),
-  /** A keyed hash of the value and its place, by which a repeat is known for one. */
-  digest: z.string().regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes'),
+    .regex(/^[A-Za-z0-9_-]*$/, 'base64url')
+    .describe('Ciphertext as base64url.'),
+  digest: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes')
+    .describe(
+      'Keyed hash of the value and its place, 16 to 48 bytes as base64url, by which a repeat is recognized.',
+    ),
 });
 
-export const encryptedSchema = z.strictObject({ [ENCRYPTED]: encodedSchema });
+export const encryptedSchema = z.strictObject({
+  [ENCRYPTED]: encodedSchema.describe('Envelope of the encrypted value.'),
+});
 
 /** `digest` is there in what is submitted, and `data` in all that can be read. */
 export interface EncodedPayload {

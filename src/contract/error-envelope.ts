@@ -6,10 +6,10 @@ import { type JsonValue, boundedText, jsonSafe } from './json-safe.ts';
 import { explicitRetryable, isRetryableType, retryableByHint } from './retry-hint.ts';
 
 export const errorEnvelopeSchema = z.object({
-  type: z.string().min(1),
-  message: z.string(),
-  details: z.record(z.string(), z.unknown()),
-  retryable: z.boolean(),
+  type: z.string().min(1).describe('Type of the error, such as `timeout`.'),
+  message: z.string().describe('Explanation of the error for a person.'),
+  details: z.record(z.string(), z.unknown()).describe('Further fields of the error, depending on its type.'),
+  retryable: z.boolean().describe('Whether the same directive may succeed in another attempt.'),
 });
 
 export type ErrorEnvelope = z.infer<typeof errorEnvelopeSchema>;

@@ -15,26 +15,46 @@ export const concurrencyLimitSchema = z.int().min(1).max(10_000);
 export const rateMaxSchema = z.int().min(1).max(1_000_000);
 export const ratePerMsSchema = z.int().min(1).max(86_400_000);
 
-export const priorityBodySchema = z.strictObject({ priority: prioritySchema });
+export const priorityBodySchema = z.strictObject({
+  priority: prioritySchema.describe(
+    'Priority, 0 to 9; higher values are dequeued first, and each step is a head start of 30 seconds.',
+  ),
+});
 
 export const prioritizedSchema = z.object({
-  request_id: identifierSchema,
-  id: identifierSchema,
-  /** With which it waits from now on. */
-  priority: prioritySchema,
+  request_id: identifierSchema.describe('Id of the request.'),
+  id: identifierSchema.describe('Id of the directive.'),
+  priority: prioritySchema.describe('Priority of the directive from now on, 0 to 9.'),
 });
 
 export type Prioritized = z.infer<typeof prioritizedSchema>;
 
 export const flowFields = {
-  /** Higher goes first: each step is a head start of 30 seconds. Absent = 4. */
-  priority: prioritySchema.optional(),
-  /** Those that wait in a lane take turns by it. Absent = by tenant. */
-  fairness_key: keySchema.optional(),
-  /** So many run at once in its lane, of all that name the key. */
-  concurrency: z.strictObject({ key: keySchema, limit: concurrencyLimitSchema }).optional(),
-  /** So many begin within `per_ms` in its lane, of all that name the key. */
-  rate: z.strictObject({ key: keySchema, max: rateMaxSchema, per_ms: ratePerMsSchema }).optional(),
+  priority: prioritySchema
+    .optional()
+    .describe(
+      'Priority, 0 to 9; higher values are dequeued first, and each step is a head start of 30 seconds. Default: 4.',
+    ),
+  fairness_key: keySchema
+    .optional()
+    .describe(
+      'Key of fair sharing: a lane dequeues alternately from each key, 1 to 256 characters. Default: the tenant.',
+    ),
+  concurrency: z
+    .strictObject({
+      key: keySchema.describe('Key that the limit counts by, 1 to 256 characters.'),
+      limit: concurrencyLimitSchema.describe('Maximum number of directives in flight, 1 to 10,000.'),
+    })
+    .optional()
+    .describe('Limit of directives in flight in the lane that share a key. Default: none.'),
+  rate: z
+    .strictObject({
+      key: keySchema.describe('Key that the limit counts by, 1 to 256 characters.'),
+      max: rateMaxSchema.describe('Maximum number of starts per interval, 1 to 1,000,000.'),
+      per_ms: ratePerMsSchema.describe('Length of the interval in milliseconds, 1 to 86,400,000 (one day).'),
+    })
+    .optional()
+    .describe('Limit of directives started per interval in the lane that share a key. Default: none.'),
 };
 
 export type FlowFields = z.output<z.ZodObject<typeof flowFields>>;

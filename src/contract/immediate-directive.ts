@@ -5,15 +5,19 @@ import { directiveFields, submittedFields } from './directive-identity.ts';
 import { toolNameSchema } from './identifiers.ts';
 
 const toolErrorFields = {
-  type: z.literal('emit_tool_error'),
-  tool_name: toolNameSchema,
-  error: z.unknown(),
+  type: z
+    .literal('emit_tool_error')
+    .describe('Type of the directive: publishes an error as the result of a tool call.'),
+  tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
+  error: z.unknown().describe('Error of the tool, any JSON value.'),
 };
 
 const requestErrorFields = {
-  type: z.literal('emit_request_error'),
-  reason: z.string().min(1),
-  message: z.string(),
+  type: z
+    .literal('emit_request_error')
+    .describe('Type of the directive: publishes an error of a whole request.'),
+  reason: z.string().min(1).describe('Type of the error.'),
+  message: z.string().describe('Explanation of the error.'),
 };
 
 export const emitToolErrorSchema = z.strictObject({ ...directiveFields, ...toolErrorFields });

@@ -8,14 +8,28 @@ const DAY_MS = 86_400_000;
 export const LONGEST_DELAY_MS = 365 * DAY_MS;
 
 export const laterFields = {
-  /** Before it may begin. */
-  delay_ms: z.int().min(0).max(LONGEST_DELAY_MS).optional(),
-  /** It may begin from then on; an instant that has passed is now. */
+  delay_ms: z
+    .int()
+    .min(0)
+    .max(LONGEST_DELAY_MS)
+    .optional()
+    .describe(
+      'Delay before the earliest start, in milliseconds, 0 to 31,536,000,000 (one year). Excludes `run_at`. Default: 0.',
+    ),
   run_at: z.iso
     .datetime({ offset: true, error: 'must be an instant, as in 2027-03-28T01:00:00Z' })
-    .optional(),
-  /** From when it may begin until it has begun; else it ends `expired`. Absent = only its deadline counts. */
-  start_by_ms: z.int().min(1).max(LONGEST_DELAY_MS).optional(),
+    .optional()
+    .describe(
+      'Earliest start as RFC 3339 with an offset; a past instant means now. Excludes `delay_ms`. Default: now.',
+    ),
+  start_by_ms: z
+    .int()
+    .min(1)
+    .max(LONGEST_DELAY_MS)
+    .optional()
+    .describe(
+      'Time between the earliest start and the latest start, in milliseconds, 1 to 31,536,000,000; after it the directive or run ends as `expired`. Default: only its deadline counts.',
+    ),
 };
 
 export type LaterFields = z.output<z.ZodObject<typeof laterFields>>;

@@ -16,12 +16,39 @@ const spanMs = z.int().min(1).max(LONGEST_DELAY_MS);
 export const WHEN_OPEN = ['refuse', 'join', 'replace'] as const;
 
 export const onceFields = {
-  /** Within the window after an acceptance, the same key is the same directive, whatever its content. */
-  dedupe: z.strictObject({ key, window_ms: spanMs }).optional(),
-  /** It begins after so much quiet, with the last content; `at_most_ms` after the first one, if nothing else comes before. */
-  debounce: z.strictObject({ key, quiet_ms: spanMs, at_most_ms: spanMs.optional() }).optional(),
-  /** One is open at a time. */
-  singleton: z.strictObject({ key, when_open: z.enum(WHEN_OPEN).default('refuse') }).optional(),
+  dedupe: z
+    .strictObject({
+      key: key.describe('Deduplication key, 1 to 256 characters without control characters.'),
+      window_ms: spanMs.describe('Length of the window in milliseconds, at most one year.'),
+    })
+    .optional()
+    .describe(
+      'Deduplication: within the window after an acceptance, a submission with the same key is the same directive, whatever its content. Default: none.',
+    ),
+  debounce: z
+    .strictObject({
+      key: key.describe('Debounce key, 1 to 256 characters without control characters.'),
+      quiet_ms: spanMs.describe('Quiet interval before the start, in milliseconds, at most one year.'),
+      at_most_ms: spanMs
+        .optional()
+        .describe(
+          'Maximum delay after the first submission, in milliseconds, at most one year. Default: no maximum.',
+        ),
+    })
+    .optional()
+    .describe('Debounce: starts after a quiet interval, with the last submitted content. Default: none.'),
+  singleton: z
+    .strictObject({
+      key: key.describe('Singleton key, 1 to 256 characters without control characters.'),
+      when_open: z
+        .enum(WHEN_OPEN)
+        .default('refuse')
+        .describe(
+          'Handling of a submission while another one is open: `refuse`, `join` it, or `replace` it. Default: `refuse`.',
+        ),
+    })
+    .optional()
+    .describe('Singleton: at most one directive or run with the key is open at a time. Default: none.'),
 };
 
 export type OnceFields = z.output<z.ZodObject<typeof onceFields>>;
@@ -116,11 +143,21 @@ export function withoutOnce<T extends OnceFields>(fields: T): Omit<T, keyof Once
 export const ONCE_OUTCOMES = ['began', 'deduplicated', 'debounced', 'joined', 'replaced'] as const;
 
 export const onceAnswerSchema = z.object({
-  outcome: z.enum(ONCE_OUTCOMES),
-  /** The end of the window; when it begins, if nothing else comes; its deadline, where one is open at a time. */
-  until: instantSchema,
-  /** What was cancelled for it. */
-  replaces: z.object({ request_id: identifierSchema, id: identifierSchema }).optional(),
+  outcome: z
+    .enum(ONCE_OUTCOMES)
+    .describe(
+      'Outcome of the submission. `began`: first of its key. `deduplicated`: same as the first one of the window. `debounced`: replaced the content of an earlier one. `joined`: same as the open one. `replaced`: begins once the cancelled one has ended.',
+    ),
+  until: instantSchema.describe(
+    'End of the window (UTC); for `debounce` the start without further submissions, for `singleton` the deadline of the open one.',
+  ),
+  replaces: z
+    .object({
+      request_id: identifierSchema.describe('Id of the request of the cancelled directive.'),
+      id: identifierSchema.describe('Id of the cancelled directive.'),
+    })
+    .optional()
+    .describe('Directive that was cancelled in favour of this one.'),
 });
 
 export type OnceAnswer = z.infer<typeof onceAnswerSchema>;

@@ -10,8 +10,16 @@ import { wellFormed } from './well-formed.ts';
 const effectsSchema = z.array(z.unknown());
 
 export const resultSchema = z.discriminatedUnion('ok', [
-  z.object({ ok: z.literal(true), payload: z.unknown(), effects: effectsSchema }),
-  z.object({ ok: z.literal(false), error: errorEnvelopeSchema, effects: effectsSchema }),
+  z.object({
+    ok: z.literal(true).describe('Whether the directive succeeded: it did.'),
+    payload: z.unknown().describe('Result, any JSON value.'),
+    effects: effectsSchema.describe("Control directives of a tool's result."),
+  }),
+  z.object({
+    ok: z.literal(false).describe('Whether the directive succeeded: it did not.'),
+    error: errorEnvelopeSchema.describe('Error that ended the directive.'),
+    effects: effectsSchema.describe("Control directives of a tool's result."),
+  }),
 ]);
 
 export type Result = z.infer<typeof resultSchema>;

@@ -30,20 +30,29 @@ export function serverReadOf(toolName: string): ServerRead | null {
 
 /** The payload of a read: what the server has answered, also where that is an error. */
 export const serverAnswerSchema = z.union([
-  z.strictObject({ result: jsonObjectSchema }),
-  z.strictObject({ error: z.strictObject({ code: z.int(), message: z.string(), data: z.unknown() }) }),
+  z.strictObject({ result: jsonObjectSchema.describe('Result of the server.') }),
+  z.strictObject({
+    error: z
+      .strictObject({
+        code: z.int().describe('JSON-RPC error code.'),
+        message: z.string().describe('Explanation of the error.'),
+        data: z.unknown().describe('Further data of the error.'),
+      })
+      .describe('Error of the server.'),
+  }),
 ]);
 
 export type ServerAnswer = z.infer<typeof serverAnswerSchema>;
 
 /** What a server offers besides tools, as far as MCP clients of the service may see it. */
 export const serverOffersSchema = z.object({
-  resources: z.literal(true).optional(),
-  prompts: z.literal(true).optional(),
-  /** Of the arguments of both. */
-  completions: z.literal(true).optional(),
-  /** Another text after each change that the server has announced. */
-  revision: z.string(),
+  resources: z.literal(true).optional().describe('Present where the server provides resources.'),
+  prompts: z.literal(true).optional().describe('Present where the server provides prompts.'),
+  completions: z
+    .literal(true)
+    .optional()
+    .describe('Present where the server completes arguments of resources and prompts.'),
+  revision: z.string().describe("Revision of the server's lists, which changes with each announced change."),
 });
 
 export type ServerOffers = z.infer<typeof serverOffersSchema>;

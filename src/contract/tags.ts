@@ -22,7 +22,12 @@ export const submittedMetadataSchema = jsonObjectSchema
   })
   .meta({
     properties: {
-      tags: { type: 'array', maxItems: MOST_TAGS, items: { type: 'string', maxLength: LONGEST_TAG } },
+      tags: {
+        type: 'array',
+        maxItems: MOST_TAGS,
+        items: { type: 'string', maxLength: LONGEST_TAG },
+        description: `Texts by which the request is found, at most ${MOST_TAGS} of at most ${LONGEST_TAG} characters each. Default: none.`,
+      },
     },
   })
   .default({});

@@ -19,18 +19,34 @@ export const QUESTION_LIMITS = {
 } as const;
 
 const questionFields = {
-  /** The name of the question in its request. */
-  input_id: z.string().min(1).max(256),
-  /** What its server calls it; absent: it has no name there. */
-  key: z.string().max(256).optional(),
-  /** `form`: the answer is an object that fits `schema`. `url`: the person opens `url`, and the answer says so. */
-  mode: z.enum(['form', 'url']),
-  message: z.string().max(QUESTION_LIMITS.messageCharacters),
-  schema: jsonObjectSchema.optional(),
-  /** Nobody has fetched it. */
-  url: z.string().max(QUESTION_LIMITS.urlCharacters).optional(),
-  /** Declined by then if nobody has answered. */
-  deadline_at: instantSchema,
+  input_id: z
+    .string()
+    .min(1)
+    .max(256)
+    .describe('Id of the question within its request, at most 256 characters.'),
+  key: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Name of the question at its server, at most 256 characters. Absent: none.'),
+  mode: z
+    .enum(['form', 'url'])
+    .describe(
+      'Form of the question. `form`: the answer is an object that satisfies `schema`. `url`: the person opens `url`, and the answer confirms it.',
+    ),
+  message: z
+    .string()
+    .max(QUESTION_LIMITS.messageCharacters)
+    .describe('Question to the person, at most 8,192 characters. Untrusted text of the server.'),
+  schema: jsonObjectSchema.optional().describe('JSON Schema of the answer, for `form`.'),
+  url: z
+    .string()
+    .max(QUESTION_LIMITS.urlCharacters)
+    .optional()
+    .describe(
+      'Address for the person to open, at most 4,096 characters, for `url`. The service never fetches it.',
+    ),
+  deadline_at: instantSchema.describe('Instant (UTC) at which the question is declined without an answer.'),
 };
 
 /** As views and signals show it. */
@@ -48,11 +64,17 @@ export const answeredBySchema = z
 
 export const inputAnswerBodySchema = z
   .strictObject({
-    action: inputActionSchema,
-    /** Of an accepted form: fits its schema. Members that are absent get the schema's defaults. */
-    content: jsonObjectSchema.optional(),
-    /** Who answers, as the caller says. */
-    by: answeredBySchema.optional(),
+    action: inputActionSchema.describe('Answer of the person: `accept`, `decline` or `cancel`.'),
+    content: jsonObjectSchema
+      .optional()
+      .describe(
+        "Content of an accepted form, which satisfies its schema; absent members get the schema's defaults.",
+      ),
+    by: answeredBySchema
+      .optional()
+      .describe(
+        "Name of the answering person as the caller states it. Default: the name of the caller's key, where keys are required.",
+      ),
   })
   .refine(({ action, content }) => action === 'accept' || content === undefined, {
     path: ['content'],
@@ -60,12 +82,15 @@ export const inputAnswerBodySchema = z
   });
 
 export const recordedAnswerSchema = z.object({
-  request_id: identifierSchema,
-  call_id: z.string(),
-  input_id: z.string(),
-  action: inputActionSchema,
-  by: z.string().optional(),
-  answered_at: instantSchema,
+  request_id: identifierSchema.describe('Id of the request.'),
+  call_id: z.string().describe('Id of the call whose tool asked.'),
+  input_id: z.string().describe('Id of the question.'),
+  action: inputActionSchema.describe('Action that was recorded first.'),
+  by: z
+    .string()
+    .optional()
+    .describe('Name of the answering person, as the caller stated it. Absent: unknown.'),
+  answered_at: instantSchema.describe('Instant (UTC) of the answer.'),
 });
 
 export type OpenInput = z.infer<typeof openInputSchema>;

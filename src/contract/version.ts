@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '9b9dc4b716fd76e81719e0b4681955929d5c664c64eac4082e03a58ca940736b';
+export const CONTRACT_SHA256 = 'fece17771d0957f19b7a00db32a0945ccea42c59808c467d6fbdcb08509b8acc';

@@ -31,10 +31,12 @@ export type WaitReason = (typeof WAIT_REASONS)[number];
 export const SHORTEST_PAUSE_MS = 1_000;
 
 export const waitSchema = z.object({
-  reason: z.string().regex(/^[a-z0-9_]{1,64}$/),
-  /** When it is tried again; null: nobody knows. */
-  until: instantSchema.nullable(),
-  message: z.string().max(512),
+  reason: z
+    .string()
+    .regex(/^[a-z0-9_]{1,64}$/)
+    .describe('Reason of the wait. A later version may add others.'),
+  until: instantSchema.nullable().describe('Instant (UTC) of the next attempt; null: unknown.'),
+  message: z.string().max(512).describe('Explanation of the wait, at most 512 characters.'),
 });
 
 export type Wait = z.infer<typeof waitSchema>;

@@ -17,7 +17,12 @@ export const endpointNameSchema = serverNameSchema;
 
 const webhookTargetSchema = z.union([
   endpointNameSchema,
-  z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(LONGEST_URL) }),
+  z.strictObject({
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(LONGEST_URL)
+      .describe('Address that receives the event, http or https, at most 2,048 characters.'),
+  }),
 ]);
 
 /** Who is notified of the end: an endpoint of the configuration, or an address where the operator allows it; or several. */
@@ -27,8 +32,11 @@ export const onEndSchema = z.union([
 ]);
 
 export const endFields = {
-  /** Who is notified when it has ended. Absent = whom the rules of the configuration name. */
-  on_end: onEndSchema.optional(),
+  on_end: onEndSchema
+    .optional()
+    .describe(
+      'Webhook endpoints, by name or address, that receive an event at the end; at most 8. Default: as the rules of the configuration define.',
+    ),
 };
 
 const SHORTEST_KEY = 24;
