@@ -39,6 +39,7 @@ export { followText, textOf } from './answer-text.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';
 export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
+/** Options of `createHttpClient`. */
 export interface HttpClientOptions {
   /** For example `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
@@ -63,6 +64,21 @@ export interface HttpClientOptions {
 const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
+/**
+ * Creates a client that reaches the service over HTTP. It needs web standards only, and runs in Node and in browsers.
+ * @param options Address of the service and optional settings.
+ * @returns The client. Call `close` to end its streams.
+ * @throws Each method throws `DirectiveRefused` with the code of the problem where the service refuses a call, and
+ * `ServiceUnavailable` where the service does not answer.
+ * @example
+ * ```ts
+ * import { createHttpClient } from 'adjutant/client';
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * const end = await client.execute({ type: 'tool_exec', tool_name: 'everything.echo', arguments: { message: 'hi' } });
+ * console.log(end.type, end.data);
+ * await client.close();
+ * ```
+ */
 export function createHttpClient(options: HttpClientOptions): DirectiveClient {
   const client = plainClient(options);
   return options.codec === undefined ? client : encryptingClient(client, options.codec);

@@ -13,8 +13,10 @@ import { tenantSchema } from './tenant-name.ts';
  */
 export const SCOPES = ['submit', 'read', 'cancel', 'decide', 'redrive', 'admin'] as const;
 
+/** Schema of a scope. */
 export const scopeSchema = z.enum(SCOPES);
 
+/** Right that an API key grants. */
 export type Scope = z.infer<typeof scopeSchema>;
 
 /** The first characters of every key, by which it is recognised where it should not be. */
@@ -62,6 +64,7 @@ const allowedFields = {
     ),
 };
 
+/** Schema of the body that creates an API key. */
 export const createKeyBodySchema = z.strictObject({
   name: keyNameSchema.describe('Name of the key, as audit entries and listings show it.'),
   tenant: tenantSchema
@@ -80,6 +83,7 @@ export const createKeyBodySchema = z.strictObject({
     .describe('Instant (UTC) from which the key counts as revoked. Default: never.'),
 });
 
+/** Schema of an API key as listings show it. */
 export const accessKeySchema = z.object({
   id: identifierSchema.describe('Id of the key: the part after `adj_` that may be displayed.'),
   name: z.string().describe('Name of the key.'),
@@ -99,21 +103,27 @@ export const accessKeySchema = z.object({
     .describe('Instant (UTC) of the last use, accurate to a minute; null: never used.'),
 });
 
-/** `key` is shown this once: the service keeps only its hash. */
+/** Schema of a created API key. `key` appears in this answer only: the service stores its hash. */
 export const createdKeySchema = z.object({
   key: z.string().describe('Secret text of the key. It appears in this answer only.'),
   ...accessKeySchema.shape,
 });
 
+/** Schema of the list of API keys. */
 export const keyListingSchema = z.object({ keys: z.array(accessKeySchema).describe('Keys of the tenant.') });
 
+/** Body that creates an API key, as it is written. */
 export type SubmittedKey = z.input<typeof createKeyBodySchema>;
+/** Body that creates an API key, with every default filled in. */
 export type ParsedKey = z.output<typeof createKeyBodySchema>;
+/** API key as listings show it. */
 export type AccessKey = z.infer<typeof accessKeySchema>;
+/** Created API key with its secret text. */
 export type CreatedKey = z.infer<typeof createdKeySchema>;
+/** List of the API keys of a tenant. */
 export type KeyListing = z.infer<typeof keyListingSchema>;
 
-/** What an operator does with keys, and who has used them for what. Every method throws as those of `DirectiveClient` do. */
+/** Client for API keys and the audit log. Every method throws like those of `DirectiveClient`. */
 export interface AccessClient {
   create(key: SubmittedKey): Promise<CreatedKey>;
   list(): Promise<KeyListing>;

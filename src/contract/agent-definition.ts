@@ -5,11 +5,12 @@ import { jsonObjectSchema, positiveDurationMsSchema } from './identifiers.ts';
 import { providerOptionsSchema } from './provider-options.ts';
 import { retryFields } from './retry-policy.ts';
 
+/** Schema of the name of an agent. */
 export const agentNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ -');
 
-/** A tool name in which `*` stands for any characters: `everything.*`, `*.read_*`. */
+/** Pattern over tool names in which `*` matches any characters: `everything.*`, `*.read_*`. */
 export const toolPatternSchema = z.string().min(1).max(256);
 
 /** What one run of the agent may use. Reserved before a call, recorded after it. null = no limit. */
@@ -52,6 +53,7 @@ const limitFields = {
     ),
 };
 
+/** Schema of the limits of an agent's runs. */
 export const runLimitsSchema = z.strictObject({
   max_iterations: limitFields.max_iterations.default(10),
   max_tool_calls: limitFields.max_tool_calls.default(null),
@@ -65,9 +67,12 @@ export const runLimitsSchema = z.strictObject({
 /** The limits that one run sets. No defaults: what it does not set stays as its agent has it. */
 export const runLimitOverridesSchema = z.strictObject(limitFields).partial();
 
+/** Schema of the approval mode of a tool. */
 export const approvalModeSchema = z.enum(['auto', 'ask', 'deny']);
+/** Schema of the policy for a second run of a conversation. */
 export const busyPolicySchema = z.enum(['reject', 'queue', 'interrupt']);
 
+/** Schema of the policy for `error` directives. */
 export const errorPolicySchema = z.union([
   z.enum(['log', 'stop', 'emit']),
   z.strictObject({
@@ -75,6 +80,7 @@ export const errorPolicySchema = z.union([
   }),
 ]);
 
+/** Schema of the policies of an agent. */
 export const agentPoliciesSchema = z.strictObject({
   busy: busyPolicySchema
     .default('reject')
@@ -135,6 +141,7 @@ const callFields = {
   jitter: retryFields.jitter,
 };
 
+/** Schema of the compaction of a history. */
 export const compactionSchema = z.strictObject({
   context_tokens: z
     .int()
@@ -154,6 +161,7 @@ export const compactionSchema = z.strictObject({
     .describe('Number of the newest messages that compaction keeps unchanged. Default: 6.'),
 });
 
+/** Schema of the definition of an agent. */
 export const agentDefinitionSchema = z.strictObject({
   name: agentNameSchema.describe('Name of the agent.'),
   description: z
@@ -214,9 +222,15 @@ export const agentDefinitionSchema = z.strictObject({
     .describe('Options of the strategy, which validates them. Default: {}.'),
 });
 
+/** Agent with every default filled in. */
 export type AgentDefinition = z.infer<typeof agentDefinitionSchema>;
+/** Agent as it is written; members with a default may be absent. */
 export type SubmittedAgentDefinition = z.input<typeof agentDefinitionSchema>;
+/** Approval mode of a tool: call it, ask, or deny. */
 export type ApprovalMode = z.infer<typeof approvalModeSchema>;
+/** Policy for a second run of a conversation. */
 export type BusyPolicy = z.infer<typeof busyPolicySchema>;
+/** Policy for `error` directives. */
 export type ErrorPolicy = z.infer<typeof errorPolicySchema>;
+/** Limits of a run with every default filled in. */
 export type RunLimits = z.infer<typeof runLimitsSchema>;

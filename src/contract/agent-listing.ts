@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { agentNameSchema, toolPatternSchema } from './agent-definition.ts';
 
+/** Schema of an agent in a list. */
 export const listedAgentSchema = z.object({
   name: agentNameSchema.describe('Name of the agent.'),
   description: z.string().describe('Purpose of the agent.'),
@@ -18,5 +19,7 @@ export const agentListingSchema = z.object({
   agents: z.array(listedAgentSchema).describe('Agents that the caller may run.'),
 });
 
+/** Agent in a list. */
 export type ListedAgent = z.infer<typeof listedAgentSchema>;
+/** List of agents. */
 export type AgentListing = z.infer<typeof agentListingSchema>;

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { ASKED_FOR, CURSOR_PATTERN } from './request-listing.ts';
 
+/** Schema of an open approval or question. */
 export const openApprovalSchema = z.object({
   kind: z.enum(ASKED_FOR).describe('Kind of the open question.'),
   request_id: identifierSchema.describe('Id of the request that waits.'),
@@ -59,6 +60,7 @@ export const approvalListingSchema = z.object({
 /** Requests of a page. */
 export const MOST_ASKING = 50;
 
+/** Schema of the query for open approvals. */
 export const approvalQuerySchema = z.strictObject({
   /** The `next` of the page before. */
   cursor: z
@@ -68,6 +70,9 @@ export const approvalQuerySchema = z.strictObject({
     .describe('The `next` of the page before.'),
 });
 
+/** Open approval or question. */
 export type OpenApproval = z.infer<typeof openApprovalSchema>;
+/** Page of open approvals and questions. */
 export type ApprovalListing = z.infer<typeof approvalListingSchema>;
+/** Query for open approvals and questions. */
 export type ApprovalQuery = z.infer<typeof approvalQuerySchema>;

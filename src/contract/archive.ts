@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { jsonObjectSchema } from './identifiers.ts';
 
+/** Version of the archive format. */
 export const ARCHIVE_FORMAT = 1;
 
 /** The first line, one for each directive, signal and payload that its signal does not hold, and the last line. */
@@ -44,9 +45,10 @@ export const archiveLineSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** Line of an archived request. */
 export type ArchiveLine = z.infer<typeof archiveLineSchema>;
 
-/** What reads archived requests over HTTP. */
+/** Client that reads archived requests over HTTP. */
 export interface ArchiveClient {
   /** The lines of the newest version. Rejects with `not_found` where the archive holds none. */
   lines(requestId: string): AsyncIterable<ArchiveLine>;

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 
+/** Actions that the audit log records. */
 export const AUDITED_ACTIONS = [
   'submit',
   'start_run',
@@ -27,13 +28,16 @@ export const AUDITED_ACTIONS = [
   'delete_schedule',
 ] as const;
 
+/** Action that the audit log records. */
 export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /** Submissions, inputs, cancellations, schedules and sessions of browsers are kept apart: there are many of them, and they must not push out the rest. */
 export const AUDIT_LOGS = ['changes', 'submissions'] as const;
 
+/** Name of an audit log. */
 export type AuditLogName = (typeof AUDIT_LOGS)[number];
 
+/** Schema of an entry of the audit log. */
 export const auditEntrySchema = z.object({
   at: instantSchema.describe('Instant (UTC) of the action.'),
   action: z.string().describe('Name of the action. A later version may add others.'),
@@ -53,12 +57,13 @@ export const auditEntrySchema = z.object({
     ),
 });
 
-/** Newest first. `next`: where the following page begins; null at the end. */
+/** Schema of a page of the audit log, newest entries first. */
 export const auditPageSchema = z.object({
   entries: z.array(auditEntrySchema).describe('Entries of this page, newest first.'),
   next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
 });
 
+/** Query for entries of the audit log. */
 export interface AuditQuery {
   /** Default: `changes`. */
   log?: AuditLogName | undefined;
@@ -68,5 +73,7 @@ export interface AuditQuery {
   limit?: number | undefined;
 }
 
+/** Entry of the audit log. */
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
+/** Page of the audit log, newest entries first. */
 export type AuditPage = z.infer<typeof auditPageSchema>;

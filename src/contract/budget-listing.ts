@@ -20,6 +20,7 @@ const spentByModelSchema = z.object({
   money: amountSchema.describe('Cost in millionths of `currency`.'),
 });
 
+/** Schema of a budget in a list. */
 export const listedBudgetSchema = z.object({
   name: z.string().describe('Name of the rule in the configuration; `key.<id>` for the budget of a key.'),
   tenant: z.string().optional().describe('Tenant that the budget belongs to. Absent: all tenants together.'),
@@ -44,6 +45,7 @@ export const listedBudgetSchema = z.object({
   models: z.array(spentByModelSchema).describe('Usage by model, highest cost first, then most tokens.'),
 });
 
+/** Schema of the list of budgets. */
 export const budgetListingSchema = z.object({
   day: z.iso.date().describe('Day that the budgets cover, in `time_zone`.'),
   time_zone: z.string().describe('IANA name of the time zone whose midnight resets the budgets.'),
@@ -61,5 +63,7 @@ export const budgetListingSchema = z.object({
     .describe('Rules with more budgets of tenants than are listed, for operators only.'),
 });
 
+/** Budget in a list. */
 export type ListedBudget = z.infer<typeof listedBudgetSchema>;
+/** List of the budgets of a day. */
 export type BudgetListing = z.infer<typeof budgetListingSchema>;

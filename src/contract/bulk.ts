@@ -77,6 +77,7 @@ const rest = {
     ),
 };
 
+/** Schema of the answer to a bulk cancellation. */
 export const bulkCancellationSchema = z.object({
   dry_run: z.boolean().describe('Whether the call only reported the selection.'),
   requests: z
@@ -91,6 +92,7 @@ export const bulkCancellationSchema = z.object({
   ...rest,
 });
 
+/** Schema of the answer to a bulk redrive. */
 export const bulkRedriveSchema = redriveSchema.omit({ left: true }).extend({
   dry_run: z.boolean().describe('Whether the call only reported the selection.'),
   found: z
@@ -122,14 +124,20 @@ function isScanCursor(cursor: string): boolean {
   return /^\d{1,20}$/.test(scanned) && BigInt(scanned) <= LARGEST_SCAN_CURSOR;
 }
 
+/** Schema of the answer to a reindexing step. */
 export const reindexStepSchema = z.object({
   noted: z.int().min(0).describe('Number of requests that were found since the previous step.'),
   pending: z.int().min(0).describe('Number of requests that are still to be indexed.'),
   next: z.string().nullable().describe('Cursor of the next step; null: the index is complete.'),
 });
 
+/** Body of a bulk cancellation. */
 export type BulkCancelBody = z.input<typeof bulkCancelBodySchema>;
+/** Answer to a bulk cancellation. */
 export type BulkCancellation = z.infer<typeof bulkCancellationSchema>;
+/** Body of a bulk redrive. */
 export type BulkRedriveBody = z.input<typeof bulkRedriveBodySchema>;
+/** Answer to a bulk redrive. */
 export type BulkRedrive = z.infer<typeof bulkRedriveSchema>;
+/** Answer to a reindexing step. */
 export type ReindexStep = z.infer<typeof reindexStepSchema>;

@@ -6,10 +6,7 @@ import { identifierSchema } from './identifiers.ts';
 import { boundedText } from './json-safe.ts';
 import { signalSchema } from './signal.ts';
 
-/**
- * `cancelled`: ended by this call. `requested`: an attempt runs; it is aborted and reports what really happened.
- * `ended`: had ended before; its result stays.
- */
+/** Schema of a directive in the answer to a cancellation. */
 export const cancelledDirectiveSchema = z.object({
   id: identifierSchema.describe('Id of the directive.'),
   status: z
@@ -22,6 +19,7 @@ export const cancelledDirectiveSchema = z.object({
     .describe('The signal that ended it. Only where one directive is cancelled, not all of a request.'),
 });
 
+/** Schema of the answer to a cancellation. */
 export const cancellationSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   directives: z
@@ -73,5 +71,7 @@ export function expiredError(
   return errorEnvelope('expired', message, { start_by_ms: startByMs, ...details });
 }
 
+/** Directive in the answer to a cancellation. */
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;
+/** Answer to a cancellation. */
 export type Cancellation = z.infer<typeof cancellationSchema>;

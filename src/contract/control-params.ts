@@ -29,6 +29,7 @@ const tierParams = z
     ...(task_state === undefined ? {} : { task_state }),
   }));
 
+/** Schemas of the parameters of control directives, by type. */
 export const CONTROL_PARAMS = {
   stop_processing: noParams,
   tier_change: tierParams,
@@ -89,4 +90,5 @@ export const CONTROL_PARAMS = {
   phase_change: z.strictObject({ phase: nameSchema.describe('Name of the phase that the run enters.') }),
 } as const;
 
+/** Type of a control directive. */
 export type ControlDirectiveType = keyof typeof CONTROL_PARAMS;

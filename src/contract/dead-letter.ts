@@ -10,6 +10,7 @@ const directiveRefSchema = z.object({
   id: identifierSchema.describe('Id of the directive.'),
 });
 
+/** Schema of a dead letter. */
 export const deadLetterSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   id: identifierSchema.describe('Id of the directive.'),
@@ -33,13 +34,13 @@ export const deadLetterSchema = z.object({
   ended_at: instantSchema.describe('Instant (UTC) of the failure.'),
 });
 
-/** `next`: where the following page begins; null at the end. */
+/** Schema of a page of dead letters. */
 export const deadLetterPageSchema = z.object({
   dead_letters: z.array(deadLetterSchema).describe('Dead letters of this page.'),
   next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
 });
 
-/** Of one lane and type of error. Counted by when they were listed, which is when they ended or soon after. */
+/** Schema of the dead letters of one lane and error type, counted by the instant at which they were listed. */
 export const deadLetterGroupSchema = z.object({
   lane: z.string().nullable().describe('Lane of the group; null: none.'),
   error_type: z.string().describe('Type of the error of the group.'),
@@ -56,7 +57,7 @@ export const deadLetterGroupSchema = z.object({
     .describe('Dead letters by hour (UTC), newest first, at most one week. Hours without any are left out.'),
 });
 
-/** The largest groups first; `groups_left_out` counts the others. */
+/** Schema of the dead letters by lane and error type. */
 export const deadLetterGroupsSchema = z.object({
   total: z.int().min(0).describe('Number of all dead letters.'),
   groups: z.array(deadLetterGroupSchema).describe('Groups by lane and error type, largest first.'),
@@ -64,9 +65,12 @@ export const deadLetterGroupsSchema = z.object({
 });
 
 const MOST_REDRIVEN = 1_000;
+/** Default of the maximum number of dead letters of one redrive. */
 export const DEFAULT_REDRIVEN = 100;
 
-/** What to redrive: named ones, or those that match the filter, or all; oldest first, up to `limit`. */
+/**
+ * Schema of the body of a redrive: named dead letters, those that match a filter, or all, oldest first, up to `limit`.
+ */
 export const redriveBodySchema = z
   .strictObject({
     directives: z
@@ -114,7 +118,7 @@ function hasFilter({ lane, error_type, since, until }: DeadLetterFilter): boolea
   return [lane, error_type, since, until].some((part) => part !== undefined);
 }
 
-/** Each redriven dead letter with its new directive; `left` counts those that still match, the `refused` ones included. */
+/** Schema of the answer to a redrive. */
 export const redriveSchema = z.object({
   redriven: z
     .array(
@@ -143,13 +147,20 @@ export const redriveSchema = z.object({
     ),
 });
 
+/** Directive that ended in an error. */
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
+/** Page of dead letters, oldest first. */
 export type DeadLetterPage = z.infer<typeof deadLetterPageSchema>;
+/** Dead letters of one lane and error type. */
 export type DeadLetterGroup = z.infer<typeof deadLetterGroupSchema>;
+/** Dead letters by lane and error type. */
 export type DeadLetterGroups = z.infer<typeof deadLetterGroupsSchema>;
+/** Body of a redrive. */
 export type RedriveBody = z.input<typeof redriveBodySchema>;
+/** Answer to a redrive. */
 export type Redrive = z.infer<typeof redriveSchema>;
 
+/** Filter for dead letters. Default of each member: no restriction. */
 export interface DeadLetterFilter {
   lane?: string | undefined;
   error_type?: string | undefined;

@@ -34,6 +34,7 @@ import type { ToolListing } from './tool-listing.ts';
 import type { InputAnswerBody, RecordedAnswer } from './tool-question.ts';
 import type { WorkerDrain, WorkerListing } from './worker-listing.ts';
 
+/** Options of a submission. */
 export interface SubmitOptions {
   signal?: AbortSignal;
   /** Names the submission: the same key with the same directives is the same submission. */
@@ -44,6 +45,7 @@ export interface SubmitOptions {
   traceparent?: string;
 }
 
+/** Options of the start of a run. */
 export interface StartOptions {
   /** Names the submission: the same key with the same run is the same submission. Default: `request_id` names it. */
   idempotencyKey?: string;
@@ -51,7 +53,7 @@ export interface StartOptions {
   traceparent?: string;
 }
 
-/** What a program does with runs. An unknown agent, run or approval is refused with `not_found`. */
+/** Client for runs. A call for an unknown agent, run or approval is refused with `not_found`. */
 export interface RunClient {
   /** Resolves once the run is durable. The same `request_id` or idempotency key with the same content is the same run. */
   start(run: SubmittedRun, options?: StartOptions): Promise<StartedRun>;

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { usageSchema } from './usage.ts';
 
+/** Schema of the encoding of embeddings. */
 export const encodingFormatSchema = z.enum(['float', 'base64']);
 
 /** Vectors as lists of numbers, or each as base64 of its 32-bit floats, little-endian. */
@@ -16,6 +17,7 @@ const embeddingFields = {
   duration_ms: z.number().min(0).describe('Time from the first request to the last answer, in milliseconds.'),
 };
 
+/** Schema of embeddings. */
 export const embeddingsSchema = z.discriminatedUnion('encoding_format', [
   z.object({
     encoding_format: z.literal('float').describe('Encoding of the vectors: arrays of numbers.'),
@@ -31,4 +33,5 @@ export const embeddingsSchema = z.discriminatedUnion('encoding_format', [
   }),
 ]);
 
+/** Embeddings of texts. */
 export type Embeddings = z.infer<typeof embeddingsSchema>;

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { identifierSchema } from './identifiers.ts';
 
+/** Priority of a directive without one. */
 export const DEFAULT_PRIORITY = 4;
 /** A priority is a head start, not a rank: each step is worth as much as having arrived so much earlier. */
 export const PRIORITY_STEP_MS = 30_000;
@@ -10,25 +11,33 @@ export const PRIORITY_STEP_MS = 30_000;
 /** Any characters: it is data, and never part of a name in Redis. */
 const keySchema = z.string().min(1).max(256);
 
+/** Schema of a priority. */
 export const prioritySchema = z.int().min(0).max(9);
+/** Schema of a concurrency limit. */
 export const concurrencyLimitSchema = z.int().min(1).max(10_000);
+/** Schema of the number of starts of a rate limit. */
 export const rateMaxSchema = z.int().min(1).max(1_000_000);
+/** Schema of the interval of a rate limit, in milliseconds. */
 export const ratePerMsSchema = z.int().min(1).max(86_400_000);
 
+/** Schema of the body that changes a priority. */
 export const priorityBodySchema = z.strictObject({
   priority: prioritySchema.describe(
     'Priority, 0 to 9; higher values are dequeued first, and each step is a head start of 30 seconds.',
   ),
 });
 
+/** Schema of the answer to a change of priority. */
 export const prioritizedSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   id: identifierSchema.describe('Id of the directive.'),
   priority: prioritySchema.describe('Priority of the directive from now on, 0 to 9.'),
 });
 
+/** Answer to a change of priority. */
 export type Prioritized = z.infer<typeof prioritizedSchema>;
 
+/** Schemas of the flow control fields of a directive. */
 export const flowFields = {
   priority: prioritySchema
     .optional()
@@ -57,6 +66,7 @@ export const flowFields = {
     .describe('Limit of directives started per interval in the lane that share a key. Default: none.'),
 };
 
+/** Flow control fields of a directive. */
 export type FlowFields = z.output<z.ZodObject<typeof flowFields>>;
 
 /** Those that are there; null: none. */
@@ -70,7 +80,7 @@ export function flowFieldsOf({ priority, fairness_key, concurrency, rate }: Flow
   return Object.keys(given).length === 0 ? null : given;
 }
 
-/** What a rule is for; null: for each. */
+/** Conditions of a flow control rule; null: every directive. */
 export interface FlowMatch {
   readonly tenant: string | null;
   readonly type: string | null;
@@ -86,12 +96,14 @@ export interface RuleConcurrency {
   readonly limit: number;
 }
 
+/** Rate limit of a rule. */
 export interface RuleRate {
   readonly by: readonly string[];
   readonly max: number;
   readonly perMs: number;
 }
 
+/** Rule of flow control. */
 export interface FlowRule {
   readonly name: string;
   readonly match: FlowMatch;
@@ -101,6 +113,7 @@ export interface FlowRule {
   readonly priority: number | null;
 }
 
+/** Flow control of the configuration. */
 export interface FlowSettings {
   /** Patterns of lanes whose directives all take turns. */
   readonly lanes: readonly string[];
@@ -109,12 +122,15 @@ export interface FlowSettings {
   readonly rules: readonly FlowRule[];
 }
 
+/** Settings without flow control. */
 export const NO_FLOW: FlowSettings = { lanes: [], weights: new Map(), rules: [] };
 
-/** Of one directive; a caller names at most two of them. */
+/** Maximum number of limits of one directive; a caller names at most two of them. */
 export const MOST_TICKET_LIMITS = 8;
+/** Maximum number of limits of all rules that apply to a directive. */
 export const MOST_RULE_LIMITS = 6;
 
+/** Limit by key that applies to a directive. */
 export interface TicketLimit {
   /** As in Redis: 22 characters of base64url. */
   readonly name: string;
@@ -146,7 +162,10 @@ export interface Tickets {
   readonly tickets?: Readonly<Record<string, Ticket | null>>;
 }
 
-/** What a directive in the gate of its lane waits for. `before`: how many are before it in its own line. `name`: of a limit in its ticket. */
+/**
+ * Wait of a directive in the gate of its lane. `before`: number of directives ahead in its own line. `name`: the limit
+ * in its ticket.
+ */
 export type GateWait =
   | { readonly kind: 'none' | 'passed' | 'running' }
   | { readonly kind: 'later'; readonly untilAt: number }

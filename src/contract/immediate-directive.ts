@@ -20,12 +20,19 @@ const requestErrorFields = {
   message: z.string().describe('Explanation of the error.'),
 };
 
+/** Schema of an accepted `emit_tool_error`. */
 export const emitToolErrorSchema = z.strictObject({ ...directiveFields, ...toolErrorFields });
+/** Schema of an accepted `emit_request_error`. */
 export const emitRequestErrorSchema = z.strictObject({ ...directiveFields, ...requestErrorFields });
 
+/** Schema of a submitted `emit_tool_error`. */
 export const submittedEmitToolErrorSchema = z.strictObject({ ...submittedFields, ...toolErrorFields });
+/** Schema of a submitted `emit_request_error`. */
 export const submittedEmitRequestErrorSchema = z.strictObject({ ...submittedFields, ...requestErrorFields });
 
+/** Directive that publishes an error as the result of a tool call. */
 export type EmitToolError = z.infer<typeof emitToolErrorSchema>;
+/** Directive that publishes an error of a whole request. */
 export type EmitRequestError = z.infer<typeof emitRequestErrorSchema>;
+/** Directive that is executed at its acceptance, without a worker. */
 export type ImmediateDirective = EmitToolError | EmitRequestError;

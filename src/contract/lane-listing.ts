@@ -6,6 +6,7 @@ import { waitSchema } from './waiting.ts';
 
 const count = z.int().min(0);
 
+/** Schema of a lane in a list. */
 export const listedLaneSchema = z.object({
   name: z.string().describe('Name of the lane.'),
   waiting: count.describe('Number of directives that wait for a worker.'),
@@ -48,9 +49,12 @@ export const listedLaneSchema = z.object({
     ),
 });
 
+/** Schema of the list of lanes. */
 export const laneListingSchema = z.object({
   lanes: z.array(listedLaneSchema).describe('Lanes, one for each server and provider.'),
 });
 
+/** Lane in a list. */
 export type ListedLane = z.infer<typeof listedLaneSchema>;
+/** List of lanes. */
 export type LaneListing = z.infer<typeof laneListingSchema>;

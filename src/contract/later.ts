@@ -4,9 +4,10 @@ import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
 
-/** Of `delay_ms`, `run_at` and `start_by_ms`. */
+/** Maximum of `delay_ms`, `run_at` and `start_by_ms`, in milliseconds. */
 export const LONGEST_DELAY_MS = 365 * DAY_MS;
 
+/** Schemas of the fields that postpone a start. */
 export const laterFields = {
   delay_ms: z
     .int()
@@ -32,12 +33,15 @@ export const laterFields = {
     ),
 };
 
+/** Fields that postpone a start. */
 export type LaterFields = z.output<z.ZodObject<typeof laterFields>>;
 
+/** Rule that excludes `delay_ms` beside `run_at`. */
 export const LATER_RULE = { path: ['run_at'], message: 'either delay_ms or run_at, not both' };
 /** The same rule for readers of the JSON Schema. */
 export const LATER_RULE_JSON = { not: { required: ['delay_ms', 'run_at'] } };
 
+/** Whether at most one of `delay_ms` and `run_at` is present. */
 export function hasOneBegin({ delay_ms, run_at }: LaterFields): boolean {
   return delay_ms === undefined || run_at === undefined;
 }

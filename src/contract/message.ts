@@ -68,12 +68,14 @@ const toolCallPartSchema = z
     'Place of a tool call among the parts: some providers refuse a history in another order. Calls without a place follow all parts.',
   );
 
+/** Schema of a part of a user's or tool's message. */
 export const contentPartSchema = z.discriminatedUnion('type', [
   textPartSchema,
   imagePartSchema,
   filePartSchema,
 ]);
 
+/** Schema of a part of the model's message. */
 export const assistantPartSchema = z.discriminatedUnion('type', [
   textPartSchema,
   thinkingPartSchema,
@@ -96,6 +98,7 @@ const argumentsErrorSchema = z.strictObject({
     .describe(`Beginning of the text that the model wrote as arguments, at most ${MOST_WRITTEN} characters.`),
 });
 
+/** Schema of a tool call that a model asks for. */
 export const toolCallSchema = z.strictObject({
   id: z.string().min(1).max(256).describe('Id of the call, at most 256 characters.'),
   name: toolNameSchema.describe('Name of the tool.'),
@@ -139,19 +142,28 @@ const toolMessageSchema = z.strictObject({
   is_error: z.boolean().optional().describe('Whether the tool call failed. Default: false.'),
 });
 
+/** Schema of a message. */
 export const messageSchema = z.discriminatedUnion(
   'role',
   [systemMessageSchema, userMessageSchema, assistantMessageSchema, toolMessageSchema],
   { error: 'system, user, assistant or tool' },
 );
 
+/** Message of a conversation. */
 export type Message = z.infer<typeof messageSchema>;
+/** Message of the model: text, parts or tool calls. */
 export type AssistantMessage = z.infer<typeof assistantMessageSchema>;
+/** Message with the result of a tool call. */
 export type ToolMessage = z.infer<typeof toolMessageSchema>;
+/** Part of a user's or tool's message. */
 export type ContentPart = z.infer<typeof contentPartSchema>;
+/** Part of the model's message. */
 export type AssistantPart = z.infer<typeof assistantPartSchema>;
+/** Tool call that a model asks for. */
 export type ToolCall = z.infer<typeof toolCallSchema>;
+/** Fault of arguments that a model wrote. */
 export type ArgumentsError = z.infer<typeof argumentsErrorSchema>;
+/** Data of a provider about its own output, by provider. */
 export type ProviderData = z.infer<typeof providerDataSchema>;
 
 function hasOneSource(part: { url?: string | undefined; data?: string | undefined }): boolean {

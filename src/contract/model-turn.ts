@@ -7,6 +7,7 @@ import { usageSchema } from './usage.ts';
 
 const durationMsSchema = z.number().min(0);
 
+/** Schema of the answer of a model. */
 export const modelTurnSchema = z.object({
   type: z
     .enum(['tool_calls', 'final_answer'])
@@ -45,6 +46,7 @@ export const modelTurnSchema = z.object({
     .describe('Present where the provider plays a script: no model was called.'),
 });
 
+/** Answer of a model. */
 export type ModelTurn = z.infer<typeof modelTurnSchema>;
 
 /** The turn as a message in the history of the next call. */

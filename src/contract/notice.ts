@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { requestPath } from './api-path.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 
+/** Schema of a delivery to a webhook. */
 export const noticeSchema = z.object({
   endpoint: z
     .string()
@@ -40,11 +41,12 @@ export const noticeSchema = z.object({
   url: z.string().describe('Path of the delivery at the API.'),
 });
 
-/** Absent: nobody is to be notified, or it has not ended. */
+/** Schema of the deliveries in a view. Absent: no receiver, or not ended. */
 export const noticeFields = {
   notices: z.array(noticeSchema).optional().describe('Deliveries of the end to webhooks. Absent: none.'),
 };
 
+/** Delivery to a webhook. */
 export type Notice = z.infer<typeof noticeSchema>;
 
 /** `requestId`: of its delivery. */

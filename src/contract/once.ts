@@ -12,9 +12,10 @@ const key = z
 
 const spanMs = z.int().min(1).max(LONGEST_DELAY_MS);
 
-/** What becomes of a submission while another one under the key is open. */
+/** Handling of a submission while another one with the key is open. */
 export const WHEN_OPEN = ['refuse', 'join', 'replace'] as const;
 
+/** Schemas of the fields for deduplication, debounce and singletons. */
 export const onceFields = {
   dedupe: z
     .strictObject({
@@ -51,14 +52,18 @@ export const onceFields = {
     .describe('Singleton: at most one directive or run with the key is open at a time. Default: none.'),
 };
 
+/** Fields for deduplication, debounce and singletons. */
 export type OnceFields = z.output<z.ZodObject<typeof onceFields>>;
 
+/** Kinds of keyed submissions. */
 export const ONCE_KINDS = ['dedupe', 'debounce', 'singleton'] as const;
 
+/** Rule that excludes more than one kind of keyed submission. */
 export const ONE_ONCE_RULE = {
   path: ['dedupe'],
   message: 'at most one of dedupe, debounce and singleton',
 };
+/** Rule that excludes a delay beside `debounce`. */
 export const DEBOUNCE_RULE = {
   path: ['debounce'],
   message: 'says when it begins: not together with delay_ms or run_at',
@@ -73,14 +78,17 @@ export const ONCE_EXCLUDED = [
   { required: ['debounce', 'run_at'] },
 ];
 
+/** Whether at most one kind of keyed submission is present. */
 export function hasOneOnce(fields: OnceFields): boolean {
   return ONCE_KINDS.filter((kind) => fields[kind] !== undefined).length <= 1;
 }
 
+/** Whether `debounce` alone determines the start. */
 export function hasOwnBegin(fields: OnceFields & { delay_ms?: unknown; run_at?: unknown }): boolean {
   return fields.debounce === undefined || (fields.delay_ms === undefined && fields.run_at === undefined);
 }
 
+/** Keyed submission in its parsed form. */
 export type Once =
   | { readonly kind: 'dedupe'; readonly key: string; readonly windowMs: number }
   | { readonly kind: 'debounce'; readonly key: string; readonly quietMs: number; readonly atMostMs: number }
@@ -112,7 +120,10 @@ interface Named extends OnceFields {
   readonly request_id?: string | undefined;
 }
 
-/** What is submitted under a key is a request of its own, under an id of the service. `prefixOf`: the path of each. */
+/**
+ * Faults of keyed submissions in a batch: each is a request of its own, under an id of the service. `prefixOf` returns
+ * the path of each.
+ */
 export function onceErrors<D extends object>(
   directives: readonly D[],
   prefixOf: (index: number) => string,
@@ -136,12 +147,10 @@ export function withoutOnce<T extends OnceFields>(fields: T): Omit<T, keyof Once
   return others;
 }
 
-/**
- * `began`: it is the first one. `deduplicated`: the first one of the window. `debounced`: its content took the place of an earlier one.
- * `joined`: the open one. `replaced`: it begins, once the one it has cancelled has ended.
- */
+/** Outcomes of a keyed submission. */
 export const ONCE_OUTCOMES = ['began', 'deduplicated', 'debounced', 'joined', 'replaced'] as const;
 
+/** Schema of the outcome of a keyed submission. */
 export const onceAnswerSchema = z.object({
   outcome: z
     .enum(ONCE_OUTCOMES)
@@ -160,4 +169,5 @@ export const onceAnswerSchema = z.object({
     .describe('Directive that was cancelled in favour of this one.'),
 });
 
+/** Outcome of a keyed submission. */
 export type OnceAnswer = z.infer<typeof onceAnswerSchema>;

@@ -2,8 +2,11 @@
 // Must never carry the text of an internal error or a stack.
 import * as z from 'zod';
 
+/** Schema of the fault of one field. */
 export const fieldErrorSchema = z.object({
-  path: z.string().describe('Path of the field, such as `directives.0.tool_name`; empty for the whole body.'),
+  path: z
+    .string()
+    .describe('Path of the field, such as `directives[0].tool_name`; empty for the whole body.'),
   message: z.string().describe('Fault of the field, which follows its name in a sentence.'),
 });
 
@@ -47,10 +50,13 @@ const PROBLEMS = {
   unavailable: [503, 'The service is unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
+/** Code of a problem. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** Codes of problems. */
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
+/** Schema of a problem. */
 export const problemSchema = z.looseObject({
   type: z.string().describe('URI of the kind of problem.'),
   title: z.string().describe('Title of the kind of problem.'),
@@ -61,8 +67,10 @@ export const problemSchema = z.looseObject({
   errors: z.array(fieldErrorSchema).optional().describe('Faults by field.'),
 });
 
+/** Body of a refused call, as RFC 9457 defines it. */
 export type Problem = z.infer<typeof problemSchema>;
 
+/** Optional members of a problem. */
 export interface ProblemMembers {
   detail?: string;
   instance?: string;

@@ -8,14 +8,16 @@ import { LONGEST_TAG } from './tags.ts';
 const count = z.int().min(0);
 
 /**
- * `open`: under way. `waiting`: a person has to approve or answer. `cancelled`: somebody has ended it. `failed`: its run, or without a
- * run one of its directives, has ended in an error; what was redriven counts as its redrive ended. `succeeded`: the rest.
+ * Statuses of a request. `open`: in progress. `waiting`: a person has to approve or answer. `cancelled`: it was
+ * cancelled. `failed`: its run, or without a run one of its directives, ended in an error; a redriven directive counts
+ * as its redrive ended. `succeeded`: every other end.
  */
 export const REQUEST_STATUSES = ['open', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 
-/** What somebody is asked for: `approval` of a call, more `budget`, an answer to the `question` of a tool. */
+/** Kinds of questions to a person: `approval` of a call, more `budget`, an answer to the `question` of a tool. */
 export const ASKED_FOR = ['approval', 'budget', 'question'] as const;
 
+/** Schema of a request in a list. */
 export const listedRequestSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   status: z.enum(REQUEST_STATUSES).describe('Status of the request.'),
@@ -61,6 +63,7 @@ export const listedRequestSchema = z.object({
     .describe('Cost of its run in USD; null: it has none, or the price of a used model is unknown.'),
 });
 
+/** Schema of a page of requests. */
 export const requestListingSchema = z.object({
   requests: z.array(listedRequestSchema).describe('Requests of this page, newest first.'),
   next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
@@ -140,17 +143,20 @@ export interface ListPlace {
   readonly id: string;
 }
 
+/** Cursor of a position in the list of requests. */
 export function cursorOf({ createdAt, id }: ListPlace): string {
   return `${createdAt}.${id}`;
 }
 
-/** Of a text that fits `CURSOR_PATTERN`. */
+/** Position that a cursor which matches `CURSOR_PATTERN` encodes. */
 export function placeOfCursor(cursor: string): ListPlace {
   const dot = cursor.indexOf('.');
   return { createdAt: Number(cursor.slice(0, dot)), id: cursor.slice(dot + 1) };
 }
 
+/** Maximum number of requests of a page. */
 export const LARGEST_LISTING = 200;
+/** Default number of requests of a page. */
 export const DEFAULT_LISTING = 50;
 
 /** As the client takes it; the route reads the same from a URL. */
@@ -168,9 +174,15 @@ export const requestQuerySchema = requestFilterSchema.extend({
     .describe('Maximum number of requests of a page. Default: 50.'),
 });
 
+/** Status of a request. */
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+/** Kind of question to a person. */
 export type AskedFor = (typeof ASKED_FOR)[number];
+/** Request in a list. */
 export type ListedRequest = z.infer<typeof listedRequestSchema>;
+/** Page of requests, newest first. */
 export type RequestListing = z.infer<typeof requestListingSchema>;
+/** Filter for requests. */
 export type RequestFilter = z.infer<typeof requestFilterSchema>;
+/** Query for requests. */
 export type RequestQuery = z.infer<typeof requestQuerySchema>;

@@ -17,6 +17,7 @@ const instantOrNull = instantSchema.nullable();
 /** Attempts and waits of one answer. */
 export const MOST_SPANS = 5_000;
 
+/** Schema of an attempt in a timeline. */
 export const timelineAttemptSchema = tracedAttemptSchema
   .pick({
     claimed_at: true,
@@ -51,6 +52,7 @@ export const timelineWaitSchema = z.object({
   ),
 });
 
+/** Schema of a directive in a timeline. */
 export const timelineDirectiveSchema = tracedDirectiveSchema
   .pick({
     id: true,
@@ -123,8 +125,13 @@ export const requestTimelineSchema = requestTraceSchema
     spans_left_out: count.describe('Number of attempts and waits beyond the limit of one answer.'),
   });
 
+/** Timeline of a request. */
 export type RequestTimeline = z.infer<typeof requestTimelineSchema>;
+/** Directive in a timeline. */
 export type TimelineDirective = z.infer<typeof timelineDirectiveSchema>;
+/** Attempt in a timeline. */
 export type TimelineAttempt = z.infer<typeof timelineAttemptSchema>;
+/** Wait in a timeline. */
 export type TimelineWait = z.infer<typeof timelineWaitSchema>;
+/** Tool call with waits for a person in a timeline. */
 export type TimelineCall = z.infer<typeof timelineCallSchema>;

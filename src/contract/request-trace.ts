@@ -9,7 +9,7 @@ import { runStatusSchema } from './run.ts';
 const count = z.int().min(0);
 const instantOrNull = instantSchema.nullable();
 
-/** One claim of a directive. Where an instant is null, it has not come yet, or nobody has kept it. */
+/** Schema of one claim of a directive. A null instant lies ahead, or was not recorded. */
 export const tracedAttemptSchema = z.object({
   attempt: z
     .int()
@@ -53,6 +53,7 @@ export const tracedEventSchema = z.object({
   reason: z.string().optional().describe('Reason of the wait. Absent: no wait, or unknown.'),
 });
 
+/** Schema of a directive in a trace. */
 export const tracedDirectiveSchema = z.object({
   id: identifierSchema.describe('Id of the directive.'),
   type: anyDirectiveTypeSchema.describe('Type of the directive.'),
@@ -82,6 +83,7 @@ export const tracedDirectiveSchema = z.object({
   ...noticeFields,
 });
 
+/** Schema of a turn in a trace. */
 export const tracedTurnSchema = z.object({
   turn: z.int().min(1).describe('Number of the turn, from 1.'),
   started_at: instantSchema.describe('Instant (UTC) of the start.'),
@@ -89,6 +91,7 @@ export const tracedTurnSchema = z.object({
   events: z.array(tracedEventSchema).describe('Events of the turn.'),
 });
 
+/** Schema of a child run in a trace. */
 export const tracedChildSchema = z.object({
   tag: z.string().describe("Name of the child within its parent's run."),
   request_id: identifierSchema.describe("Id of the child's request."),
@@ -96,6 +99,7 @@ export const tracedChildSchema = z.object({
   turn: z.int().min(1).nullable().describe('Number of the turn that started it; null: unknown.'),
 });
 
+/** Schema of a run in a trace. */
 export const tracedRunSchema = z.object({
   agent: z.string().describe('Name of the agent.'),
   status: runStatusSchema.describe('Status of the run.'),
@@ -134,13 +138,20 @@ export const requestTraceSchema = z.object({
   ),
 });
 
+/** Trace of a request. */
 export type RequestTrace = z.infer<typeof requestTraceSchema>;
+/** Run in a trace. */
 export type TracedRun = z.infer<typeof tracedRunSchema>;
+/** Turn of a run in a trace. */
 export type TracedTurn = z.infer<typeof tracedTurnSchema>;
+/** Directive in a trace. */
 export type TracedDirective = z.infer<typeof tracedDirectiveSchema>;
+/** Attempt in a trace. */
 export type TracedAttempt = z.infer<typeof tracedAttemptSchema>;
+/** Event in a trace. */
 export type TracedEvent = z.infer<typeof tracedEventSchema>;
 
 /** The directives of an answer. */
 export const DEFAULT_TRACED = 200;
+/** Maximum number of directives in a trace. */
 export const MOST_TRACED = 1_000;

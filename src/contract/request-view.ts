@@ -53,8 +53,10 @@ const summaryFields = {
   ...noticeFields,
 };
 
+/** Schema of a directive in the view of its request. */
 export const directiveSummarySchema = z.object(summaryFields);
 
+/** Schema of the view of a directive. */
 export const directiveViewSchema = z.object({
   ...summaryFields,
   ...traceFields,
@@ -69,6 +71,7 @@ export const directiveViewSchema = z.object({
   result: signalSchema.nullable().describe('Terminal signal; null: not ended.'),
 });
 
+/** Schema of the view of a request. */
 export const requestViewSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   status: z.enum(['open', 'closed']).describe('State of the request.'),
@@ -85,7 +88,11 @@ export const requestViewSchema = z.object({
   ...noticeFields,
 });
 
+/** Directive in the view of its request. */
 export type DirectiveSummary = z.infer<typeof directiveSummarySchema>;
+/** View of a directive. */
 export type DirectiveView = z.infer<typeof directiveViewSchema>;
+/** State of a directive. */
 export type DirectiveStatus = DirectiveSummary['status'];
+/** View of a request. */
 export type RequestView = z.infer<typeof requestViewSchema>;

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { durationMsSchema, positiveDurationMsSchema } from './identifiers.ts';
 
+/** Schemas of the retry fields of every queued directive. */
 export const retryFields = {
   max_retries: z
     .int()
@@ -36,8 +37,10 @@ export const retryFields = {
     ),
 };
 
+/** Schema of the retry fields. */
 export const retryPolicySchema = z.object(retryFields);
 
+/** Retry fields with every default filled in. */
 export type RetryPolicy = z.infer<typeof retryPolicySchema>;
 
 /**

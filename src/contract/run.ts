@@ -39,7 +39,7 @@ const historyMessageSchema = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']).describe('Role of the message.'),
 });
 
-/** What one run changes of its agent. */
+/** Schema of the changes of one run to its agent. */
 export const runOverridesSchema = z.strictObject({
   model: z
     .string()
@@ -131,6 +131,7 @@ function faultsBesideSecrets({
   ];
 }
 
+/** Schema of the body that starts a run. */
 export const startRunBodySchema = z
   .strictObject({
     request_id: identifierSchema
@@ -190,6 +191,7 @@ export const startRunBodySchema = z
   .refine(hasNoIdUnderKey, ONCE_ID_RULE)
   .meta(RUN_RULES_JSON);
 
+/** Statuses of a run. */
 export const RUN_STATUSES = [
   'pending',
   'running',
@@ -208,8 +210,10 @@ export const TERMINAL_RUN_STATUSES: ReadonlySet<(typeof RUN_STATUSES)[number]> =
   'timeout',
 ] as const);
 
+/** Schema of the status of a run. */
 export const runStatusSchema = z.enum(RUN_STATUSES);
 
+/** Schema of the answer to the start of a run. */
 export const startedRunSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   run_id: z.string().describe('Id of the run.'),
@@ -249,12 +253,14 @@ export const runInputBodySchema = z
     message: 'is required: what is encrypted is bound to it',
   });
 
+/** Schema of the answer to an input. */
 export const acceptedInputSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   input_id: identifierSchema.describe('Id of the input.'),
   queued: count.describe('Number of inputs that wait, this one included.'),
 });
 
+/** Schema of a decision about a call or a budget. */
 export const approvalDecisionBodySchema = z.strictObject({
   decision: z.enum(['approve', 'deny']).describe('Decision about the call.'),
   reason: z.string().max(4_096).optional().describe('Reason of the decision, at most 4,096 characters.'),
@@ -268,6 +274,7 @@ export const approvalDecisionBodySchema = z.strictObject({
     ),
 });
 
+/** Schema of the recorded decision. */
 export const recordedDecisionSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   call_id: z.string().describe('Id of the call.'),
@@ -283,7 +290,7 @@ export const recordedDecisionSchema = z.object({
     .describe('Instant (UTC) of the decision. Absent: no longer in the log.'),
 });
 
-/** What a waiting run waits for. */
+/** Schema of a wait. */
 export const waitSchema = z.object({
   kind: z
     .enum(['model', 'tool', 'approval', 'budget', 'timer', 'child', 'turn'])
@@ -293,12 +300,14 @@ export const waitSchema = z.object({
   until: instantSchema.optional().describe('Latest end of the wait (UTC).'),
 });
 
+/** Schema of a child run in the view of its parent. */
 export const runChildSchema = z.object({
   tag: z.string().describe("Name of the child within its parent's run."),
   request_id: identifierSchema.describe("Id of the child's request."),
   status: z.string().describe("Status of the child's run."),
 });
 
+/** Schema of the view of a run. */
 export const runViewSchema = z.object({
   run_id: z.string().describe('Id of the run.'),
   agent: agentNameSchema.describe('Name of the agent.'),
@@ -343,14 +352,25 @@ export const runViewSchema = z.object({
     .describe('Earliest start (UTC) of a run that has not begun. Absent: it has begun, or may.'),
 });
 
+/** Changes of one run to its agent. */
 export type RunOverrides = z.infer<typeof runOverridesSchema>;
+/** Run as a caller starts it; members with a default may be absent. */
 export type SubmittedRun = z.input<typeof startRunBodySchema>;
+/** Start of a run with every default filled in. */
 export type ParsedRun = z.output<typeof startRunBodySchema>;
+/** Answer to the start of a run. */
 export type StartedRun = z.infer<typeof startedRunSchema>;
+/** Status of a run. */
 export type RunStatus = z.infer<typeof runStatusSchema>;
+/** Input to a run in progress. */
 export type RunInputBody = z.infer<typeof runInputBodySchema>;
+/** Answer to an accepted input. */
 export type AcceptedInput = z.infer<typeof acceptedInputSchema>;
+/** Decision about a tool call or a budget. */
 export type ApprovalDecisionBody = z.infer<typeof approvalDecisionBodySchema>;
+/** Decision that was recorded first. */
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
+/** View of a run. */
 export type RunView = z.infer<typeof runViewSchema>;
+/** Event that a run waits for. */
 export type RunWait = z.infer<typeof waitSchema>;

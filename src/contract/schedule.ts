@@ -8,9 +8,10 @@ const count = z.int().min(0);
 const LONGEST_EVERY_MS = 366 * 86_400_000;
 const LONGEST_JITTER_MS = 3_600_000;
 const LONGEST_CATCH_UP_MS = 365 * 86_400_000;
+/** Minimum interval of a schedule, in milliseconds. */
 export const SHORTEST_EVERY_MS = 1_000;
 
-/** The requests of firings have ids of this form, and nobody else's. */
+/** Prefix of the ids of requests that schedules submit; no other request has it. */
 export const FIRING_PREFIX = 'schedule.';
 
 /** Shorter than other ids: those of the requests begin with it. */
@@ -18,12 +19,14 @@ export const scheduleIdSchema = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ : -');
 
+/** Schema of the key of a firing. */
 export const firingKeySchema = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{1,40}$/, '1 to 40 characters of A-Z a-z 0-9 . _ : -');
 
-/** What to do at an instant while a request of an earlier one is open. */
+/** Handling of an instant while a request of an earlier firing is open. */
 export const OVERLAPS = ['skip', 'queue_one', 'allow', 'cancel_running'] as const;
+/** Handling of an instant while a request of an earlier firing is open. */
 export type Overlap = (typeof OVERLAPS)[number];
 
 const noteSchema = z
@@ -112,6 +115,7 @@ function checkContent(
     refuse('directives', 'either directives or run is required, not both');
 }
 
+/** Schema of the content of a schedule. */
 export const createScheduleBodySchema = z
   .strictObject({ id: scheduleIdSchema.describe('Id of the schedule.'), ...contentSchema.shape })
   .superRefine(checkContent);
@@ -130,13 +134,18 @@ export const replaceScheduleBodySchema = z
   })
   .superRefine(checkContent);
 
+/** Schedule as a caller writes it; members with a default may be absent. */
 export type SubmittedSchedule = z.input<typeof createScheduleBodySchema>;
+/** Content of a schedule with every default filled in. */
 export type ParsedSchedule = z.output<typeof createScheduleBodySchema>;
+/** Content that replaces a schedule. */
 export type ReplacedSchedule = z.input<typeof replaceScheduleBodySchema>;
 
+/** Schema of the body that pauses a schedule. */
 export const pauseScheduleBodySchema = z
   .strictObject({ note: noteSchema.optional().describe('Note about the pause, at most 256 characters.') })
   .prefault({});
+/** Schema of the body that triggers a schedule. */
 export const triggerScheduleBodySchema = z
   .strictObject({
     key: firingKeySchema
@@ -145,16 +154,17 @@ export const triggerScheduleBodySchema = z
   })
   .prefault({});
 
+/** Body that pauses a schedule. */
 export type PauseScheduleBody = z.input<typeof pauseScheduleBodySchema>;
+/** Body that triggers a schedule. */
 export type TriggerScheduleBody = z.input<typeof triggerScheduleBodySchema>;
 
-/**
- * `fired`: what it submits was accepted. `skipped`: as `overlap` says. `failed`: it was refused. `missed`: nobody was there within
- * `catch_up_ms`. `triggered`: somebody asked for it.
- */
+/** Outcomes of a firing. */
 export const FIRING_OUTCOMES = ['fired', 'triggered', 'skipped', 'failed', 'missed'] as const;
+/** Outcome of a firing. */
 export type FiringOutcome = (typeof FIRING_OUTCOMES)[number];
 
+/** Schema of a firing. */
 export const firingSchema = z.object({
   scheduled_at: instantSchema.describe(
     'Instant (UTC) of the schedule, without jitter; for `missed` the first of the missed instants.',
@@ -177,10 +187,13 @@ export const firingSchema = z.object({
     .describe('Paths of related resources; null: no request was submitted.'),
 });
 
+/** Firing of a schedule. */
 export type Firing = z.infer<typeof firingSchema>;
 
+/** Statuses of a schedule. */
 export const SCHEDULE_STATUSES = ['active', 'paused', 'ended'] as const;
 
+/** Schema of a schedule in a list. */
 export const listedScheduleSchema = z.object({
   id: scheduleIdSchema.describe('Id of the schedule.'),
   status: z
@@ -252,11 +265,13 @@ export const listedScheduleSchema = z.object({
   last: firingSchema.nullable().describe('Last firing; null: none.'),
 });
 
+/** Schema of a page of schedules. */
 export const scheduleListingSchema = z.object({
   schedules: z.array(listedScheduleSchema).describe('Schedules of this page.'),
   next: z.string().nullable().describe('The `after` of the next page; null: this page is the last one.'),
 });
 
+/** Schema of the view of a schedule. */
 export const scheduleViewSchema = z.object({
   ...listedScheduleSchema.shape,
   template: z
@@ -268,6 +283,7 @@ export const scheduleViewSchema = z.object({
   history: z.array(firingSchema).describe('Last 100 firings, newest first.'),
 });
 
+/** Schema of the query for schedules. */
 export const scheduleQuerySchema = z.strictObject({
   after: scheduleIdSchema
     .optional()
@@ -275,20 +291,28 @@ export const scheduleQuerySchema = z.strictObject({
   limit: z.int().min(1).max(1_000).optional().describe('Maximum number of schedules of a page, 1 to 1,000.'),
 });
 
-/** What replaces a schedule: its content, or what was shown of it with changes. Of that, null is absent, and what only the service writes is left out. */
+/**
+ * Schema of the body that replaces a schedule: its content, or its view with changes. null counts as absent, and
+ * members that only the service writes are ignored.
+ */
 export const putScheduleBodySchema = z.union([
   replaceScheduleBodySchema,
   z.strictObject({ ...scheduleViewSchema.partial().shape, version: replaceScheduleBodySchema.shape.version }),
 ]);
 
+/** Schedule as it was read, with changes, for `replace`. */
 export type EditedSchedule = z.input<typeof putScheduleBodySchema>;
 
+/** Schedule in a list. */
 export type ListedSchedule = z.infer<typeof listedScheduleSchema>;
+/** Page of schedules, in the order of their ids. */
 export type ScheduleListing = z.infer<typeof scheduleListingSchema>;
+/** View of a schedule. */
 export type ScheduleView = z.infer<typeof scheduleViewSchema>;
+/** Query for schedules. */
 export type ScheduleQuery = z.input<typeof scheduleQuerySchema>;
 
-/** What a program does with schedules. An unknown schedule is refused with `not_found`. */
+/** Client for schedules. A call for an unknown schedule is refused with `not_found`. */
 export interface ScheduleClient {
   /** The same id with the same content is the same schedule; another content is refused with `id_conflict`. */
   create(schedule: SubmittedSchedule): Promise<ScheduleView>;

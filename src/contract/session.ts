@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 
+/** Schema of the body of a login with a key. */
 export const signInBodySchema = z.strictObject({
   key: z
     .string()
@@ -11,6 +12,7 @@ export const signInBodySchema = z.strictObject({
     .describe('An API key, the key of ADJUTANT_ADMIN_KEY, or a token of the issuer.'),
 });
 
+/** Schema of the view of a session. */
 export const sessionViewSchema = z.object({
   state: z
     .enum(['open', 'signed_in', 'signed_out'])
@@ -46,5 +48,7 @@ export const sessionViewSchema = z.object({
     .describe('Ways to sign in. Present in `signed_out`.'),
 });
 
+/** Body of a login with a key. */
 export type SignInBody = z.infer<typeof signInBodySchema>;
+/** View of a session. */
 export type SessionView = z.infer<typeof sessionViewSchema>;

@@ -32,6 +32,10 @@ const sequenced = {
     .describe('Position of the signal in the log of its request, from 1, without gaps.'),
 };
 
+/** Schema of the `call_id` of a signal. */
+export const callIdSchema = z.string().min(1).describe('Id of the directive that the signal reports on.');
+
+/** Schema of the metadata of a signal. */
 export const metadataSchema = jsonObjectSchema
   .default({})
   .describe('Metadata of the directive or run, copied from its submission. Default: {}.');

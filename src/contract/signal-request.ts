@@ -21,6 +21,7 @@ const unreadInputs = {
 };
 const runId = { run_id: z.string().min(1).optional().describe('Id of the run.') };
 
+/** Signal `ai.request.error`: an error of the whole request. */
 export const requestError = signalType('ai.request.error', '/ai/strategy', {
   ...requestId,
   reason: z.string().min(1).describe('Type of the error.'),
@@ -28,12 +29,14 @@ export const requestError = signalType('ai.request.error', '/ai/strategy', {
   metadata: metadataSchema,
 });
 
+/** Signal `ai.request.started`: the start of a run. */
 export const requestStarted = signalType('ai.request.started', '/ai/request', {
   ...requestId,
   query: z.string().describe('Task of the run, as text.'),
   ...runId,
 });
 
+/** Signal `ai.request.completed`: the success of a run. */
 export const requestCompleted = signalType('ai.request.completed', '/ai/request', {
   ...requestId,
   result: z.unknown().describe('Result of the run.'),
@@ -47,6 +50,7 @@ export const requestCompleted = signalType('ai.request.completed', '/ai/request'
   ...unreadInputs,
 });
 
+/** Signal `ai.request.failed`: the failure of a run. */
 export const requestFailed = signalType('ai.request.failed', '/ai/request', {
   ...requestId,
   error: z.unknown().describe('Error of the run, an error envelope.'),

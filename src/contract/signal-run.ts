@@ -16,11 +16,13 @@ export const requestInput = signalType('ai.request.input', '/ai/request', {
   input_source: z.string().optional().describe('Origin of the input. Absent: unknown.'),
 });
 
+/** Signal `ai.request.cancel_requested`: the requested cancellation of a run. */
 export const requestCancelRequested = signalType('ai.request.cancel_requested', '/ai/request', {
   request_id: identifierSchema.describe('Id of the request.'),
   reason: z.string().nullable().describe('Reason of the cancellation; null: none given.'),
 });
 
+/** Signal `ai.tool.approval_decided`: the decision about a call. */
 export const toolApprovalDecided = signalType('ai.tool.approval_decided', '/ai/tool', {
   call_id: z.string().min(1).describe('Id of the call that the decision concerns.'),
   decision: z.enum(['approve', 'deny']).describe('Decision about the call.'),
@@ -39,6 +41,7 @@ export const agentScheduled = signalType('agent.scheduled', '/agent', {
   metadata: metadataSchema,
 });
 
+/** Signal `agent.child.started`: the start of a child run. */
 export const agentChildStarted = signalType('agent.child.started', '/agent', {
   tag: name.describe("Name of the child within its parent's run."),
   child_request_id: identifierSchema.describe("Id of the child's request."),

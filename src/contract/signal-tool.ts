@@ -11,12 +11,14 @@ const callFields = {
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
 };
 
+/** Signal `ai.tool.started`: the start of a tool call. */
 export const toolStarted = signalType('ai.tool.started', '/ai/tool', {
   ...callFields,
   arguments: z.unknown().optional().describe('Arguments of the call, with secrets redacted.'),
   metadata: metadataSchema,
 });
 
+/** Signal `ai.tool.progress`: the progress of a tool call. */
 export const toolProgress = signalType('ai.tool.progress', '/ai/tool', {
   ...callFields,
   progress: z.number().describe('Progress of the call, in units of the tool.'),
@@ -25,6 +27,7 @@ export const toolProgress = signalType('ai.tool.progress', '/ai/tool', {
   metadata: metadataSchema,
 });
 
+/** Signal `ai.tool.approval_requested`: a call waits for approval. */
 export const toolApprovalRequested = signalType('ai.tool.approval_requested', '/ai/tool', {
   ...callFields,
   arguments: z.unknown().optional().describe('Arguments of the call, with secrets redacted.'),
@@ -54,6 +57,7 @@ export const toolInputAnswered = signalType('ai.tool.input_answered', '/ai/tool'
   metadata: metadataSchema,
 });
 
+/** Signal `ai.tool.result`: the result of a tool call. Terminal. */
 export const toolResult = signalType('ai.tool.result', '/ai/tool', {
   ...callFields,
   result: resultSchema.describe('Result of the call.'),

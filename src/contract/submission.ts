@@ -6,6 +6,7 @@ import { anyDirectiveTypeSchema } from './directive.ts';
 import { onceAnswerSchema } from './once.ts';
 import { signalSchema } from './signal.ts';
 
+/** Schema of the answer to a submission. */
 export const submissionSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   directives: z
@@ -35,4 +36,5 @@ export const submissionSchema = z.object({
     .describe('Paths of related resources.'),
 });
 
+/** Answer to a submission. */
 export type Submission = z.infer<typeof submissionSchema>;

@@ -5,6 +5,7 @@ import { instantSchema, jsonObjectSchema, serverNameSchema } from './identifiers
 import { serverOffersSchema } from './server-read.ts';
 import { repeatPolicySchema } from './work-directive.ts';
 
+/** Schema of a tool in a list. */
 export const listedToolSchema = z.object({
   name: z.string().describe('Full name of the tool, `server.tool`.'),
   server: serverNameSchema.describe('Name of the server.'),
@@ -25,6 +26,7 @@ export const listedToolSchema = z.object({
     .describe('Control directives that are trusted in its results. Absent: none.'),
 });
 
+/** Schema of the fault of a tool's description. */
 export const toolFaultSchema = z.object({
   tool: z.string().describe('Name of the tool, or its position in the list such as `#3`.'),
   message: z.string().describe('Fault, which follows the name of the tool in a sentence.'),
@@ -42,6 +44,7 @@ export const serverLoginSchema = z.object({
     .describe('Whether the token is renewed automatically; false: another login is required then.'),
 });
 
+/** Schema of an MCP server in a list. */
 export const listedServerSchema = z.object({
   name: serverNameSchema.describe('Name of the server.'),
   status: z.enum(['connecting', 'ready', 'unavailable']).describe('State of the connection.'),
@@ -72,13 +75,19 @@ export const listedServerSchema = z.object({
     ),
 });
 
+/** Schema of the list of tools. */
 export const toolListingSchema = z.object({
   tools: z.array(listedToolSchema).describe('Tools of all servers.'),
   servers: z.array(listedServerSchema).describe('MCP servers.'),
 });
 
+/** OAuth login at an MCP server. */
 export type ServerLogin = z.infer<typeof serverLoginSchema>;
+/** Fault of a tool's description. */
 export type ToolFault = z.infer<typeof toolFaultSchema>;
+/** Tool in a list. */
 export type ListedTool = z.infer<typeof listedToolSchema>;
+/** MCP server in a list. */
 export type ListedServer = z.infer<typeof listedServerSchema>;
+/** List of tools and their servers. */
 export type ToolListing = z.infer<typeof toolListingSchema>;

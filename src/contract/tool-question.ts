@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 
-/** Of one round: what a tool asks at once. */
+/** Limits of the questions that a tool asks at once. */
 export const QUESTION_LIMITS = {
   perRound: 8,
   /** A tool that asks again after so many rounds fails its call. */
@@ -52,9 +52,10 @@ const questionFields = {
 /** As views and signals show it. */
 export const openInputSchema = z.object(questionFields);
 
+/** Schema of the action that answers a question. */
 export const inputActionSchema = z.enum(['accept', 'decline', 'cancel']);
 
-/** Why a question is over: somebody answered, the time is up, or the tool needs no answer any more. */
+/** Schema of the cause of a question's end: an answer, the deadline, or a withdrawal by the tool. */
 export const inputCauseSchema = z.enum(['answer', 'deadline', 'withdrawn']);
 
 /** Who answers or decides, as the caller says. */
@@ -62,6 +63,7 @@ export const answeredBySchema = z
   .string()
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,128}$/u, '1 to 128 characters, no control characters');
 
+/** Schema of the answer to a tool's question. */
 export const inputAnswerBodySchema = z
   .strictObject({
     action: inputActionSchema.describe('Answer of the person: `accept`, `decline` or `cancel`.'),
@@ -81,6 +83,7 @@ export const inputAnswerBodySchema = z
     message: 'goes with the action accept only',
   });
 
+/** Schema of the recorded answer. */
 export const recordedAnswerSchema = z.object({
   request_id: identifierSchema.describe('Id of the request.'),
   call_id: z.string().describe('Id of the call whose tool asked.'),
@@ -93,22 +96,29 @@ export const recordedAnswerSchema = z.object({
   answered_at: instantSchema.describe('Instant (UTC) of the answer.'),
 });
 
+/** Open question of a tool. */
 export type OpenInput = z.infer<typeof openInputSchema>;
+/** Action that answers a question. */
 export type InputAction = z.infer<typeof inputActionSchema>;
+/** Cause of a question's end. */
 export type InputCause = z.infer<typeof inputCauseSchema>;
+/** Answer to a tool's question. */
 export type InputAnswerBody = z.infer<typeof inputAnswerBodySchema>;
+/** Answer that was recorded first. */
 export type RecordedAnswer = z.infer<typeof recordedAnswerSchema>;
 
-/** What is asked, without its name and its time. */
+/** Question of a tool, without its id and deadline. */
 export type ToolQuestion =
   | { readonly mode: 'form'; readonly message: string; readonly schema: Readonly<Record<string, unknown>> }
   | { readonly mode: 'url'; readonly message: string; readonly url: string };
 
+/** Answer to a question. */
 export interface QuestionAnswer {
   readonly action: InputAction;
   readonly content?: Readonly<Record<string, unknown>>;
 }
 
+/** Answer that declines a question. */
 export const DECLINED: QuestionAnswer = { action: 'decline' };
 
 /** The name of the nth question of a call. */

@@ -5,6 +5,7 @@ import { isObject } from './json-object.ts';
 
 const tokens = z.int().min(0);
 
+/** Schema of token usage. */
 export const usageSchema = z.object({
   input_tokens: tokens.describe('Number of input tokens, cached ones included.'),
   output_tokens: tokens.describe('Number of output tokens.'),
@@ -20,6 +21,7 @@ export const usageSchema = z.object({
     .describe("Number of output tokens that are the model's reasoning. Absent: not reported."),
 });
 
+/** Token usage of a model call. */
 export type Usage = z.infer<typeof usageSchema>;
 
 const INPUT_NAMES = ['input_tokens', 'prompt_tokens', 'input', 'promptTokenCount', 'inputTokenCount'];

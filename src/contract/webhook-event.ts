@@ -7,7 +7,9 @@ import { identifierSchema, instantSchema } from './identifiers.ts';
 import type { RunView } from './run.ts';
 import { usageSchema } from './usage.ts';
 
+/** Statuses at an end. */
 export const END_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+/** Status at an end. */
 export type EndStatusWord = (typeof END_STATUSES)[number];
 
 const endDataFields = {
@@ -28,6 +30,7 @@ const endDataFields = {
   traceparent: z.string().describe('W3C trace context of the directive or run.'),
 };
 
+/** Schema of the event for the end of a directive. */
 export const directiveEndedSchema = z.object({
   type: z.literal('directive.ended').describe('Type of the event: the end of a directive.'),
   timestamp: instantSchema.describe('Instant (UTC) of the event.'),
@@ -46,6 +49,7 @@ export const directiveEndedSchema = z.object({
     .describe('Data of the event.'),
 });
 
+/** Schema of the event for the end of a run. */
 export const runEndedSchema = z.object({
   type: z.literal('run.ended').describe('Type of the event: the end of a run.'),
   timestamp: instantSchema.describe('Instant (UTC) of the event.'),
@@ -68,8 +72,11 @@ export const runEndedSchema = z.object({
 /** The body of a delivery. Readers skip members they do not know. */
 export const webhookEventSchema = z.discriminatedUnion('type', [directiveEndedSchema, runEndedSchema]);
 
+/** Event that a webhook receives. */
 export type WebhookEvent = z.infer<typeof webhookEventSchema>;
+/** Event for the end of a directive. */
 export type DirectiveEnded = z.infer<typeof directiveEndedSchema>;
+/** Event for the end of a run. */
 export type RunEnded = z.infer<typeof runEndedSchema>;
 
 /** A directive that has ended, as the journal or a reader knows it. `signal`: the data of the signal that ended it. */
@@ -89,6 +96,7 @@ export interface EndedDirectiveFacts {
   traceparent: string;
 }
 
+/** Creates the event for the end of a directive. */
 export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded {
   const { requestId, tenant, directive, id, succeeded, signal, ...known } = facts;
   const { result } = Object(signal) as { result?: unknown };

@@ -13,6 +13,7 @@ export const WEBHOOK_REQUEST_PREFIX = 'webhook.';
 const LONGEST_URL = 2_048;
 const MOST_TARGETS = 8;
 
+/** Schema of the name of a webhook endpoint. */
 export const endpointNameSchema = serverNameSchema;
 
 const webhookTargetSchema = z.union([
@@ -31,6 +32,7 @@ export const onEndSchema = z.union([
   z.array(webhookTargetSchema).min(1).max(MOST_TARGETS),
 ]);
 
+/** Schema of the field that names the webhooks of an end. */
 export const endFields = {
   on_end: onEndSchema
     .optional()
@@ -42,16 +44,19 @@ export const endFields = {
 const SHORTEST_KEY = 24;
 const LONGEST_KEY = 64;
 
-/** What a key that signs looks like. */
+/** Description of the form of a signing key. */
 export const SECRET_FORM = `"whsec_" and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`;
 
+/** Whether a text is a signing key. */
 export function isWebhookSecret(text: string): boolean {
   const [, base64 = ''] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(text) ?? [];
   const bytes = Math.floor((base64.length * 3) / 4);
   return bytes >= SHORTEST_KEY && bytes <= LONGEST_KEY;
 }
 
+/** Receiver of a webhook: an endpoint or an address. */
 export type WebhookTarget = z.infer<typeof webhookTargetSchema>;
+/** Receivers of the event at an end. */
 export type OnEnd = z.infer<typeof onEndSchema>;
 
 /** `on_end` as a list; [] where there is none. */
@@ -69,7 +74,7 @@ export interface Delivery {
   readonly id: string | null;
 }
 
-/** What a stored directive delivers; null: it is no delivery. */
+/** Delivery that a stored directive makes; null: it is not a delivery. */
 export function deliveryIn(directive: object): Delivery | null {
   const { type, endpoint, host, metadata } = directive as Readonly<Record<string, unknown>>;
   const ended = isObject(metadata) ? metadata['ended'] : null;

@@ -69,7 +69,7 @@ import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
 import { webhookEventSchema } from './webhook-event.ts';
 
-/** What the service reads. Members with a default may be absent. */
+/** Wire types that the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'agent-definition': agentDefinitionSchema,
   'approval-decision-body': approvalDecisionBodySchema,
@@ -98,7 +98,7 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   ...controlDirectives(),
 };
 
-/** What the service writes. Readers skip members they do not know. */
+/** Wire types that the service writes. Readers skip unknown members. */
 export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'accepted-input': acceptedInputSchema,
   'agent-listing': agentListingSchema,
@@ -144,6 +144,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
 
 type Direction = 'input' | 'output';
 
+/** JSON Schema as an object. */
 export type JsonSchema = Record<string, unknown>;
 
 /** The JSON Schema of each wire type, in the order of their names. */

@@ -26,6 +26,7 @@ import { providerOptionsSchema } from './provider-options.ts';
 import { retryFields } from './retry-policy.ts';
 import { endFields } from './webhook.ts';
 
+/** Schema of the repeatability of a tool. */
 export const repeatPolicySchema = z.enum(['read', 'idempotent', 'once']);
 
 /** Whether the tool may be started again when it is unknown whether it ran. */
@@ -233,20 +234,35 @@ const generateFields = {
   ...llmFields,
 };
 
+/** Schema of an accepted `tool_exec`. */
 export const toolExecSchema = toolDirective({ ...directiveFields, ...toolExecFields });
+/** Schema of an accepted `llm_stream`. */
 export const llmStreamSchema = modelDirective({ ...directiveFields, ...streamFields });
+/** Schema of an accepted `llm_generate`. */
 export const llmGenerateSchema = modelDirective({ ...directiveFields, ...generateFields });
+/** Schema of an accepted `llm_embed`. */
 export const llmEmbedSchema = modelDirective({ ...directiveFields, ...embedFields });
 
+/** Schema of a submitted `tool_exec`. */
 export const submittedToolExecSchema = toolDirective({ ...submittedFields, ...toolExecFields });
+/** Schema of a submitted `llm_stream`. */
 export const submittedLlmStreamSchema = modelDirective({ ...submittedFields, ...streamFields });
+/** Schema of a submitted `llm_generate`. */
 export const submittedLlmGenerateSchema = modelDirective({ ...submittedFields, ...generateFields });
+/** Schema of a submitted `llm_embed`. */
 export const submittedLlmEmbedSchema = modelDirective({ ...submittedFields, ...embedFields });
 
+/** Reasoning effort of a model. */
 export type Reasoning = z.infer<typeof reasoningSchema>;
+/** Tool that a model may call, described in the directive. */
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
+/** Directive that calls a tool. */
 export type ToolExec = z.infer<typeof toolExecSchema>;
+/** Directive that calls a model and publishes its answer as deltas. */
 export type LlmStream = z.infer<typeof llmStreamSchema>;
+/** Directive that calls a model. */
 export type LlmGenerate = z.infer<typeof llmGenerateSchema>;
+/** Directive that computes embeddings. */
 export type LlmEmbed = z.infer<typeof llmEmbedSchema>;
+/** Directive that a worker executes. */
 export type WorkDirective = ToolExec | LlmStream | LlmGenerate | LlmEmbed;

@@ -5,6 +5,7 @@ import { identifierSchema, instantSchema } from './identifiers.ts';
 
 const count = z.int().min(0);
 
+/** Schema of a process in a list. */
 export const listedWorkerSchema = z.object({
   id: identifierSchema.describe('Id of the process, new with each start.'),
   roles: z
@@ -39,11 +40,12 @@ export const listedWorkerSchema = z.object({
     .describe('Lanes that the process serves; null: more than can be listed.'),
 });
 
+/** Schema of the list of processes. */
 export const workerListingSchema = z.object({
   workers: z.array(listedWorkerSchema).describe('Processes of the service.'),
 });
 
-/** What a process was asked for; it reads that within some seconds. `drain` false: it works again. */
+/** Schema of the answer to a drain, which the process reads within seconds. `drain` false resumes its work. */
 export const workerDrainSchema = z.object({
   id: identifierSchema.describe('Id of the process.'),
   drain: z.boolean().describe('Whether the process drains.'),
@@ -54,6 +56,9 @@ export function takesWork({ roles }: { readonly roles: readonly string[] }): boo
   return roles.some((role) => role !== 'api');
 }
 
+/** Process in a list. */
 export type ListedWorker = z.infer<typeof listedWorkerSchema>;
+/** List of the processes of an installation. */
 export type WorkerListing = z.infer<typeof workerListingSchema>;
+/** Answer to a drain of a process. */
 export type WorkerDrain = z.infer<typeof workerDrainSchema>;

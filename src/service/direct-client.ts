@@ -31,6 +31,7 @@ export * from '../contract/client-names.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';
 export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
+/** Options of `createDirectClient`. */
 export interface DirectClientOptions {
   /** Forms as in `connectRedis`: standalone, TLS, `redis+sentinel://`, `redis+cluster://`. */
   redisUrl: string;
@@ -80,6 +81,7 @@ export type DirectPayloads = (
   offloadAboveBytes?: number;
 };
 
+/** Export of OpenTelemetry traces by a direct client. */
 export interface DirectTracing {
   /** Where OTLP traces are posted, as in `http://localhost:4318/v1/traces`. */
   url: string;
@@ -96,7 +98,22 @@ const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
 const DEFAULT_BATCH = 1_000;
 const DEFAULT_ABOVE_BYTES = 262_144;
 
-/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` or `tenant` has not the form of one. */
+/**
+ * Creates a client that submits directives straight to Redis, without the HTTP API. It connects in the background; the
+ * first call waits for Redis.
+ * @param options URL of Redis and the settings of the installation.
+ * @returns The client. Call `close` to release its connections.
+ * @throws `TypeError` where `redisUrl` or `tenant` is malformed. Each method throws `DirectiveRefused` with the code of
+ * the problem, and `ServiceUnavailable` where Redis does not answer.
+ * @example
+ * ```ts
+ * import { createDirectClient } from 'adjutant/queue';
+ * const client = await createDirectClient({ redisUrl: 'redis://127.0.0.1:6379' });
+ * const end = await client.execute({ type: 'tool_exec', tool_name: 'everything.echo', arguments: { message: 'hi' } });
+ * console.log(end.type, end.data);
+ * await client.close();
+ * ```
+ */
 export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
   const wrong = redisUrlFault(options.redisUrl);
   if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);

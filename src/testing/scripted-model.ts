@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { toolNames } from '../llm/tool-names.ts';
 
-/** What a model was asked, as its provider got it. */
+/** Call of a model, as its provider received it. */
 export interface ModelCall {
   readonly model: string;
   /** As in the API of OpenAI. */
@@ -14,12 +14,14 @@ export interface ModelCall {
   readonly tools: readonly string[];
 }
 
+/** Tool call in a scripted answer. */
 export interface ToolWish {
   /** As the agent knows it: `weather.forecast`. */
   readonly tool: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
+/** Model provider on 127.0.0.1 that answers as the test scripts it. */
 export interface ScriptedModel {
   /** As `base_url` of an OpenAI-compatible provider. */
   readonly url: string;

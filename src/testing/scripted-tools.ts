@@ -10,6 +10,7 @@ import { pause } from '../lifecycle.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** Tool that a test provides. */
 export interface ScriptedTool {
   readonly description?: string;
   /** JSON Schema of its arguments. Default: any object. */
@@ -23,12 +24,14 @@ export interface ScriptedTool {
 /** Server → tool. */
 export type ScriptedServers = Readonly<Record<string, Readonly<Record<string, ScriptedTool>>>>;
 
+/** Tool call that a scripted tool received. */
 export interface ToolCallSeen {
   /** As in a directive: `weather.forecast`. */
   readonly tool: string;
   readonly arguments: Arguments;
 }
 
+/** MCP servers with the tools of a test. */
 export interface ScriptedTools {
   /** All calls that have reached a tool, the oldest first. */
   readonly calls: readonly ToolCallSeen[];

@@ -28,6 +28,7 @@ export type { MovedClock } from './moved-clock.ts';
 export type { ModelCall, ScriptedModel, ToolWish } from './scripted-model.ts';
 export type { ScriptedServers, ScriptedTool, ScriptedTools, ToolCallSeen } from './scripted-tools.ts';
 
+/** Options of `startTestKit`. */
 export interface TestKitOptions {
   /** Tools of the test: MCP server → tool. Default: none. */
   readonly tools?: ScriptedServers;
@@ -41,7 +42,7 @@ export interface TestKitOptions {
   readonly workers?: number;
 }
 
-/** What may go wrong, on demand. */
+/** Faults that a test injects. */
 export interface Faults {
   /** As `kill -9` of a worker, the oldest first; another one takes its place at once unless `replace` is false. */
   killWorker(options?: { readonly replace?: boolean }): Promise<void>;
@@ -55,6 +56,7 @@ export interface Faults {
   restoreRedis(): void;
 }
 
+/** Running service of a test suite. */
 export interface TestKit {
   /** Of the API. */
   readonly url: string;
@@ -72,7 +74,24 @@ export interface TestKit {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Rejects with what is wrong: no redis-server on the PATH, a fault of the configuration, a module that does not load. */
+/**
+ * Starts a service for a test suite, with its own Redis, a scripted model and the tools of the test.
+ * @param options Tools, configuration and number of workers. Default: no tools, one worker.
+ * @returns The kit; call `stop`, or declare it with `await using`.
+ * @throws `Error` where no redis-server is on the PATH, the configuration is invalid, or a module does not load.
+ * @example
+ * ```ts
+ * import { startTestKit } from 'adjutant/testing';
+ * await using kit = await startTestKit();
+ * kit.model.says('Hello.');
+ * const end = await kit.client.execute({
+ *   type: 'llm_generate',
+ *   model: 'scripted:any',
+ *   context: [{ role: 'user', content: 'Hi' }],
+ * });
+ * console.log(end.type);
+ * ```
+ */
 export async function startTestKit(options: TestKitOptions = {}): Promise<TestKit> {
   const open: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

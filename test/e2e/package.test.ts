@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { spawnProcess } from '../support/process.ts';
+import { examplesOf, publicExports } from '../support/public-exports.ts';
 
 const EXAMPLE = 'example-of-the-queue.ts';
 const EVERYTHING = {
@@ -74,13 +75,14 @@ test('the demo servers are no dependencies of the package, and what `init` write
   expect(Object.values(mcpServers).map(({ command }) => command)).toEqual(['npx', 'npx']);
 });
 
-/** The programs of the documents and the examples, each after the code that it requires. */
+/** The programs of the documents, the docstrings and the examples, each after the code that it requires. */
 function samples(): [name: string, code: string][] {
   const blocks = PAGES.flatMap(blocksOf).filter(({ language }) => language === 'ts');
   const programs = globSync('examples/{*,modules/{webhook,briefing}}.ts').map((file) =>
     readFileSync(file, 'utf8'),
   );
-  return [...blocks.map(({ code }) => code), ...programs].map((code, index) => [
+  const shown = examplesOf(publicExports());
+  return [...blocks.map(({ code }) => code), ...programs, ...shown].map((code, index) => [
     `sample-${index}.ts`,
     `${givenTo(code).join('\n')}\n${code}\nexport {};\n`,
   ]);
