@@ -106,11 +106,25 @@ export type All = [DirectiveClient, SubmittedDirective, Submission, Signal, Term
 `,
 );
 
+/** The contract's modules by the names that programs use, wherever their files lie. */
+const CONTRACT = `import { submittedDirectiveSchema } from 'adjutant/contract/directive';
+import { messageSchema } from 'adjutant/contract/message';
+import { startRunBodySchema } from 'adjutant/contract/run';
+import { createScheduleBodySchema } from 'adjutant/contract/schedule';
+import { isTerminalSignal, signalSchema } from 'adjutant/contract/signal';
+import { webhookEventSchema } from 'adjutant/contract/webhook-event';
+import { wireComponents } from 'adjutant/contract/wire-schema';
+export const read = signalSchema.parse(JSON.parse('{}'));
+export const all = [submittedDirectiveSchema, messageSchema, startRunBodySchema, createScheduleBodySchema, webhookEventSchema,
+  isTerminalSignal, wireComponents];
+`;
+
 test.each([
   ['nodenext', 'nodenext', { skipLibCheck: false }],
   ['esnext', 'bundler', { skipLibCheck: true }],
 ])('the documented programs fit its types: module %s, resolution %s', (module, moduleResolution, more) => {
-  const files = [...samples(), ...NAMES.map((code, index) => [`names-${index}.ts`, code] as const)];
+  const names = [...NAMES, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
+  const files = [...samples(), ...names];
   expect(files.length).toBeGreaterThan(8);
   for (const [name, code] of files) writeFileSync(join(project, name), code);
   const compilerOptions = {
