@@ -28,10 +28,22 @@ test('every exported name has a docstring', () => {
   expect(EXPORTS.filter(({ doc }) => doc === null).map(({ file, name }) => `${file} ${name}`)).toEqual([]);
 });
 
+/** The interfaces whose methods programs call. */
+const CALLED =
+  /^(?:\w+Client|TestKit|Faults|ScriptedModel|ScriptedTools|MovedClock|HttpClientOptions|DirectClientOptions)$/;
+const MEMBERS = EXPORTS.filter(({ name }) => CALLED.test(name)).flatMap(({ name, members }) =>
+  [...members].map(([member, doc]) => ({ name: `${name}.${member}`, doc })),
+);
+
+test('every member of a client and of the test kit has a docstring', () => {
+  expect(MEMBERS.length).toBeGreaterThan(80);
+  expect(MEMBERS.filter(({ doc }) => doc === null).map(({ name }) => name)).toEqual([]);
+});
+
 test('the docstrings are in the English of the field', () => {
-  const faults = EXPORTS.flatMap(({ file, name, doc }) => {
+  const faults = [...EXPORTS, ...MEMBERS].flatMap(({ name, doc }) => {
     const fault = proseFault((doc ?? '').replaceAll(/```[\s\S]*?```/g, ''));
-    return fault === null ? [] : [`${file} ${name}: "${fault}"`];
+    return fault === null ? [] : [`${name}: "${fault}"`];
   });
   expect([...new Set(faults)]).toEqual([]);
 });

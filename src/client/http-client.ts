@@ -41,22 +41,22 @@ export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
 /** Options of `createHttpClient`. */
 export interface HttpClientOptions {
-  /** For example `http://127.0.0.1:7420`. */
+  /** Address of the service, such as `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
-  /** Sent with each request, where the service asks for keys. Default: none. */
+  /** API key, where the service requires keys. Default: none. */
   readonly apiKey?: string;
   /**
-   * Default: the global one, which keeps connections alive; in Node, JSON goes over `node:http` instead, for a third of the cost, unless
+   * Implementation of `fetch`. Default: the global one, which keeps connections alive; in Node, JSON goes over `node:http` instead, for a third of the cost, unless
    * the global `fetch`, its dispatcher or the proxy of the environment was set.
    */
   readonly fetch?: Fetch;
-  /** 0..1, for the jitter of reconnections. Default: Math.random. */
+  /** Source of random numbers from 0 to 1 for the jitter of reconnections. Default: Math.random. */
   readonly random?: () => number;
-  /** Idle time after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
+  /** Idle time after which a stream of signals counts as broken, in milliseconds. Default: 45,000, three heartbeats of the service. */
   readonly idleTimeoutMs?: number;
   /** Called with the error of each failed attempt to reach the service again, and with null after a success. Default: none. */
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
-  /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
+  /** Codec that encrypts submissions and decrypts answers, such as that of `createAesCodec`. Default: no encryption. */
   readonly codec?: PayloadCodec;
 }
 

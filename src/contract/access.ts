@@ -125,9 +125,12 @@ export type KeyListing = z.infer<typeof keyListingSchema>;
 
 /** Client for API keys and the audit log. Every method throws like those of `DirectiveClient`. */
 export interface AccessClient {
+  /** Creates a key. The answer is the only one that holds its text. */
   create(key: SubmittedKey): Promise<CreatedKey>;
+  /** Keys of the tenant. */
   list(): Promise<KeyListing>;
-  /** Refused with `not_found` where there is no such key, and with `last_admin_key` where nobody could make keys afterwards, unless forced. */
+  /** Revokes a key. Refused with `not_found` for an unknown key, and with `last_admin_key` for the last key that creates keys, unless forced. */
   revoke(id: string, options?: { readonly force?: boolean }): Promise<AccessKey>;
+  /** One page of the audit log. */
   audit(query?: AuditQuery): Promise<AuditPage>;
 }

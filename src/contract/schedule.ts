@@ -316,7 +316,9 @@ export type ScheduleQuery = z.input<typeof scheduleQuerySchema>;
 export interface ScheduleClient {
   /** The same id with the same content is the same schedule; another content is refused with `id_conflict`. */
   create(schedule: SubmittedSchedule): Promise<ScheduleView>;
+  /** One page of schedules, in the order of their ids. */
   list(query?: ScheduleQuery): Promise<ScheduleListing>;
+  /** View of a schedule with its last 100 firings. */
   get(id: string): Promise<ScheduleView>;
   /**
    * Replaces when it fires and what it submits; its history and a pause stay. What is being fired is fired as it was. From here on it
@@ -324,11 +326,12 @@ export interface ScheduleClient {
    * content again changes nothing. What `get` returns is taken too, with what is to change: of that, only the content counts.
    */
   replace(id: string, schedule: EditedSchedule): Promise<ScheduleView>;
+  /** Stops the firing until `resume`. */
   pause(id: string, body?: PauseScheduleBody): Promise<ScheduleView>;
   /** Instants during the pause are not fired. It fires with the key of the caller from here on. */
   resume(id: string): Promise<ScheduleView>;
-  /** Fires now, also while it is paused and whatever is under way. */
+  /** Fires now, also while the schedule is paused or a request is open. */
   trigger(id: string, body?: TriggerScheduleBody, options?: { traceparent?: string }): Promise<Firing>;
-  /** Requests that it has fired go on. Returns it as it was. */
+  /** Deletes the schedule and returns its last view. Its requests continue. */
   delete(id: string): Promise<ScheduleView>;
 }

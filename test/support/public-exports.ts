@@ -10,15 +10,13 @@ export interface PublicExport {
   readonly name: string;
   /** File of the declaration. */
   readonly file: string;
-  readonly isFunction: boolean;
   /** Text of the docstring without stars; null: there is none. */
   readonly doc: string | null;
+  /** Docstrings of an interface's members by their names. */
+  readonly members: ReadonlyMap<string, string | null>;
 }
 
-interface Declaration {
-  readonly doc: string | null;
-  readonly isFunction: boolean;
-}
+type Declaration = Pick<PublicExport, 'doc' | 'members'>;
 
 /** Name in another module, which `from` leads to. */
 interface Elsewhere {
@@ -99,9 +97,9 @@ function readModule({ body }: Program, docAt: (start: number) => string | null):
   const exported = new Map<string, Elsewhere | string>();
   const exportsAllOf: string[] = [];
   for (const statement of body) {
-    for (const { name, isFunction } of declaredBy(statement)) {
+    for (const name of declaredBy(statement)) {
       const doc = docAt(statement.start) ?? declared.get(name)?.doc ?? null;
-      declared.set(name, { doc, isFunction });
+      declared.set(name, { doc, members: membersOf(statement, docAt) });
       if (statement.type === 'ExportNamedDeclaration') exported.set(name, name);
     }
     if (statement.type === 'ImportDeclaration') {
@@ -122,15 +120,30 @@ function readModule({ body }: Program, docAt: (start: number) => string | null):
   return { declared, imported, exported, exportsAllOf };
 }
 
-function declaredBy(statement: Statement): { name: string; isFunction: boolean }[] {
-  const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+function declaredBy(statement: Statement): string[] {
+  const declaration = declarationIn(statement);
   if (declaration?.type === 'VariableDeclaration')
-    return declaration.declarations.flatMap(({ id }) =>
-      id.type === 'Identifier' ? [{ name: id.name, isFunction: false }] : [],
-    );
+    return declaration.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []));
   const { id } = (declaration ?? {}) as { id?: { name?: string } | null };
-  if (typeof id?.name !== 'string') return [];
-  return [{ name: id.name, isFunction: declaration?.type === 'FunctionDeclaration' }];
+  return typeof id?.name === 'string' ? [id.name] : [];
+}
+
+function membersOf(
+  statement: Statement,
+  docAt: (start: number) => string | null,
+): Map<string, string | null> {
+  const declaration = declarationIn(statement);
+  if (declaration?.type !== 'TSInterfaceDeclaration') return new Map();
+  return new Map(
+    declaration.body.body.flatMap((member): [string, string | null][] => {
+      const { key } = member as { key?: { name?: string } };
+      return typeof key?.name === 'string' ? [[key.name, docAt(member.start)]] : [];
+    }),
+  );
+}
+
+function declarationIn(statement: Statement) {
+  return statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
 }
 
 function nameOf(name: { name: string } | { value: string }): string {

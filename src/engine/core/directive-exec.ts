@@ -108,6 +108,7 @@ export function typeNameFault(type: string): string | null {
  * import { defineDirective, okResult } from 'adjutant/engine';
  * import * as z from 'zod';
  * export const greet = defineDirective({
+ *   mode: 'queued',
  *   type: 'greet',
  *   schema: z.object({ name: z.string() }),
  *   execute: async ({ name }) => ({ result: okResult(`Hello ${name}`) }),
