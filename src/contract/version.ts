@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'ebba044f662aa556b59e7cd1b4e01672bb487a8038e18b4f98109dcc781c70f3';
+export const CONTRACT_SHA256 = '1e33b195f1742a1de4d5500c354bd968d73fd746e85c0f70e954e711716c4394';

@@ -241,21 +241,13 @@ export function wireComponents(): ReadonlyMap<string, z.ZodType> {
   return new Map(types.map(([name, schema]) => [componentName(name), schema]));
 }
 
-/** `directive.tool_exec` is `ToolExec`, `submitted-directive.tool_exec` `SubmittedToolExec`, `signal.ai.tool.result` `SignalToolResult`. */
+/** `submitted-directive.tool_exec` is `ToolExec`, `signal.ai.tool.result` `SignalToolResult`, `request-view` `RequestView`. */
 function componentName(name: string): string {
-  if (name.endsWith('.custom')) return `Custom${pascalCase(name.slice(0, -'.custom'.length))}`;
-  return pascalCase(
-    name
-      .replace(/^directive\./, '')
-      .replace(/^submitted-directive\./, 'submitted.')
-      .replace(/^signal\.ai\./, 'signal.'),
-  );
-}
-
-function pascalCase(name: string): string {
   return name
+    .replace(/^submitted-directive\./, '')
+    .replace(/^signal\.ai\./, 'signal.')
     .split(/[-._]/)
-    .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
 }
 

@@ -64,7 +64,7 @@ test('every schema has a name of its own, which generators take', () => {
   expect(titles.filter((title) => !/^[A-Z][A-Za-z]+$/.test(title))).toEqual([]);
   expect(titles.toSorted()).toEqual([...wireComponents().keys()].toSorted());
   expect(titles).toEqual(
-    expect.arrayContaining(['ToolExec', 'SubmittedLlmStream', 'SignalToolResult', 'CustomSignal']),
+    expect.arrayContaining(['ToolExec', 'LlmStream', 'SignalToolResult', 'SignalCustom']),
   );
 });
 
