@@ -91,7 +91,7 @@ export interface DirectiveClient {
     options?: { after?: number; signal?: AbortSignal; follow?: boolean },
   ): AsyncIterable<Signal>;
 
-  /** One page of signals after the sequence number `after`. Default: from 0, at most 1,000. */
+  /** One page of signals after the sequence number `after` (default: 0). */
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   /** View of a request; null: it does not exist. */
   request(requestId: string): Promise<RequestView | null>;
