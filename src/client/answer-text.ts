@@ -10,7 +10,17 @@ import {
 } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
 
-/** The text of every model call in `signals`, as it arrives: `for await (const event of followText(client.signals(id)))`. */
+/**
+ * Yields the text of every model call in a stream of signals as it arrives.
+ * @param signals Signals of a request, in their order.
+ * @returns Events with the added text, the restart of a call, or its end.
+ * @example
+ * ```ts
+ * import { createHttpClient, followText } from 'adjutant/client';
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * for await (const event of followText(client.signals('request-1'))) console.log(event);
+ * ```
+ */
 export async function* followText(
   signals: AsyncIterable<Signal>,
 ): AsyncGenerator<TextEvent, void, undefined> {
@@ -22,7 +32,18 @@ export async function* followText(
   }
 }
 
-/** The text of one model call; resolves at its end. If the signals end earlier: the text so far, null for none. */
+/**
+ * Collects the text of one model call until its end.
+ * @param signals Signals of the request, in their order.
+ * @param callId Id of the directive that calls the model.
+ * @returns The output; where the signals end earlier, the output so far, or null for none.
+ * @example
+ * ```ts
+ * import { createHttpClient, textOf } from 'adjutant/client';
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * const call = await textOf(client.signals('request-1'), 'directive-1');
+ * ```
+ */
 export async function textOf(signals: AsyncIterable<Signal>, callId: string): Promise<FoldedCall | null> {
   let calls: FoldedCalls = NO_CALLS;
   for await (const signal of signals) {

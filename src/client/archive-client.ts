@@ -6,6 +6,20 @@ import { ServiceUnavailable } from '../contract/problem.ts';
 import { createExchanger } from './exchange.ts';
 import type { HttpClientOptions } from './http-client.ts';
 
+/**
+ * Creates a client that reads archived requests over HTTP.
+ * @param options `baseUrl` of the service, `apiKey` with the scope `read` where keys are required, and `fetch`
+ * (default: the global one).
+ * @returns The client; `lines` yields the lines of the newest version.
+ * @throws `DirectiveRefused` with `not_found` where the archive does not hold the request; `ServiceUnavailable` where
+ * the archive is incomplete or the service does not answer.
+ * @example
+ * ```ts
+ * import { createArchiveClient } from 'adjutant/client';
+ * const archive = createArchiveClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * for await (const line of archive.lines('request-1')) console.log(line.kind);
+ * ```
+ */
 export function createArchiveClient(
   options: Pick<HttpClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
 ): ArchiveClient {

@@ -25,23 +25,24 @@ export { followText, textOf } from './answer-text.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';
 export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
+/** Options of `createHttpClient`. */
 export interface HttpClientOptions {
-  /** For example `http://127.0.0.1:7420`. */
+  /** Address of the service, such as `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
-  /** Sent with each request, where the service asks for keys. Default: none. */
+  /** API key, where the service requires keys. Default: none. */
   readonly apiKey?: string;
   /**
-   * Default: the global one, which keeps connections alive; in Node, JSON goes over `node:http` instead, for a third of the cost, unless
+   * Implementation of `fetch`. Default: the global one, which keeps connections alive; in Node, JSON goes over `node:http` instead, for a third of the cost, unless
    * the global `fetch`, its dispatcher or the proxy of the environment was set.
    */
   readonly fetch?: Fetch;
-  /** 0..1, for the jitter of reconnections. Default: Math.random. */
+  /** Source of random numbers from 0 to 1 for the jitter of reconnections. Default: Math.random. */
   readonly random?: () => number;
-  /** Idle time after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
+  /** Idle time after which a stream of signals counts as broken, in milliseconds. Default: 45,000, three heartbeats of the service. */
   readonly idleTimeoutMs?: number;
   /** Called with the error of each failed attempt to reach the service again, and with null after a success. Default: none. */
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
-  /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
+  /** Codec that encrypts submissions and decrypts answers, such as that of `createAesCodec`. Default: no encryption. */
   readonly codec?: PayloadCodec;
 }
 
@@ -49,6 +50,21 @@ export interface HttpClientOptions {
 const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
+/**
+ * Creates a client that reaches the service over HTTP. It needs web standards only, and runs in Node and in browsers.
+ * @param options Address of the service and optional settings.
+ * @returns The client. Call `close` to end its streams.
+ * @throws Each method throws `DirectiveRefused` with the code of the problem where the service refuses a call, and
+ * `ServiceUnavailable` where the service does not answer.
+ * @example
+ * ```ts
+ * import { createHttpClient } from 'adjutant/client';
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * const end = await client.execute({ type: 'tool_exec', tool_name: 'everything.echo', arguments: { message: 'hi' } });
+ * console.log(end.type, end.data);
+ * await client.close();
+ * ```
+ */
 export function createHttpClient(options: HttpClientOptions): DirectiveClient {
   const client = plainClient(options);
   return options.codec === undefined ? client : encryptingClient(client, options.codec);

@@ -3,18 +3,23 @@
 import * as z from 'zod';
 import { agentNameSchema, toolPatternSchema } from './agent-definition.ts';
 
+/** Schema of an agent in a list. */
 export const listedAgentSchema = z.object({
-  name: agentNameSchema,
-  description: z.string(),
-  strategy: z.string(),
-  /** `provider:model`, or the alias when the agent names no model. */
-  model: z.string(),
-  /** The tools it may use: names or patterns over the catalog. */
-  tools: z.array(toolPatternSchema),
+  name: agentNameSchema.describe('Name of the agent.'),
+  description: z.string().describe('Purpose of the agent.'),
+  strategy: z.string().describe('Strategy that drives its runs.'),
+  model: z.string().describe('Model as `provider:model`, or the alias where the agent names no model.'),
+  tools: z
+    .array(toolPatternSchema)
+    .describe('Tools that the agent may call: names or patterns over the catalog.'),
 });
 
 /** In the order of their names. */
-export const agentListingSchema = z.object({ agents: z.array(listedAgentSchema) });
+export const agentListingSchema = z.object({
+  agents: z.array(listedAgentSchema).describe('Agents that the caller may run.'),
+});
 
+/** Agent in a list. */
 export type ListedAgent = z.infer<typeof listedAgentSchema>;
+/** List of agents. */
 export type AgentListing = z.infer<typeof agentListingSchema>;

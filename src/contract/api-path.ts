@@ -1,10 +1,12 @@
 // The URL paths of a request's resources in the HTTP API.
 // Must never let a character of an id change the path.
 
+/** Path of a request at the API. */
 export function requestPath(requestId: string): string {
   return `/v1/requests/${encodeURIComponent(requestId)}`;
 }
 
+/** Path of the signals of a request at the API. */
 export function signalsPath(requestId: string): string {
   return `${requestPath(requestId)}/signals`;
 }
@@ -14,14 +16,17 @@ export function archivePath(requestId: string): string {
   return `${requestPath(requestId)}/archive`;
 }
 
+/** Path of the trace of a request at the API. */
 export function tracePath(requestId: string): string {
   return `${requestPath(requestId)}/trace`;
 }
 
+/** Path of the timeline of a request at the API. */
 export function timelinePath(requestId: string): string {
   return `${requestPath(requestId)}/timeline`;
 }
 
+/** Path of a directive at the API. */
 export function directivePath(requestId: string, directiveId: string): string {
   return `${requestPath(requestId)}/directives/${encodeURIComponent(directiveId)}`;
 }
@@ -31,18 +36,22 @@ export function payloadPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/payload`;
 }
 
+/** Path of the priority of a directive at the API. */
 export function priorityPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/priority`;
 }
 
+/** Path of an approval at the API. */
 export function approvalPath(requestId: string, callId: string): string {
   return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
 }
 
+/** Path of a tool's question at the API. */
 export function inputPath(requestId: string, inputId: string): string {
   return `${requestPath(requestId)}/inputs/${encodeURIComponent(inputId)}`;
 }
 
+/** Path of a schedule at the API. */
 export function schedulePath(scheduleId: string): string {
   return `/v1/schedules/${encodeURIComponent(scheduleId)}`;
 }

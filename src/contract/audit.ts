@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 
+/** Actions that the audit log records. */
 export const AUDITED_ACTIONS = [
   'submit',
   'start_run',
@@ -27,27 +28,42 @@ export const AUDITED_ACTIONS = [
   'delete_schedule',
 ] as const;
 
+/** Action that the audit log records. */
 export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /** Submissions, inputs, cancellations, schedules and sessions of browsers are kept apart: there are many of them, and they must not push out the rest. */
 export const AUDIT_LOGS = ['changes', 'submissions'] as const;
 
+/** Name of an audit log. */
 export type AuditLogName = (typeof AUDIT_LOGS)[number];
 
+/** Schema of an entry of the audit log. */
 export const auditEntrySchema = z.object({
-  at: instantSchema,
-  /** One of those of this version, or of a later one. */
-  action: z.string(),
-  /** The key; `name` as it was then. */
-  by: z.object({ id: z.string(), name: z.string(), tenant: z.string() }),
-  request_id: z.string().nullable(),
-  /** Id of the directive, call, question, process, schedule or key. Of `redrive` and batches the number of directives. */
-  target: z.string().nullable(),
+  at: instantSchema.describe('Instant (UTC) of the action.'),
+  action: z.string().describe('Name of the action. A later version may add others.'),
+  by: z
+    .object({
+      id: z.string().describe('Id of the key.'),
+      name: z.string().describe('Name of the key at that time.'),
+      tenant: z.string().describe('Tenant of the key.'),
+    })
+    .describe('Key that acted.'),
+  request_id: z.string().nullable().describe('Id of the request that the action concerns; null: none.'),
+  target: z
+    .string()
+    .nullable()
+    .describe(
+      'Id of the directive, call, question, process, schedule or key; for `redrive` and batches the number of directives; null: none.',
+    ),
 });
 
-/** Newest first. `next`: where the following page begins; null at the end. */
-export const auditPageSchema = z.object({ entries: z.array(auditEntrySchema), next: z.string().nullable() });
+/** Schema of a page of the audit log, newest entries first. */
+export const auditPageSchema = z.object({
+  entries: z.array(auditEntrySchema).describe('Entries of this page, newest first.'),
+  next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
+});
 
+/** Query for entries of the audit log. */
 export interface AuditQuery {
   /** Default: `changes`. */
   log?: AuditLogName | undefined;
@@ -57,5 +73,7 @@ export interface AuditQuery {
   limit?: number | undefined;
 }
 
+/** Entry of the audit log. */
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
+/** Page of the audit log, newest entries first. */
 export type AuditPage = z.infer<typeof auditPageSchema>;

@@ -5,53 +5,65 @@ import { amountSchema, onBreachSchema } from './budget.ts';
 import { instantSchema } from './identifiers.ts';
 
 const amountOfDaySchema = z.object({
-  /** With the most that calls under way may take. It passes the limit where a person or `cheaper` let calls go on. */
-  used: amountSchema,
-  /** null: it is only counted. */
-  limit: amountSchema.nullable(),
+  used: amountSchema.describe(
+    'Amount used, including the most that calls in flight may use. It exceeds the limit where a person or `cheaper` permitted calls.',
+  ),
+  limit: amountSchema.nullable().describe('Limit of the day; null: usage is only counted.'),
 });
 
 const spentByModelSchema = z.object({
-  /** The alias that was asked for, or the model; `provider:*` for models that the configuration does not name. */
-  name: z.string(),
-  calls: amountSchema,
-  tokens: amountSchema,
-  money: amountSchema,
+  name: z
+    .string()
+    .describe('Requested alias or model; `provider:*` for models that the configuration does not name.'),
+  calls: amountSchema.describe('Number of calls.'),
+  tokens: amountSchema.describe('Number of tokens.'),
+  money: amountSchema.describe('Cost in millionths of `currency`.'),
 });
 
+/** Schema of a budget in a list. */
 export const listedBudgetSchema = z.object({
-  /** Of its rule in the configuration; `key.<id>` for what a key was made with. */
-  name: z.string(),
-  /** Absent: of all tenants together. */
-  tenant: z.string().optional(),
-  /** The id of the API key. Absent: of all together. */
-  key: z.string().optional(),
-  /** Absent: calls of any model. */
-  alias: z.string().optional(),
-  tokens: amountOfDaySchema,
-  /** Millionths of `currency`. Calls of models without a price add nothing. */
-  money: amountOfDaySchema,
-  /** Calls that it let pass. */
-  calls: amountSchema,
-  /** Calls that it held back: stopped, asked about, or given to a cheaper model. */
-  breaches: amountSchema,
-  on_breach: onBreachSchema,
-  cheaper: z.string().optional(),
-  /** Most money first, then most tokens. */
-  models: z.array(spentByModelSchema),
+  name: z.string().describe('Name of the rule in the configuration; `key.<id>` for the budget of a key.'),
+  tenant: z.string().optional().describe('Tenant that the budget belongs to. Absent: all tenants together.'),
+  key: z
+    .string()
+    .optional()
+    .describe('Id of the API key that the budget belongs to. Absent: all keys together.'),
+  alias: z.string().optional().describe('Model alias that the budget covers. Absent: every model.'),
+  tokens: amountOfDaySchema.describe('Tokens used and permitted.'),
+  money: amountOfDaySchema.describe(
+    'Cost and its limit, in millionths of `currency`. Calls of models without a price count as 0.',
+  ),
+  calls: amountSchema.describe('Number of calls that the budget permitted.'),
+  breaches: amountSchema.describe(
+    'Number of calls that the budget stopped, asked about, or sent to a cheaper model.',
+  ),
+  on_breach: onBreachSchema.describe('Effect of reaching the limit.'),
+  cheaper: z
+    .string()
+    .optional()
+    .describe('Alias of the cheaper model that is used when the limit is reached.'),
+  models: z.array(spentByModelSchema).describe('Usage by model, highest cost first, then most tokens.'),
 });
 
+/** Schema of the list of budgets. */
 export const budgetListingSchema = z.object({
-  /** The day that it is of, in `time_zone`. */
-  day: z.iso.date(),
-  time_zone: z.string(),
-  /** When the next day begins, and with it every budget anew. */
-  resets_at: instantSchema,
-  currency: z.string(),
-  budgets: z.array(listedBudgetSchema),
-  /** Only to operators: of which rules there are more budgets of tenants than are listed, and how many. Listed are those of which most is used. */
-  more: z.array(z.object({ name: z.string(), budgets: z.int().min(1) })).optional(),
+  day: z.iso.date().describe('Day that the budgets cover, in `time_zone`.'),
+  time_zone: z.string().describe('IANA name of the time zone whose midnight resets the budgets.'),
+  resets_at: instantSchema.describe('Instant (UTC) at which the next day begins and every budget is reset.'),
+  currency: z.string().describe('Currency of the costs.'),
+  budgets: z.array(listedBudgetSchema).describe('Budgets, highest usage first.'),
+  more: z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the rule.'),
+        budgets: z.int().min(1).describe('Number of budgets that are not listed.'),
+      }),
+    )
+    .optional()
+    .describe('Rules with more budgets of tenants than are listed, for operators only.'),
 });
 
+/** Budget in a list. */
 export type ListedBudget = z.infer<typeof listedBudgetSchema>;
+/** List of the budgets of a day. */
 export type BudgetListing = z.infer<typeof budgetListingSchema>;

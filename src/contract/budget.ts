@@ -2,22 +2,25 @@
 // Must never hold a number that is no integer: money is counted in millionths of a US dollar.
 import * as z from 'zod';
 
-/** Of prices and of money; an amount is in millionths of it. */
+/** Currency of prices and budgets; amounts are in millionths of it. */
 export const BUDGET_CURRENCY = 'USD';
 
-/** What is no name of a tenant, and of a key: each has such a budget of its own. */
+/** Marker for a budget that each tenant or key has. It is not a valid name of either. */
 export const EACH = '*';
 
 /** The largest budget: sums of it stay exact. */
 export const MOST_OF_A_DAY = 1_000_000_000_000_000;
 
+/** Schema of an amount of tokens or money. */
 export const amountSchema = z.int().min(0).max(MOST_OF_A_DAY);
 
 /** `stop`: the call ends with `budget_spent`. `ask`: a person is asked. `cheaper`: another alias answers. */
 export const onBreachSchema = z.enum(['stop', 'ask', 'cheaper']);
 
+/** Effect of reaching the limit of a budget. */
 export type OnBreach = z.infer<typeof onBreachSchema>;
 
+/** Rule that defines budgets. */
 export interface BudgetRule {
   readonly name: string;
   /** null: of all together. `*`: of each its own. */
@@ -35,12 +38,14 @@ export interface BudgetRule {
   readonly cheaper: string | null;
 }
 
+/** Budgets of the configuration. */
 export interface BudgetSettings {
   /** Whose midnight begins a day, as in `Europe/Berlin`. */
   readonly timeZone: string;
   readonly rules: readonly BudgetRule[];
 }
 
+/** Settings without any budget. */
 export const NO_BUDGETS: BudgetSettings = { timeZone: 'UTC', rules: [] };
 
 /** With whose key something was submitted, and what that key itself may spend in a day. Kept with what was accepted. */
@@ -65,7 +70,7 @@ export interface Spending {
   readonly money: number;
 }
 
-/** A budget that has no room for a call. */
+/** Budget that a call would exceed. */
 export interface BudgetBreach {
   /** Of one budget the same for ever; what was allowed is allowed by it. */
   readonly id: string;
@@ -81,6 +86,7 @@ export interface BudgetBreach {
   readonly cheaper: string | null;
 }
 
+/** Outcome of a reservation: reserved, or the breached budget. */
 export type BudgetReservation =
   | {
       readonly ok: true;
@@ -101,9 +107,11 @@ export interface BudgetsOfCall {
   ): Promise<BudgetReservation>;
 }
 
+/** Budgets that apply to calls of models. */
 export interface ModelBudgets {
   /** null: it is counted in none, which costs nothing. */
   of(call: BudgetedCall): BudgetsOfCall | null;
 }
 
+/** Budgets of an installation without any. */
 export const NO_MODEL_BUDGETS: ModelBudgets = { of: () => null };

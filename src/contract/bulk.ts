@@ -9,19 +9,26 @@ import { CURSOR_PATTERN, REQUEST_STATUSES, requestFilterSchema } from './request
 export const MOST_BULK = 1_000;
 
 const chosen = {
-  filter: requestFilterSchema.default({}),
-  /** Every request. Never the default. */
-  all: z.literal(true).optional(),
-  /** Says what would be done, and does nothing. */
-  dry_run: z.boolean().default(false),
-  /** The most requests. */
-  limit: z.int().min(1).max(MOST_BULK).default(100),
-  /** The `next` of the answer before, with the same filter. */
+  filter: requestFilterSchema
+    .default({})
+    .describe('Filter that selects requests. Default: {}, which requires `all`.'),
+  all: z.literal(true).optional().describe('Selects every request where the filter is empty.'),
+  dry_run: z
+    .boolean()
+    .default(false)
+    .describe('Whether the call only reports the selection, without any change. Default: false.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(MOST_BULK)
+    .default(100)
+    .describe('Maximum number of requests of one call. Default: 100.'),
   cursor: z
     .string()
     .max(160)
     .refine((text) => isPlace(text), 'must be the `next` of an answer with the same filter')
-    .optional(),
+    .optional()
+    .describe('The `next` of the previous answer with the same filter.'),
 };
 
 /** Between the status that is gone through and the place in its list. */
@@ -39,38 +46,63 @@ function isChosen({ filter, all }: { filter: object; all?: true | undefined }): 
 
 /** Cancels the requests that fit and have not ended. */
 export const bulkCancelBodySchema = z
-  .strictObject({ ...chosen, reason: z.string().max(1_000).optional() })
+  .strictObject({
+    ...chosen,
+    reason: z
+      .string()
+      .max(1_000)
+      .optional()
+      .describe('Reason of the cancellation, at most 1,000 characters.'),
+  })
   .refine(isChosen, RULE);
 
 /** Redrives the dead letters of the requests that fit and have any. */
 export const bulkRedriveBodySchema = z.strictObject(chosen).refine(isChosen, RULE);
 
 const rest = {
-  /** More requests fit than `limit`, or than the call had time for: repeat it with `next`. */
-  more: z.boolean(),
-  /** The `cursor` of the call that goes on; null: nothing is left, or with `more` the same call once more goes on. */
-  next: z.string().nullable(),
-  /** The list is being built: requests that fit may be missing, and a repeat finds them later. */
-  incomplete: z.boolean().optional(),
+  more: z
+    .boolean()
+    .describe(
+      'Whether more requests match than `limit`, or than the call had time for. Repeat the call with `next`.',
+    ),
+  next: z
+    .string()
+    .nullable()
+    .describe('Cursor of the next call; null: no request remains, or with `more` the same call continues.'),
+  incomplete: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the list is being built, so that matching requests may be missing. A repeat finds them later.',
+    ),
 };
 
+/** Schema of the answer to a bulk cancellation. */
 export const bulkCancellationSchema = z.object({
-  dry_run: z.boolean(),
-  /** What was done: directives that were ended, and attempts that are being aborted. Of a dry run both are 0. */
-  requests: z.array(
-    z.object({
-      request_id: identifierSchema,
-      cancelled: z.int().min(0),
-      requested: z.int().min(0),
-    }),
-  ),
+  dry_run: z.boolean().describe('Whether the call only reported the selection.'),
+  requests: z
+    .array(
+      z.object({
+        request_id: identifierSchema.describe('Id of the request.'),
+        cancelled: z.int().min(0).describe('Number of directives that ended. 0 in a dry run.'),
+        requested: z.int().min(0).describe('Number of attempts that are being aborted. 0 in a dry run.'),
+      }),
+    )
+    .describe('Requests that were cancelled.'),
   ...rest,
 });
 
+/** Schema of the answer to a bulk redrive. */
 export const bulkRedriveSchema = redriveSchema.omit({ left: true }).extend({
-  dry_run: z.boolean(),
-  /** The dead letters that were found; of a dry run, what would be redriven. */
-  found: z.array(z.object({ request_id: identifierSchema, id: identifierSchema })),
+  dry_run: z.boolean().describe('Whether the call only reported the selection.'),
+  found: z
+    .array(
+      z.object({
+        request_id: identifierSchema.describe('Id of the request.'),
+        id: identifierSchema.describe('Id of the directive.'),
+      }),
+    )
+    .describe('Dead letters that were found; in a dry run, those that would be redriven.'),
   ...rest,
 });
 
@@ -83,7 +115,8 @@ export const reindexBodySchema = z.strictObject({
     .string()
     .regex(/^\d{1,4}:\d{1,20}$/, 'must be the `next` of a step')
     .refine((cursor) => isScanCursor(cursor), 'must be the `next` of a step')
-    .optional(),
+    .optional()
+    .describe('The `next` of the previous step. Default: the beginning.'),
 });
 
 function isScanCursor(cursor: string): boolean {
@@ -91,17 +124,20 @@ function isScanCursor(cursor: string): boolean {
   return /^\d{1,20}$/.test(scanned) && BigInt(scanned) <= LARGEST_SCAN_CURSOR;
 }
 
+/** Schema of the answer to a reindexing step. */
 export const reindexStepSchema = z.object({
-  /** Requests that were found since the step before. */
-  noted: z.int().min(0),
-  /** Requests whose rows are still to be written. */
-  pending: z.int().min(0),
-  /** The `cursor` of the step that follows; null: the list is complete. */
-  next: z.string().nullable(),
+  noted: z.int().min(0).describe('Number of requests that were found since the previous step.'),
+  pending: z.int().min(0).describe('Number of requests that are still to be indexed.'),
+  next: z.string().nullable().describe('Cursor of the next step; null: the index is complete.'),
 });
 
+/** Body of a bulk cancellation. */
 export type BulkCancelBody = z.input<typeof bulkCancelBodySchema>;
+/** Answer to a bulk cancellation. */
 export type BulkCancellation = z.infer<typeof bulkCancellationSchema>;
+/** Body of a bulk redrive. */
 export type BulkRedriveBody = z.input<typeof bulkRedriveBodySchema>;
+/** Answer to a bulk redrive. */
 export type BulkRedrive = z.infer<typeof bulkRedriveSchema>;
+/** Answer to a reindexing step. */
 export type ReindexStep = z.infer<typeof reindexStepSchema>;

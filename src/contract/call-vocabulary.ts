@@ -13,12 +13,14 @@ const OPERATIONS: Readonly<Partial<Record<Directive['type'], string>>> = {
   llm_embed: 'embed',
 };
 
+/** Members `operation` and `origin` of metadata, spans and metrics. */
 export interface CallVocabulary {
   /** Absent: a type without an operation of its own. */
   readonly operation?: string;
   readonly origin: CallOrigin;
 }
 
+/** The members `operation` and `origin` for a type of directive. */
 export function callVocabulary(type: Directive['type']): CallVocabulary {
   const operation = ownMember(OPERATIONS, type);
   const origin = type === 'tool_exec' ? 'worker_runtime' : 'directive';

@@ -6,25 +6,31 @@ import { identifierSchema } from './identifiers.ts';
 import { boundedText } from './json-safe.ts';
 import { signalSchema } from './signal.ts';
 
-/**
- * `cancelled`: ended by this call. `requested`: an attempt runs; it is aborted and reports what really happened.
- * `ended`: had ended before; its result stays.
- */
+/** Schema of a directive in the answer to a cancellation. */
 export const cancelledDirectiveSchema = z.object({
-  id: identifierSchema,
-  status: z.enum(['cancelled', 'requested', 'ended']),
+  id: identifierSchema.describe('Id of the directive.'),
+  status: z
+    .enum(['cancelled', 'requested', 'ended'])
+    .describe(
+      'State of the directive. `cancelled`: this call ended it. `requested`: its attempt is being aborted and will report its outcome. `ended`: it had ended before, and its result remains.',
+    ),
   result: signalSchema
     .optional()
     .describe('The signal that ended it. Only where one directive is cancelled, not all of a request.'),
 });
 
+/** Schema of the answer to a cancellation. */
 export const cancellationSchema = z.object({
-  request_id: identifierSchema,
-  directives: z.array(cancelledDirectiveSchema),
+  request_id: identifierSchema.describe('Id of the request.'),
+  directives: z
+    .array(cancelledDirectiveSchema)
+    .describe('Directives of the request that the cancellation concerned.'),
 });
 
 /** The body of a cancellation; may be absent. */
-export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
+export const cancelBodySchema = z.strictObject({
+  reason: z.string().max(1_000).optional().describe('Reason of the cancellation, at most 1,000 characters.'),
+});
 
 /** Counted as JSON; a reason of 1 000 plain characters fits. */
 const LARGEST_REASON_BYTES = 1_100;
@@ -65,5 +71,7 @@ export function expiredError(
   return errorEnvelope('expired', message, { start_by_ms: startByMs, ...details });
 }
 
+/** Directive in the answer to a cancellation. */
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;
+/** Answer to a cancellation. */
 export type Cancellation = z.infer<typeof cancellationSchema>;

@@ -10,6 +10,7 @@ import { boundedText } from './json-safe.ts';
 import { ownMember } from './own-member.ts';
 import { readReply } from './tool-reply.ts';
 
+/** Control directive with every default filled in. */
 export type ControlDirective = {
   [T in ControlDirectiveType]: { type: T; params: z.output<(typeof CONTROL_PARAMS)[T]> };
 }[ControlDirectiveType];
@@ -21,8 +22,10 @@ export type ControlDirectiveInput = {
     : { type: T; params: z.input<(typeof CONTROL_PARAMS)[T]> };
 }[ControlDirectiveType];
 
+/** Types of control directives. */
 export const CONTROL_DIRECTIVE_TYPES: readonly string[] = Object.keys(CONTROL_PARAMS);
 
+/** Kind of fault of a value that is not a control directive. */
 export type ControlDirectiveFault = 'unknown_type' | 'invalid_params';
 
 /** The value is not a control directive. */
@@ -56,6 +59,7 @@ function faultsOf(error: z.ZodError): string {
 /** Which control directives a server may send. */
 export type DirectiveTrust = 'all' | 'none' | readonly string[];
 
+/** Reason of the rejection of a control directive. */
 export type RejectionReason =
   | ControlDirectiveFault
   | 'untrusted'
@@ -64,7 +68,7 @@ export type RejectionReason =
   | 'too_large'
   | 'not_a_list';
 
-/** A control directive that was not accepted; `count` > 1 when one entry stands for all that follow. */
+/** Control directive that was not accepted; `count` > 1 where one entry represents all that follow. */
 export interface RejectedDirective {
   index: number;
   /** The type it gave; null when that was not a string. */
@@ -74,6 +78,7 @@ export interface RejectedDirective {
   count: number;
 }
 
+/** Options of `extractDirectives`. */
 export interface ExtractOptions {
   /** Default `none`. */
   trust?: DirectiveTrust;
@@ -81,6 +86,7 @@ export interface ExtractOptions {
   fromErrors?: boolean;
 }
 
+/** Result of a tool without its control directives, and those directives. */
 export interface Extraction {
   /** The raw result without its directives, safe to show and format. */
   result: unknown;
@@ -108,7 +114,7 @@ export function extractDirectives(rawResult: unknown, options: ExtractOptions = 
   return { result: reply.result, directives, rejected };
 }
 
-/** Reads entries that code hands over. Never throws. */
+/** Reads the control directives that a tool of a module returned. Never throws. */
 export function readDirectives(
   entries: readonly unknown[],
   options: ExtractOptions & { readonly isError: boolean },

@@ -6,17 +6,25 @@ import { directiveFields, submittedFields } from './directive-identity.ts';
 /** `defineDirective` takes no other names. */
 export const CUSTOM_TYPE_PATTERN = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
+/** Schema of the name of a custom directive type. */
 export const customTypeSchema = z.string().regex(CUSTOM_TYPE_PATTERN);
 
 /** As journalled and shown; its own fields are as the schema of its type returned them. */
-export const customDirectiveSchema = z.looseObject({ type: customTypeSchema, ...directiveFields });
+export const customDirectiveSchema = z.looseObject({
+  type: customTypeSchema.describe('Type of the directive, registered in the configuration.'),
+  ...directiveFields,
+});
 
 /** The fields of every submitted custom directive. */
-export const submittedCustomFieldsSchema = z.object({ type: customTypeSchema, ...submittedFields });
+export const submittedCustomFieldsSchema = z.object({
+  type: customTypeSchema.describe('Type of the directive, registered in the configuration.'),
+  ...submittedFields,
+});
 
 /** The custom directive types of an installation, each with the schema of its own fields. */
 export type CustomTypes = ReadonlyMap<string, z.ZodType>;
 
+/** Set without any custom type. */
 export const NO_CUSTOM_TYPES: CustomTypes = new Map();
 
 /** Where a run keeps the context of a custom directive: a name that no type uses for a field of its own. */

@@ -6,6 +6,7 @@ import type { Signal } from './signal.ts';
 type Delta = Extract<Signal, { type: 'ai.llm.delta' }>;
 type Response = Extract<Signal, { type: 'ai.llm.response' }>;
 
+/** Tool call of a model as far as its deltas have arrived. */
 export interface FoldedToolCall {
   /** Its place in the turn, from 0. */
   readonly index: number;
@@ -15,7 +16,7 @@ export interface FoldedToolCall {
   readonly arguments: string;
 }
 
-/** The output of a model call so far; complete once `response` is there. */
+/** Output of a model call so far; complete once `response` is set. */
 export interface FoldedCall {
   readonly call_id: string;
   /** The attempt that wrote the output; 0 = nothing yet. */
@@ -32,10 +33,10 @@ export interface FoldedCall {
   readonly response: Response | null;
 }
 
-/** By the id of the call. */
+/** Outputs of model calls by the ids of their directives. */
 export type FoldedCalls = ReadonlyMap<string, FoldedCall>;
 
-/** What one signal added, for readers that print output as it arrives. */
+/** Change of a model's text by one signal, for programs that print output as it arrives. */
 export type TextEvent =
   | { readonly kind: 'content' | 'thinking'; readonly call_id: string; readonly text: string }
   | { readonly kind: 'tool_call'; readonly call_id: string; readonly piece: FoldedToolCall }
@@ -48,6 +49,7 @@ export type TextEvent =
     }
   | { readonly kind: 'end'; readonly call_id: string; readonly response: Response };
 
+/** Fold without any call: the start value of `foldDelta`. */
 export const NO_CALLS: FoldedCalls = new Map();
 
 /** The calls after `signal`; the same object for a signal that adds nothing. */

@@ -35,20 +35,23 @@ import type { ToolListing } from './tool-listing.ts';
 import type { InputAnswerBody, RecordedAnswer } from './tool-question.ts';
 import type { WorkerDrain, WorkerListing } from './worker-listing.ts';
 
+/** Options of a submission. */
 export interface SubmitOptions {
+  /** Aborts the call, not what was accepted. */
   signal?: AbortSignal;
   /** Names the submission: the same key with the same directives is the same submission. */
   idempotencyKey?: string;
-  /** Wait up to this long for results, milliseconds; those that arrive in time are in the submission. Absent = do not wait. */
+  /** Time to wait for results, in milliseconds; those that arrive in time are in the submission. Default: 0. */
   waitMs?: number;
-  /** The W3C trace the directives belong to; absent = a new one. */
+  /** W3C trace that the directives belong to. Default: a new one. */
   traceparent?: string;
 }
 
+/** Options of the start of a run. */
 export interface StartOptions {
   /** Names the submission: the same key with the same run is the same submission. Default: `request_id` names it. */
   idempotencyKey?: string;
-  /** The W3C trace it belongs to; absent = a new one. */
+  /** W3C trace that the run belongs to. Default: a new one. */
   traceparent?: string;
 }
 
@@ -56,12 +59,13 @@ export interface StartOptions {
 export interface RunCalls {
   /** Resolves once the run is durable. The same `request_id` or idempotency key with the same content is the same run. */
   start(run: SubmittedRun, options?: StartOptions): Promise<StartedRun>;
-  /** Sends text to a run under way; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
+  /** Sends text to a run in progress; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
   input(requestId: string, input: RunInputBody): Promise<AcceptedInput>;
   /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */
   decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
 }
 
+/** Client for runs. */
 export interface RunClient extends RunCalls {
   /**
    * Starts a run and waits for its end, whatever that is: `status` and `termination_reason` of the view tell. After `timeoutMs` it throws
@@ -95,35 +99,41 @@ export interface DirectiveClient {
     options?: SubmitOptions,
   ): Promise<Submission>;
 
-  /** Submits one directive and waits for its end. The type of the signal follows from that of the directive. */
+  /**
+   * Submits one directive and waits for its end; the type of the signal follows from that of the directive. Throws `ServiceUnavailable`
+   * after `timeoutMs` milliseconds; the directive continues. Default: no limit.
+   */
   execute<Submitted extends SubmittedDirective>(
     directive: Submitted,
     options?: SubmitOptions & { timeoutMs?: number },
   ): Promise<EndOf<Submitted>>;
 
-  /** The signal that ended a directive; null when it has not ended within `timeoutMs`. */
+  /** Waits for the signal that ends a directive, at most `timeoutMs` milliseconds; null: it has not ended. Default: no limit. */
   result(
     requestId: string,
     directiveId: string,
     options?: { signal?: AbortSignal; timeoutMs?: number },
   ): Promise<TerminalSignal | null>;
 
-  /** The log after `after`, dense and without repeats; with `follow` (the default) until the request is closed. */
+  /** Signals after the sequence number `after` (default: 0), in order and without repeats; with `follow` (default: true) until the request is closed. */
   signals(
     requestId: string,
     options?: { after?: number; signal?: AbortSignal; follow?: boolean },
   ): AsyncIterable<Signal>;
 
+  /** One page of signals after the sequence number `after` (default: 0). */
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
+  /** View of a request; null: it does not exist. */
   request(requestId: string): Promise<RequestView | null>;
-  /** Requests that fit all filters, newest first; what changed within the last second may not be there yet. */
+  /** Requests that match every filter, newest first. Changes of the last second may be missing. */
   requests(query?: RequestQuery): Promise<RequestListing>;
-  /** What people are asked at present: approvals of calls and budgets, questions of tools. */
+  /** Open approvals of calls and budgets, and open questions of tools. */
   approvals(query?: ApprovalQuery): Promise<ApprovalListing>;
-  /** What the request did and when; `limit`: the most directives. Refuses (`not_found`) what does not exist. */
+  /** Trace of a request. `limit`: maximum number of directives. Refused with `not_found` where the request does not exist. */
   trace(requestId: string, options?: { limit?: number | undefined }): Promise<RequestTrace>;
+  /** View of a directive; null: it does not exist. */
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
-  /** The whole payload of a success, also where its signal holds a preview; refused (`not_found`) if there is none. */
+  /** Whole payload of a success, also where its signal holds a preview. Refused with `not_found` where none is stored. */
   payload(requestId: string, directiveId: string): Promise<unknown>;
 
   /** Cancels one directive, or all of a request; running work is aborted on its worker. Refuses what does not exist. */
@@ -155,21 +165,24 @@ export interface DirectiveClient {
   /** One step of building the list of requests anew; `cursor` is the `next` of the step before. */
   reindex(options?: { cursor?: string | undefined }): Promise<ReindexStep>;
 
+  /** Runs of agents. */
   readonly runs: RunClient;
 
-  /** What is submitted again and again, by a cron expression or an interval. */
+  /** Submissions by a cron expression or an interval. */
   readonly schedules: ScheduleClient;
 
   /** The agents that runs can use. */
   agents(): Promise<AgentListing>;
-  /** `remembered`: also those of servers that no worker serves now, as they were within a day. */
+  /** Tools of all servers. `remembered` adds those of servers that no worker serves now, as they were within a day. Default: false. */
   tools(options?: { remembered?: boolean }): Promise<ToolListing>;
+  /** Lanes with their waiting and active directives. */
   lanes(): Promise<LaneListing>;
-  /** The budgets of today that hold for the tenant: what is used, and of what. A key without `admin` sees of keys only its own. */
+  /** Budgets of today that apply to the tenant. A key without `admin` sees no budget of another key. */
   budgets(): Promise<BudgetListing>;
   /** The processes of the installation. */
   workers(): Promise<WorkerListing>;
-  /** Asks a process to take no more work, or (`drain` false) to work again; refused (`not_found`) where there is none, or an API alone. */
+  /** Asks a process to take no more work, or (`drain` false) to resume. Refused with `not_found` for an unknown process or an API alone. */
   drainWorker(id: string, drain?: boolean): Promise<WorkerDrain>;
+  /** Ends open streams and releases connections. */
   close(): Promise<void>;
 }

@@ -38,6 +38,7 @@ import {
 import { WEBHOOK_TYPE } from './webhook.ts';
 import { wellFormed } from './well-formed.ts';
 
+/** Schema of an accepted directive of a known type. */
 export const directiveSchema = z.discriminatedUnion('type', [
   toolExecSchema,
   llmStreamSchema,
@@ -47,9 +48,12 @@ export const directiveSchema = z.discriminatedUnion('type', [
   emitRequestErrorSchema,
 ]);
 
+/** Directive as accepted, with every default filled in. */
 export type Directive = z.infer<typeof directiveSchema>;
+/** Type of a directive. */
 export type DirectiveType = Directive['type'];
 
+/** Types of directives that callers submit, without custom ones. */
 export const DIRECTIVE_TYPES = [
   'tool_exec',
   'llm_stream',
@@ -80,6 +84,7 @@ const submittedSchemas = {
   emit_request_error: submittedEmitRequestErrorSchema,
 } as const satisfies Record<DirectiveType, z.ZodType>;
 
+/** Schema of a submitted directive of a known type. */
 export const submittedDirectiveSchema = z.discriminatedUnion('type', [
   submittedSchemas.tool_exec,
   submittedSchemas.llm_stream,
@@ -89,7 +94,7 @@ export const submittedDirectiveSchema = z.discriminatedUnion('type', [
   submittedSchemas.emit_request_error,
 ]);
 
-/** What a caller writes: everything with a default, `id` and `request_id` may be left out. */
+/** Directive as a caller writes it: members with a default, `id` and `request_id` may be absent. */
 export type SubmittedDirective = z.input<typeof submittedDirectiveSchema>;
 
 /** A submitted directive with every default filled in; `id` and `request_id` may still be absent. */
@@ -99,15 +104,24 @@ const MAX_BATCH = 1000;
 /** What else is wrong with a batch nobody reads, and finding it takes long. */
 const ENOUGH_ERRORS = 1_000;
 
+/** Schema of the body of a submission: one directive, or a batch. */
 export const submissionBodySchema = z.union([
   submittedDirectiveSchema,
-  z.strictObject({ directives: z.array(submittedDirectiveSchema).min(1).max(MAX_BATCH) }),
+  z.strictObject({
+    directives: z
+      .array(submittedDirectiveSchema)
+      .min(1)
+      .max(MAX_BATCH)
+      .describe('Directives of one request, accepted together or not at all, 1 to 1,000.'),
+  }),
 ]);
 
+/** Directives of a submission, or its faults by field. */
 export type ParsedSubmission =
   | { ok: true; directives: ParsedDirective[] }
   | { ok: false; errors: FieldError[] };
 
+/** Options of `parseSubmission`. */
 export interface ParseOptions {
   /** Default: 1 000. */
   maxDirectives?: number;
@@ -128,7 +142,7 @@ export function parseSubmission(given: unknown, options: ParseOptions = {}): Par
   return parseList(raw['directives'], maxDirectives, customTypes);
 }
 
-/** What is wrong with a submission of more directives than one may hold. */
+/** Fault of a submission with more directives than permitted. */
 export function tooManyDirectives(count: number, most: number): FieldError {
   return { path: 'directives', message: `must hold at most ${most} directives, not ${count}` };
 }

@@ -2,7 +2,7 @@
 // Must never need a library: pages of the browser read it as well.
 import { isObject } from './json-object.ts';
 
-/** The only member of an object that stands for an encrypted value. */
+/** Name of the only member of an object that represents an encrypted value. */
 export const ENCRYPTED = '$encrypted';
 
 /** The id of the key with which `value` is encrypted, also where only its head is left; null: it is in clear. */
@@ -11,7 +11,7 @@ export function encryptedKeyId(value: unknown): string | null {
   return isObject(encoded) && typeof encoded['key_id'] === 'string' ? encoded['key_id'] : null;
 }
 
-/** What stands where a text was. */
+/** Text that represents an encrypted text in listings. */
 export function encryptedNote(keyId: string): string {
   return `encrypted with the key "${keyId}"`;
 }

@@ -28,19 +28,27 @@ const messagesSchema = z
     return read;
   });
 
-/** What `encrypted` of a start holds, once it is decrypted: what its sender would have written in clear. */
+/**
+ * Schema of the decrypted content of a start's `encrypted`: the members that its sender would have written in clear.
+ */
 export const runSecretsSchema = secretsAsking(z.string().min(1).max(1_000_000));
 
 /** An agent asks its child what it likes, also nothing. */
 export const childSecretsSchema = secretsAsking(z.string());
 
 function secretsAsking(query: z.ZodString) {
-  const overrides = { system_prompt: z.string().optional(), tool_context: jsonObjectSchema.optional() };
+  const overrides = {
+    system_prompt: z.string().optional().describe("System prompt that replaces the agent's."),
+    tool_context: jsonObjectSchema.optional().describe('Context passed to each tool call of the run.'),
+  };
   return z
     .strictObject({
-      query: query.optional(),
-      messages: messagesSchema.optional(),
-      overrides: z.strictObject(overrides).prefault({}),
+      query: query.optional().describe('Task of the run, as text.'),
+      messages: messagesSchema.optional().describe('Messages that the run starts with.'),
+      overrides: z
+        .strictObject(overrides)
+        .prefault({})
+        .describe('Encrypted part of the overrides. Default: {}.'),
     })
     .refine((secrets) => (secrets.query === undefined) !== (secrets.messages === undefined));
 }
@@ -58,11 +66,12 @@ export interface SecretRun {
   readonly conversation_id?: string | null | undefined;
 }
 
+/** Place of the encrypted content of a start. */
 export function startPlace({ request_id: request, agent, conversation_id = null }: SecretRun): PayloadPlace {
   return { request, id: RUN, field: 'start', call: ['run', agent, conversation_id] };
 }
 
-/** What the run keeps between its turns. */
+/** Place of the state that a run keeps between its turns. */
 export function runPlaceOf(request: string, field: string): PayloadPlace {
   return { request, id: RUN, field, call: ANSWERED };
 }
@@ -80,7 +89,9 @@ export function signalPlace(request: string, type: string, data: object): Payloa
   return { request, id: RUN, field: 'data', call: [type] };
 }
 
+/** Field name of an encrypted input. */
 export const INPUT = 'ai.request.input';
+/** Field name of an encrypted decision. */
 export const DECISION = 'ai.tool.approval_decided';
 
 /** The messages that a conversation keeps between its runs. */
@@ -88,7 +99,7 @@ export function historyPlace(conversation: string): PayloadPlace {
   return { request: conversation, id: '@conversation', field: 'messages', call: ANSWERED };
 }
 
-/** What stands in place of all messages; null: they are in clear. */
+/** Encrypted value that represents all messages; null: they are in clear. */
 export function encodedMessages(messages: readonly object[]): EncodedPayload | null {
   return messages.length === 1 ? encodedIn(messages[0]) : null;
 }

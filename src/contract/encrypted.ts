@@ -16,28 +16,43 @@ export interface PayloadPlace {
   readonly call: PayloadCall;
 }
 
+/** Values that an encrypted field is bound to, beside its place. */
 export type PayloadCall = readonly (string | null | readonly string[])[];
 
-/** Of all that is answered. */
+/** Binding of every answer: none. */
 export const ANSWERED: PayloadCall = [];
 
+/** Pattern of the id of an encryption key. */
 export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 const encodedSchema = z.strictObject({
-  /** How it was encoded, as in `A256GCM`. */
-  codec: z.string().regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -'),
-  key_id: z.string().regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -'),
+  codec: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -')
+    .describe('Name of the encryption, such as `A256GCM`. 1 to 32 characters of A-Z a-z 0-9 . _ -'),
+  key_id: z
+    .string()
+    .regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -')
+    .describe('Id of the key that the value is encrypted with. 1 to 64 characters of A-Z a-z 0-9 . _ -'),
   data: z
     .string()
     .min(1)
-    .regex(/^[A-Za-z0-9_-]*$/, 'base64url'),
-  /** A keyed hash of the value and its place, by which a repeat is known for one. */
-  digest: z.string().regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes'),
+    .regex(/^[A-Za-z0-9_-]*$/, 'base64url')
+    .describe('Ciphertext as base64url.'),
+  digest: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes')
+    .describe(
+      'Keyed hash of the value and its place, 16 to 48 bytes as base64url, by which a repeat is recognized.',
+    ),
 });
 
-export const encryptedSchema = z.strictObject({ [ENCRYPTED]: encodedSchema });
+/** Schema of an encrypted value. */
+export const encryptedSchema = z.strictObject({
+  [ENCRYPTED]: encodedSchema.describe('Envelope of the encrypted value.'),
+});
 
-/** `digest` is there in what is submitted, and `data` in all that can be read. */
+/** Encrypted value. Submitted ones have `digest`; readable ones have `data`. */
 export interface EncodedPayload {
   readonly codec: string;
   readonly key_id: string;
@@ -70,6 +85,7 @@ const REASONS: Readonly<Record<UnreadableReason, (keyId: string) => string>> = {
   in_clear: () => 'is not encrypted, though its directive is: no worker with the key has written it',
 };
 
+/** Error of a value that cannot be decrypted: `key_missing`, or changed content. */
 export class PayloadUnreadable extends Error {
   readonly reason: UnreadableReason;
   readonly keyId: string;
@@ -81,7 +97,7 @@ export class PayloadUnreadable extends Error {
   }
 }
 
-/** The encoded value for which `value` stands; null: it is a value in clear. Further members are allowed in answers. */
+/** Encoded value that `value` represents; null: a value in clear. Further members are permitted in answers. */
 export function encodedIn(value: unknown): EncodedPayload | null {
   if (!isObject(value) || !Object.hasOwn(value, ENCRYPTED)) return null;
   const read = encodedSchema.partial({ digest: true }).safeParse(value[ENCRYPTED]);
@@ -136,7 +152,7 @@ export function isSecret(value: unknown): boolean {
   return value !== undefined && JSON.stringify(value) !== '{}';
 }
 
-/** What a directive calls, with which of its fields encrypted: nothing of it may be another one when they are read. */
+/** Call of a directive with the names of its encrypted fields, which encrypted values are bound to. */
 export function callOf(directive: object, fields: readonly string[]): PayloadCall {
   const { type, tool_name, server, model, model_alias, effect } = directive as Readonly<
     Record<string, string | undefined>

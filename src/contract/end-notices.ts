@@ -3,10 +3,10 @@
 import type { WebhookTarget } from './webhook.ts';
 import type { EndStatusWord } from './webhook-event.ts';
 
-/** What runs are called among the types of directives. */
+/** Name of runs among the types of directives in rules. */
 export const RUN_TYPE = 'run';
 
-/** What a rule looks at. */
+/** Facts of an end that rules match. */
 export interface EndFacts {
   tenant: string;
   /** The type of the directive; of a run `RUN_TYPE`. */
@@ -28,6 +28,7 @@ export interface Sending {
   payloadBytes: number;
 }
 
+/** Notifications of ends that an installation sends. */
 export interface EndNotices {
   /** What is wrong with a target that a caller of the tenant names; null: nothing. */
   fault(target: WebhookTarget, tenant: string): string | null;
@@ -38,6 +39,7 @@ export interface EndNotices {
   sendingTo(target: WebhookTarget): Sending;
 }
 
+/** Default settings of deliveries. */
 export const DEFAULT_SENDING: Sending = {
   max_retries: 12,
   retry_backoff_ms: 5_000,
@@ -46,7 +48,7 @@ export const DEFAULT_SENDING: Sending = {
   payloadBytes: 32_768,
 };
 
-/** Of a program that has no configuration: endpoints are known to the service, and addresses are for it to allow. */
+/** Settings of a program without a configuration: the service validates endpoints and addresses. */
 export const UNKNOWN_END_NOTICES: EndNotices = {
   fault: (target) =>
     typeof target === 'string' ? null : 'addresses are not accepted here: name an endpoint',

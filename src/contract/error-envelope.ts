@@ -5,13 +5,15 @@ import { isObject } from './json-object.ts';
 import { type JsonValue, boundedText, jsonSafe } from './json-safe.ts';
 import { explicitRetryable, isRetryableType, retryableByHint } from './retry-hint.ts';
 
+/** Schema of an error envelope. */
 export const errorEnvelopeSchema = z.object({
-  type: z.string().min(1),
-  message: z.string(),
-  details: z.record(z.string(), z.unknown()),
-  retryable: z.boolean(),
+  type: z.string().min(1).describe('Type of the error, such as `timeout`.'),
+  message: z.string().describe('Explanation of the error for a person.'),
+  details: z.record(z.string(), z.unknown()).describe('Further fields of the error, depending on its type.'),
+  retryable: z.boolean().describe('Whether the same directive may succeed in another attempt.'),
 });
 
+/** Error in the one form of the contract: type, message, details and whether a retry may help. */
 export type ErrorEnvelope = z.infer<typeof errorEnvelopeSchema>;
 
 /** Every error type the service itself writes. Tools and providers may name others. */

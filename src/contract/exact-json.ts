@@ -29,6 +29,7 @@ export function parseExactJson(text: string, { isStrict = false } = {}): unknown
   return value;
 }
 
+/** Path of a member as keys. */
 export type Keys = readonly PropertyKey[];
 
 /** `JSON.parse` in which each number that would change, and that `isKept`, is a string of its digits; `kept` has their places. */

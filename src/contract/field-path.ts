@@ -4,6 +4,7 @@
 const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 const MAX_PATH_CHARACTERS = 256;
 
+/** Path of a field as text, such as `directives[0].tool_name`. */
 export function fieldPath(keys: readonly PropertyKey[], prefix = ''): string {
   let path = prefix;
   for (const key of keys) {

@@ -3,7 +3,10 @@
 import { boundedErrors } from './field-error.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from './problem.ts';
 
-/** `params.tier is required`. `whole` stands for the place of an error about the whole value; absent: only the message. */
+/**
+ * Sentence about a fault, such as `params.tier is required`. `whole` names the whole value in its own faults; absent:
+ * the message alone.
+ */
 export function fieldSentence({ path, message }: FieldError, whole = ''): string {
   const place = path || whole;
   return place === '' ? message : `${place} ${message}`;

@@ -1,6 +1,7 @@
 // Why a model stopped, in one vocabulary for all providers.
 // Must never turn an unknown reason into a normal end.
 
+/** Reasons why a model stopped. */
 export const FINISH_REASONS = [
   'stop',
   'tool_calls',
@@ -12,6 +13,7 @@ export const FINISH_REASONS = [
   'unknown',
 ] as const;
 
+/** Reason why a model stopped. */
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
 const SPELLINGS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { identifierSchema } from './identifiers.ts';
 
+/** Priority of a directive without one. */
 export const DEFAULT_PRIORITY = 4;
 /** A priority is a head start, not a rank: each step is worth as much as having arrived so much earlier. */
 export const PRIORITY_STEP_MS = 30_000;
@@ -10,33 +11,62 @@ export const PRIORITY_STEP_MS = 30_000;
 /** Any characters: it is data, and never part of a name in Redis. */
 const keySchema = z.string().min(1).max(256);
 
+/** Schema of a priority. */
 export const prioritySchema = z.int().min(0).max(9);
+/** Schema of a concurrency limit. */
 export const concurrencyLimitSchema = z.int().min(1).max(10_000);
+/** Schema of the number of starts of a rate limit. */
 export const rateMaxSchema = z.int().min(1).max(1_000_000);
+/** Schema of the interval of a rate limit, in milliseconds. */
 export const ratePerMsSchema = z.int().min(1).max(86_400_000);
 
-export const priorityBodySchema = z.strictObject({ priority: prioritySchema });
-
-export const prioritizedSchema = z.object({
-  request_id: identifierSchema,
-  id: identifierSchema,
-  /** With which it waits from now on. */
-  priority: prioritySchema,
+/** Schema of the body that changes a priority. */
+export const priorityBodySchema = z.strictObject({
+  priority: prioritySchema.describe(
+    'Priority, 0 to 9; higher values are dequeued first, and each step is a head start of 30 seconds.',
+  ),
 });
 
+/** Schema of the answer to a change of priority. */
+export const prioritizedSchema = z.object({
+  request_id: identifierSchema.describe('Id of the request.'),
+  id: identifierSchema.describe('Id of the directive.'),
+  priority: prioritySchema.describe('Priority of the directive from now on, 0 to 9.'),
+});
+
+/** Answer to a change of priority. */
 export type Prioritized = z.infer<typeof prioritizedSchema>;
 
+/** Schemas of the flow control fields of a directive. */
 export const flowFields = {
-  /** Higher goes first: each step is a head start of 30 seconds. Absent = 4. */
-  priority: prioritySchema.optional(),
-  /** Those that wait in a lane take turns by it. Absent = by tenant. */
-  fairness_key: keySchema.optional(),
-  /** So many run at once in its lane, of all that name the key. */
-  concurrency: z.strictObject({ key: keySchema, limit: concurrencyLimitSchema }).optional(),
-  /** So many begin within `per_ms` in its lane, of all that name the key. */
-  rate: z.strictObject({ key: keySchema, max: rateMaxSchema, per_ms: ratePerMsSchema }).optional(),
+  priority: prioritySchema
+    .optional()
+    .describe(
+      'Priority, 0 to 9; higher values are dequeued first, and each step is a head start of 30 seconds. Default: 4.',
+    ),
+  fairness_key: keySchema
+    .optional()
+    .describe(
+      'Key of fair sharing: a lane dequeues alternately from each key, 1 to 256 characters. Default: the tenant.',
+    ),
+  concurrency: z
+    .strictObject({
+      key: keySchema.describe('Key that the limit counts by, 1 to 256 characters.'),
+      limit: concurrencyLimitSchema.describe('Maximum number of directives in flight, 1 to 10,000.'),
+    })
+    .optional()
+    .describe('Limit of directives in flight in the lane that share a key. Default: none.'),
+  rate: z
+    .strictObject({
+      key: keySchema.describe('Key that the limit counts by, 1 to 256 characters.'),
+      max: rateMaxSchema.describe('Maximum number of starts per interval, 1 to 1,000,000.'),
+      per_ms: ratePerMsSchema.describe('Length of the interval in milliseconds, 1 to 86,400,000 (one day).'),
+    })
+    .optional()
+    .describe('Limit of directives started per interval in the lane that share a key. Default: none.'),
 };
 
+/** Flow control fields of a directive. */
 export type FlowFields = z.output<z.ZodObject<typeof flowFields>>;
 
 /** Those that are there; null: none. */
@@ -50,7 +80,7 @@ export function flowFieldsOf({ priority, fairness_key, concurrency, rate }: Flow
   return Object.keys(given).length === 0 ? null : given;
 }
 
-/** What a rule is for; null: for each. */
+/** Conditions of a flow control rule; null: every directive. */
 export interface FlowMatch {
   readonly tenant: string | null;
   readonly type: string | null;
@@ -66,12 +96,14 @@ export interface RuleConcurrency {
   readonly limit: number;
 }
 
+/** Rate limit of a rule. */
 export interface RuleRate {
   readonly by: readonly string[];
   readonly max: number;
   readonly perMs: number;
 }
 
+/** Rule of flow control. */
 export interface FlowRule {
   readonly name: string;
   readonly match: FlowMatch;
@@ -81,6 +113,7 @@ export interface FlowRule {
   readonly priority: number | null;
 }
 
+/** Flow control of the configuration. */
 export interface FlowSettings {
   /** Patterns of lanes whose directives all take turns. */
   readonly lanes: readonly string[];
@@ -89,12 +122,15 @@ export interface FlowSettings {
   readonly rules: readonly FlowRule[];
 }
 
+/** Settings without flow control. */
 export const NO_FLOW: FlowSettings = { lanes: [], weights: new Map(), rules: [] };
 
-/** Of one directive; a caller names at most two of them. */
+/** Maximum number of limits of one directive; a caller names at most two of them. */
 export const MOST_TICKET_LIMITS = 8;
+/** Maximum number of limits of all rules that apply to a directive. */
 export const MOST_RULE_LIMITS = 6;
 
+/** Limit by key that applies to a directive. */
 export interface TicketLimit {
   /** As in Redis: 22 characters of base64url. */
   readonly name: string;
@@ -126,7 +162,10 @@ export interface Tickets {
   readonly tickets?: Readonly<Record<string, Ticket | null>>;
 }
 
-/** What a directive in the gate of its lane waits for. `before`: how many are before it in its own line. `name`: of a limit in its ticket. */
+/**
+ * Wait of a directive in the gate of its lane. `before`: number of directives ahead in its own line. `name`: the limit
+ * in its ticket.
+ */
 export type GateWait =
   | { readonly kind: 'none' | 'passed' | 'running' }
   | { readonly kind: 'later'; readonly untilAt: number }

@@ -2,10 +2,13 @@
 // Must never admit a character that means something in a Redis key, a URL path or a log line.
 import * as z from 'zod';
 
+/** Pattern of identifiers. */
 export const ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
+/** Schema of an identifier. */
 export const identifierSchema = z.string().regex(ID_PATTERN, '1 to 128 characters of A-Z a-z 0-9 . _ : -');
 
+/** Schema of the name of an MCP server. */
 export const serverNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ -');
@@ -24,5 +27,7 @@ export const jsonObjectSchema = z.record(z.string(), z.unknown());
 /** The longest wait that a timer can hold; longer ones fire at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/** Schema of a duration in milliseconds, 0 included. */
 export const durationMsSchema = z.int().min(0).max(MAX_TIMER_MS);
+/** Schema of a duration of at least one millisecond. */
 export const positiveDurationMsSchema = z.int().min(1).max(MAX_TIMER_MS);

@@ -1,6 +1,7 @@
 // Turns any value into bounded JSON: the form in which foreign data enters an envelope.
 // Must never throw or exceed its bounds; a second pass must change nothing.
 
+/** JSON value. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
 /** How much of a value is kept. */
@@ -15,10 +16,11 @@ export interface JsonBounds {
   values?: number;
 }
 
+/** Text that represents omitted content. */
 export const TRUNCATED = '...[truncated]';
 /** The key of the member that names the class of an object that is not plain. */
 export const CLASS_KEY = '__class__';
-/** The key of the member that stands for omitted members. */
+/** Key of the member that represents omitted members. */
 export const TRUNCATED_KEY = '__truncated__';
 
 const HIGHEST_DEPTH = 512;
@@ -31,6 +33,7 @@ interface Walk {
   valuesLeft: number;
 }
 
+/** Converts any value to JSON within bounds. Never throws. */
 export function jsonSafe(value: unknown, bounds: JsonBounds = {}): JsonValue {
   const walk: Walk = {
     entries: bounds.entries ?? 100,

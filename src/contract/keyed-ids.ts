@@ -3,10 +3,12 @@
 
 /** As it travels in a header. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+/** Description of the form of an idempotency key. */
 export const IDEMPOTENCY_KEY_FORM = 'must be 1 to 255 visible ASCII characters';
 
 const KEY_ID_LENGTH = 32;
 
+/** Ids that an idempotency key determines. */
 export interface KeyedIds {
   readonly request: string;
   readonly directive: (index: number) => string;

@@ -3,7 +3,7 @@
 import { fieldPath } from './field-path.ts';
 import type { FieldError } from './problem.ts';
 
-/** Of one list, with the parts and the tool calls of its messages. */
+/** Maximum number of members of one list, parts and tool calls of its messages included. */
 export const MOST_MEMBERS = 10_000;
 
 const LISTS = ['context', 'messages', 'texts', 'tools'];

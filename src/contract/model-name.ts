@@ -15,6 +15,7 @@ export interface ModelTable {
   readonly providers: ReadonlyMap<string, KnownProvider>;
 }
 
+/** Model provider that needs no entry in the configuration. */
 export interface KnownProvider {
   /** The provider's type, as the configuration names it: `anthropic`, `openai-compatible`, `scripted`. */
   readonly type: string;

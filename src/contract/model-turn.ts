@@ -7,34 +7,46 @@ import { usageSchema } from './usage.ts';
 
 const durationMsSchema = z.number().min(0);
 
+/** Schema of the answer of a model. */
 export const modelTurnSchema = z.object({
-  /** `tool_calls`: the model waits for their results. */
-  type: z.enum(['tool_calls', 'final_answer']),
-  /** All text of the answer; '' when there is none. */
-  text: z.string(),
-  /** The model's reasoning, as far as it shows it; '' when there is none. */
-  thinking: z.string(),
-  tool_calls: z.array(toolCallSchema),
-  /**
-   * The parts of the answer in their order. Present only when it holds more than text (reasoning, files), when the
-   * provider wants its own data back, or when a part follows a tool call; only then calls have their place among the parts.
-   */
-  content_parts: z.array(assistantPartSchema).optional(),
-  /** null: the provider reported none. */
-  usage: usageSchema.nullable(),
-  /** The model's name as the provider reports it, else as requested. */
-  model: z.string(),
-  finish_reason: z.enum(FINISH_REASONS).nullable(),
-  /** From the request to the end of the answer. */
-  duration_ms: durationMsSchema,
-  /** From the request to the first piece of the answer; null: it came in one piece. */
-  first_chunk_ms: durationMsSchema.nullable(),
-  /** The answer as a value of `output_schema`; only when one was given and no tool was called. */
-  output: z.unknown().optional(),
-  /** The provider plays a script: no model was called. */
-  scripted: z.literal(true).optional(),
+  type: z
+    .enum(['tool_calls', 'final_answer'])
+    .describe(
+      'Kind of the answer. `tool_calls`: the model waits for the results of its calls. `final_answer`: the model is done.',
+    ),
+  text: z.string().describe('All text of the answer; empty where the answer has none.'),
+  thinking: z
+    .string()
+    .describe('Reasoning of the model as far as the provider reveals it; empty where it reveals none.'),
+  tool_calls: z.array(toolCallSchema).describe('Tool calls of the answer.'),
+  content_parts: z
+    .array(assistantPartSchema)
+    .optional()
+    .describe(
+      'Parts of the answer in their order. Present only where the answer holds more than text (reasoning, files), where the provider requires its own data back, or where a part follows a tool call; calls have their place among the parts in the last case only.',
+    ),
+  usage: usageSchema.nullable().describe('Token usage; null: the provider reported none.'),
+  model: z.string().describe('Name of the model as the provider reports it, otherwise as requested.'),
+  finish_reason: z.enum(FINISH_REASONS).nullable().describe('Reason why the model stopped; null: unknown.'),
+  duration_ms: durationMsSchema.describe('Time from the request to the end of the answer, in milliseconds.'),
+  first_chunk_ms: durationMsSchema
+    .nullable()
+    .describe(
+      'Time from the request to the first chunk of the answer, in milliseconds; null: the answer was not streamed.',
+    ),
+  output: z
+    .unknown()
+    .optional()
+    .describe(
+      'Answer as a value of `output_schema`. Present only where one was given and no tool was called.',
+    ),
+  scripted: z
+    .literal(true)
+    .optional()
+    .describe('Present where the provider plays a script: no model was called.'),
 });
 
+/** Answer of a model. */
 export type ModelTurn = z.infer<typeof modelTurnSchema>;
 
 /** The turn as a message in the history of the next call. */

@@ -4,31 +4,49 @@ import * as z from 'zod';
 import { requestPath } from './api-path.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 
+/** Schema of a delivery to a webhook. */
 export const noticeSchema = z.object({
-  /** The endpoint, or `url:` and a hash of an address that the caller gave; null: no delivery is accepted yet. */
-  endpoint: z.string().nullable(),
-  /**
-   * `waiting`: there is another attempt. `delivered`. `dead`: it failed, and is a dead letter. `failed`: it ended otherwise, as
-   * cancelled. A later version may name others.
-   */
-  status: z.string().regex(/^[a-z0-9_]{1,64}$/),
-  attempts: z.int().min(0),
-  /** When it is tried again; null: at once, or never. */
-  next_attempt_at: instantSchema.nullable(),
-  ended_at: instantSchema.nullable(),
-  /** The type of the error that it ended with; null: it has not, or in none. */
-  error: z.string().nullable(),
-  /** Why it is not delivered: its newest failure, or what it waits for. Absent: it was not tried in vain. */
-  reason: z.string().max(512).optional(),
-  /** The request of the delivery, and its directive there; after a redrive the newest. */
-  request_id: identifierSchema,
-  id: identifierSchema.nullable(),
-  url: z.string(),
+  endpoint: z
+    .string()
+    .nullable()
+    .describe(
+      "Name of the endpoint, or `url:` with a hash of the caller's address; null: no delivery has been accepted yet.",
+    ),
+  status: z
+    .string()
+    .regex(/^[a-z0-9_]{1,64}$/)
+    .describe(
+      'State of the delivery. `waiting`: another attempt follows. `delivered`. `dead`: failed, and listed as a dead letter. `failed`: ended otherwise, for example cancelled. A later version may add others.',
+    ),
+  attempts: z.int().min(0).describe('Number of attempts.'),
+  next_attempt_at: instantSchema
+    .nullable()
+    .describe('Instant (UTC) of the next attempt; null: immediately, or never.'),
+  ended_at: instantSchema.nullable().describe('Instant (UTC) of the end; null: not ended.'),
+  error: z
+    .string()
+    .nullable()
+    .describe('Type of the error that ended the delivery; null: not ended, or without an error.'),
+  reason: z
+    .string()
+    .max(512)
+    .optional()
+    .describe(
+      'Reason why the event is not delivered: its last failure, or a wait, at most 512 characters. Absent: no attempt has failed.',
+    ),
+  request_id: identifierSchema.describe("Id of the delivery's request; after a redrive the newest."),
+  id: identifierSchema
+    .nullable()
+    .describe("Id of the delivery's directive; null: no delivery has been accepted yet."),
+  url: z.string().describe('Path of the delivery at the API.'),
 });
 
-/** Absent: nobody is to be notified, or it has not ended. */
-export const noticeFields = { notices: z.array(noticeSchema).optional() };
+/** Schema of the deliveries in a view. Absent: no receiver, or not ended. */
+export const noticeFields = {
+  notices: z.array(noticeSchema).optional().describe('Deliveries of the end to webhooks. Absent: none.'),
+};
 
+/** Delivery to a webhook. */
 export type Notice = z.infer<typeof noticeSchema>;
 
 /** `requestId`: of its delivery. */

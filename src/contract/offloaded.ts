@@ -4,10 +4,12 @@ import { isObject } from './json-object.ts';
 
 const OFFLOADED = '$offloaded';
 
+/** Member that represents a payload stored elsewhere. */
 export function offloadedMember(bytes: number): object {
   return { [OFFLOADED]: { bytes } };
 }
 
+/** Whether a payload is stored elsewhere. */
 export function isOffloaded(value: unknown): boolean {
   return isObject(value) && Object.hasOwn(value, OFFLOADED);
 }

@@ -12,26 +12,58 @@ const key = z
 
 const spanMs = z.int().min(1).max(LONGEST_DELAY_MS);
 
-/** What becomes of a submission while another one under the key is open. */
+/** Handling of a submission while another one with the key is open. */
 export const WHEN_OPEN = ['refuse', 'join', 'replace'] as const;
 
+/** Schemas of the fields for deduplication, debounce and singletons. */
 export const onceFields = {
-  /** Within the window after an acceptance, the same key is the same directive, whatever its content. */
-  dedupe: z.strictObject({ key, window_ms: spanMs }).optional(),
-  /** It begins after so much quiet, with the last content; `at_most_ms` after the first one, if nothing else comes before. */
-  debounce: z.strictObject({ key, quiet_ms: spanMs, at_most_ms: spanMs.optional() }).optional(),
-  /** One is open at a time. */
-  singleton: z.strictObject({ key, when_open: z.enum(WHEN_OPEN).default('refuse') }).optional(),
+  dedupe: z
+    .strictObject({
+      key: key.describe('Deduplication key, 1 to 256 characters without control characters.'),
+      window_ms: spanMs.describe('Length of the window in milliseconds, at most one year.'),
+    })
+    .optional()
+    .describe(
+      'Deduplication: within the window after an acceptance, a submission with the same key is the same directive, whatever its content. Default: none.',
+    ),
+  debounce: z
+    .strictObject({
+      key: key.describe('Debounce key, 1 to 256 characters without control characters.'),
+      quiet_ms: spanMs.describe('Quiet interval before the start, in milliseconds, at most one year.'),
+      at_most_ms: spanMs
+        .optional()
+        .describe(
+          'Maximum delay after the first submission, in milliseconds, at most one year. Default: no maximum.',
+        ),
+    })
+    .optional()
+    .describe('Debounce: starts after a quiet interval, with the last submitted content. Default: none.'),
+  singleton: z
+    .strictObject({
+      key: key.describe('Singleton key, 1 to 256 characters without control characters.'),
+      when_open: z
+        .enum(WHEN_OPEN)
+        .default('refuse')
+        .describe(
+          'Handling of a submission while another one is open: `refuse`, `join` it, or `replace` it. Default: `refuse`.',
+        ),
+    })
+    .optional()
+    .describe('Singleton: at most one directive or run with the key is open at a time. Default: none.'),
 };
 
+/** Fields for deduplication, debounce and singletons. */
 export type OnceFields = z.output<z.ZodObject<typeof onceFields>>;
 
+/** Kinds of keyed submissions. */
 export const ONCE_KINDS = ['dedupe', 'debounce', 'singleton'] as const;
 
+/** Rule that excludes more than one kind of keyed submission. */
 export const ONE_ONCE_RULE = {
   path: ['dedupe'],
   message: 'at most one of dedupe, debounce and singleton',
 };
+/** Rule that excludes a delay beside `debounce`. */
 export const DEBOUNCE_RULE = {
   path: ['debounce'],
   message: 'says when it begins: not together with delay_ms or run_at',
@@ -46,14 +78,17 @@ export const ONCE_EXCLUDED = [
   { required: ['debounce', 'run_at'] },
 ];
 
+/** Whether at most one kind of keyed submission is present. */
 export function hasOneOnce(fields: OnceFields): boolean {
   return ONCE_KINDS.filter((kind) => fields[kind] !== undefined).length <= 1;
 }
 
+/** Whether `debounce` alone determines the start. */
 export function hasOwnBegin(fields: OnceFields & { delay_ms?: unknown; run_at?: unknown }): boolean {
   return fields.debounce === undefined || (fields.delay_ms === undefined && fields.run_at === undefined);
 }
 
+/** Keyed submission in its parsed form. */
 export type Once =
   | { readonly kind: 'dedupe'; readonly key: string; readonly windowMs: number }
   | { readonly kind: 'debounce'; readonly key: string; readonly quietMs: number; readonly atMostMs: number }
@@ -85,7 +120,10 @@ interface Named extends OnceFields {
   readonly request_id?: string | undefined;
 }
 
-/** What is submitted under a key is a request of its own, under an id of the service. `prefixOf`: the path of each. */
+/**
+ * Faults of keyed submissions in a batch: each is a request of its own, under an id of the service. `prefixOf` returns
+ * the path of each.
+ */
 export function onceErrors<D extends object>(
   directives: readonly D[],
   prefixOf: (index: number) => string,
@@ -109,18 +147,27 @@ export function withoutOnce<T extends OnceFields>(fields: T): Omit<T, keyof Once
   return others;
 }
 
-/**
- * `began`: it is the first one. `deduplicated`: the first one of the window. `debounced`: its content took the place of an earlier one.
- * `joined`: the open one. `replaced`: it begins, once the one it has cancelled has ended.
- */
+/** Outcomes of a keyed submission. */
 export const ONCE_OUTCOMES = ['began', 'deduplicated', 'debounced', 'joined', 'replaced'] as const;
 
+/** Schema of the outcome of a keyed submission. */
 export const onceAnswerSchema = z.object({
-  outcome: z.enum(ONCE_OUTCOMES),
-  /** The end of the window; when it begins, if nothing else comes; its deadline, where one is open at a time. */
-  until: instantSchema,
-  /** What was cancelled for it. */
-  replaces: z.object({ request_id: identifierSchema, id: identifierSchema }).optional(),
+  outcome: z
+    .enum(ONCE_OUTCOMES)
+    .describe(
+      'Outcome of the submission. `began`: first of its key. `deduplicated`: same as the first one of the window. `debounced`: replaced the content of an earlier one. `joined`: same as the open one. `replaced`: begins once the cancelled one has ended.',
+    ),
+  until: instantSchema.describe(
+    'End of the window (UTC); for `debounce` the start without further submissions, for `singleton` the deadline of the open one.',
+  ),
+  replaces: z
+    .object({
+      request_id: identifierSchema.describe('Id of the request of the cancelled directive.'),
+      id: identifierSchema.describe('Id of the cancelled directive.'),
+    })
+    .optional()
+    .describe('Directive that was cancelled in favour of this one.'),
 });
 
+/** Outcome of a keyed submission. */
 export type OnceAnswer = z.infer<typeof onceAnswerSchema>;

@@ -11,10 +11,12 @@ const ALL = { ...WORK_OPERATIONS, ...REQUEST_OPERATIONS, ...SERVICE_OPERATIONS }
 /** In the order of the description. */
 export const OPERATIONS: { readonly [Name in OperationName]: (typeof ALL)[Name] } = ALL;
 
+/** Description of an operation by its name. */
 export function operation(name: OperationName): Operation {
   return OPERATIONS[name];
 }
 
+/** Schema of a wire type with or without a name. */
 export function schemaOf(type: WireType): z.ZodType {
   return isNamed(type) ? type[1] : type;
 }

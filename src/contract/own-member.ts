@@ -1,7 +1,7 @@
 // Reads a member of a plain object by a name from outside: of a tool, a type, a code.
 // Must never return an inherited member: "constructor" and "toString" are ordinary names.
 
-/** What the object itself holds under `name`; undefined when it holds nothing there. */
+/** Own member `name` of an object; undefined where it has none. */
 export function ownMember<T>(object: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -9,6 +9,7 @@ const OWN_TYPE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
 const RESERVED_TYPE = /^(?:ai|agent|directive|adjutant)(?:\.|$)/i;
 const SOURCE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
 
+/** Fault of a signal from user code. */
 export type OwnSignalFault =
   | 'invalid_type'
   | 'reserved_type'
@@ -23,7 +24,7 @@ export function ownTypeFault(type: unknown): 'invalid_type' | 'reserved_type' | 
   return RESERVED_TYPE.test(type) ? 'reserved_type' : null;
 }
 
-/** What is wrong with a signal from user code, its type first; null: nothing. */
+/** Fault of a signal from user code, its type first; null: none. */
 export function ownSignalFault(signal: object): OwnSignalFault | null {
   const { type, source, subject, cause, data } = signal as Record<string, unknown>;
   const fault = ownTypeFault(type);

@@ -2,7 +2,13 @@
 // Must never carry the text of an internal error or a stack.
 import * as z from 'zod';
 
-export const fieldErrorSchema = z.object({ path: z.string(), message: z.string() });
+/** Schema of the fault of one field. */
+export const fieldErrorSchema = z.object({
+  path: z
+    .string()
+    .describe('Path of the field, such as `directives[0].tool_name`; empty for the whole body.'),
+  message: z.string().describe('Fault of the field, which follows its name in a sentence.'),
+});
 
 /** `path` names the member, as in `directives[3].timeout_ms`; it is empty for the whole value. */
 export type FieldError = z.infer<typeof fieldErrorSchema>;
@@ -44,22 +50,27 @@ const PROBLEMS = {
   unavailable: [503, 'The service is unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
+/** Code of a problem. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** Codes of problems. */
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
+/** Schema of a problem. */
 export const problemSchema = z.looseObject({
-  type: z.string(),
-  title: z.string(),
-  status: z.int().min(100).max(599),
-  detail: z.string().optional(),
-  instance: z.string().optional(),
-  code: z.string(),
-  errors: z.array(fieldErrorSchema).optional(),
+  type: z.string().describe('URI of the kind of problem.'),
+  title: z.string().describe('Title of the kind of problem.'),
+  status: z.int().min(100).max(599).describe('HTTP status code, 100 to 599.'),
+  detail: z.string().optional().describe('Explanation of this occurrence.'),
+  instance: z.string().optional().describe('Path of the request that failed.'),
+  code: z.string().describe('Code of the problem, stable across versions.'),
+  errors: z.array(fieldErrorSchema).optional().describe('Faults by field.'),
 });
 
+/** Body of a refused call, as RFC 9457 defines it. */
 export type Problem = z.infer<typeof problemSchema>;
 
+/** Optional members of a problem. */
 export interface ProblemMembers {
   detail?: string;
   instance?: string;

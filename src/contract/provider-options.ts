@@ -91,6 +91,7 @@ const LIMITS_AND_MODELS =
 const SENSITIVE =
   /^(?!promptcachekey$).*(?:key|secret|password|credentials?|authorization|token|url|uri|host|endpoint|callback)$/;
 
+/** Schema of parameters for the API of a provider. */
 export const providerOptionsSchema = z
   .record(z.string(), z.unknown())
   .superRefine((options, context) => {

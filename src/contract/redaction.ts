@@ -4,6 +4,7 @@ import type { JsonValue } from './json-safe.ts';
 import { TRUNCATED } from './json-safe.ts';
 import { setOwnMember } from './own-member.ts';
 
+/** Text that replaces a secret. */
 export const REDACTED = '[REDACTED]';
 
 const SENSITIVE_KEYS: ReadonlySet<string> = new Set([

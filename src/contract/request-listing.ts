@@ -8,67 +8,106 @@ import { LONGEST_TAG } from './tags.ts';
 const count = z.int().min(0);
 
 /**
- * `open`: under way. `waiting`: a person has to approve or answer. `cancelled`: somebody has ended it. `failed`: its run, or without a
- * run one of its directives, has ended in an error; what was redriven counts as its redrive ended. `succeeded`: the rest.
+ * Statuses of a request. `open`: in progress. `waiting`: a person has to approve or answer. `cancelled`: it was
+ * cancelled. `failed`: its run, or without a run one of its directives, ended in an error; a redriven directive counts
+ * as its redrive ended. `succeeded`: every other end.
  */
 export const REQUEST_STATUSES = ['open', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 
-/** What somebody is asked for: `approval` of a call, more `budget`, an answer to the `question` of a tool. */
+/** Kinds of questions to a person: `approval` of a call, more `budget`, an answer to the `question` of a tool. */
 export const ASKED_FOR = ['approval', 'budget', 'question'] as const;
 
+/** Schema of a request in a list. */
 export const listedRequestSchema = z.object({
-  request_id: identifierSchema,
-  status: z.enum(REQUEST_STATUSES),
-  created_at: instantSchema,
-  closed_at: instantSchema.nullable(),
-  /** Directives that were accepted, and things that have not ended. */
-  directives: count,
-  open: count,
-  types: z.array(z.string()),
-  agent: z.string().nullable(),
-  tools: z.array(z.string()),
-  models: z.array(z.string()),
-  /** Of directives and of the run, also where the request went on. */
-  error_types: z.array(z.string()),
-  tags: z.array(z.string()),
-  /** The newest directive that a redrive has made; absent: nothing was redriven. */
-  redriven_as: identifierSchema.optional(),
-  /**
-   * The beginning of the question, of at most 200 characters; of a delivery to whom it goes and of whose end, of what was submitted
-   * under a key the key; '' where there is none.
-   */
-  text: z.string(),
-  conversation_id: z.string().nullable(),
-  /** The request whose run started this one. */
-  parent_request_id: z.string().nullable(),
-  waiting_for: z.array(z.enum(ASKED_FOR)),
-  /** Its run, or what is open of it, begins then at the earliest; absent, or past: it may begin. */
-  begins_at: instantSchema.optional(),
-  /** Of its run; null: it has none. */
-  tokens: z.object({ input: count, output: count }).nullable(),
-  /** USD; null: it has no run, or the price of a used model is unknown. */
-  cost: z.number().nullable(),
+  request_id: identifierSchema.describe('Id of the request.'),
+  status: z.enum(REQUEST_STATUSES).describe('Status of the request.'),
+  created_at: instantSchema.describe('Instant (UTC) of the creation.'),
+  closed_at: instantSchema.nullable().describe('Instant (UTC) of the end; null: open.'),
+  directives: count.describe('Number of accepted directives.'),
+  open: count.describe('Number of directives and runs that have not ended.'),
+  types: z.array(z.string()).describe('Types of its directives.'),
+  agent: z.string().nullable().describe('Agent of its run; null: it has none.'),
+  tools: z.array(z.string()).describe('Tools that were called.'),
+  models: z.array(z.string()).describe('Models that were used.'),
+  error_types: z
+    .array(z.string())
+    .describe('Types of the errors of directives and of the run, including those that were recovered.'),
+  tags: z.array(z.string()).describe('Tags from `metadata.tags`.'),
+  redriven_as: identifierSchema
+    .optional()
+    .describe('Id of the newest directive that a redrive created. Absent: nothing was redriven.'),
+  text: z
+    .string()
+    .describe(
+      'Beginning of the query, at most 200 characters; for a delivery its receiver and subject, for a keyed submission the key; otherwise empty.',
+    ),
+  conversation_id: z.string().nullable().describe('Conversation of its run; null: none.'),
+  parent_request_id: z
+    .string()
+    .nullable()
+    .describe('Id of the request whose run started this one; null: started by a caller.'),
+  waiting_for: z.array(z.enum(ASKED_FOR)).describe('Kinds of open questions to a person.'),
+  begins_at: instantSchema
+    .optional()
+    .describe('Earliest start (UTC) of its run or open directives. Absent or past: it may begin.'),
+  tokens: z
+    .object({
+      input: count.describe('Number of input tokens.'),
+      output: count.describe('Number of output tokens.'),
+    })
+    .nullable()
+    .describe('Token usage of its run; null: it has none.'),
+  cost: z
+    .number()
+    .nullable()
+    .describe('Cost of its run in USD; null: it has none, or the price of a used model is unknown.'),
 });
 
+/** Schema of a page of requests. */
 export const requestListingSchema = z.object({
-  requests: z.array(listedRequestSchema),
-  /** The `cursor` of the page that follows; null: this is the last one. */
-  next: z.string().nullable(),
-  /** The search took too long and stopped here: older requests are searched with `next`. null: it did not stop early. */
-  searched_until: instantSchema.nullable(),
-  /** All requests of the tenant, whatever the filter. */
-  counts: z.object({
-    total: count,
-    status: z.object({ open: count, waiting: count, succeeded: count, failed: count, cancelled: count }),
-    /** The 50 most frequent types of errors, and how many requests had each. */
-    error_types: z.array(z.object({ type: z.string(), requests: count })),
-    /** What all of them hold, where the tenant has such a limit: at most about a second old. */
-    stored_bytes: z.object({ used: count, limit: count }).optional(),
-  }),
-  /** How long the oldest change waits that the list does not show yet, milliseconds. */
-  lag_ms: count,
-  /** The list is being built, as after an upgrade: older requests may be missing. Absent: the service does not know. */
-  incomplete: z.boolean().optional(),
+  requests: z.array(listedRequestSchema).describe('Requests of this page, newest first.'),
+  next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
+  searched_until: instantSchema
+    .nullable()
+    .describe(
+      'Instant (UTC) at which a search stopped because it took too long; `next` continues with older requests. null: it did not stop early.',
+    ),
+  counts: z
+    .object({
+      total: count.describe('Number of all requests.'),
+      status: z
+        .object({
+          open: count.describe('Number of open requests in progress.'),
+          waiting: count.describe('Number of requests that wait for a person.'),
+          succeeded: count.describe('Number of requests that succeeded.'),
+          failed: count.describe('Number of requests that failed.'),
+          cancelled: count.describe('Number of requests that were cancelled.'),
+        })
+        .describe('Number of requests by status.'),
+      error_types: z
+        .array(
+          z.object({
+            type: z.string().describe('Type of the error.'),
+            requests: count.describe('Number of requests with this error.'),
+          }),
+        )
+        .describe('The 50 most frequent types of errors.'),
+      stored_bytes: z
+        .object({
+          used: count.describe('Number of bytes used.'),
+          limit: count.describe('Maximum number of bytes.'),
+        })
+        .optional()
+        .describe('Storage of all requests, where the tenant has a limit; at most about a second old.'),
+    })
+    .describe("Number of the tenant's requests, whatever the filter."),
+  lag_ms: count.describe('Age of the oldest change that the list does not show yet, in milliseconds.'),
+  incomplete: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the list is being built, for example after an upgrade, so that older requests may be missing. Absent: unknown.',
+    ),
 });
 
 const LONGEST_NAME = 256;
@@ -104,30 +143,46 @@ export interface ListPlace {
   readonly id: string;
 }
 
+/** Cursor of a position in the list of requests. */
 export function cursorOf({ createdAt, id }: ListPlace): string {
   return `${createdAt}.${id}`;
 }
 
-/** Of a text that fits `CURSOR_PATTERN`. */
+/** Position that a cursor which matches `CURSOR_PATTERN` encodes. */
 export function placeOfCursor(cursor: string): ListPlace {
   const dot = cursor.indexOf('.');
   return { createdAt: Number(cursor.slice(0, dot)), id: cursor.slice(dot + 1) };
 }
 
+/** Maximum number of requests of a page. */
 export const LARGEST_LISTING = 200;
+/** Default number of requests of a page. */
 export const DEFAULT_LISTING = 50;
 
 /** As the client takes it; the route reads the same from a URL. */
 export const requestQuerySchema = requestFilterSchema.extend({
-  /** The `next` of the page before. */
-  cursor: z.string().regex(CURSOR_PATTERN, 'must be the `next` of a page').optional(),
-  /** The most requests of a page. Default: 50. */
-  limit: z.int().min(1).max(LARGEST_LISTING).optional(),
+  cursor: z
+    .string()
+    .regex(CURSOR_PATTERN, 'must be the `next` of a page')
+    .optional()
+    .describe('The `next` of the previous page.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(LARGEST_LISTING)
+    .optional()
+    .describe('Maximum number of requests of a page. Default: 50.'),
 });
 
+/** Status of a request. */
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+/** Kind of question to a person. */
 export type AskedFor = (typeof ASKED_FOR)[number];
+/** Request in a list. */
 export type ListedRequest = z.infer<typeof listedRequestSchema>;
+/** Page of requests, newest first. */
 export type RequestListing = z.infer<typeof requestListingSchema>;
+/** Filter for requests. */
 export type RequestFilter = z.infer<typeof requestFilterSchema>;
+/** Query for requests. */
 export type RequestQuery = z.infer<typeof requestQuerySchema>;

@@ -9,17 +9,37 @@ import { wellFormed } from './well-formed.ts';
 
 const effectsSchema = z.array(z.unknown());
 
+/** Schema of the result of a directive. */
 export const resultSchema = z.discriminatedUnion('ok', [
-  z.object({ ok: z.literal(true), payload: z.unknown(), effects: effectsSchema }),
-  z.object({ ok: z.literal(false), error: errorEnvelopeSchema, effects: effectsSchema }),
+  z.object({
+    ok: z.literal(true).describe('Whether the directive succeeded: it did.'),
+    payload: z.unknown().describe('Result, any JSON value.'),
+    effects: effectsSchema.describe("Control directives of a tool's result."),
+  }),
+  z.object({
+    ok: z.literal(false).describe('Whether the directive succeeded: it did not.'),
+    error: errorEnvelopeSchema.describe('Error that ended the directive.'),
+    effects: effectsSchema.describe("Control directives of a tool's result."),
+  }),
 ]);
 
+/** Result of a directive: a payload or an error. */
 export type Result = z.infer<typeof resultSchema>;
 
+/**
+ * Creates the result of a success.
+ * @param payload Any JSON value; undefined becomes null.
+ * @param effects Control directives. Default: none.
+ */
 export function okResult(payload: unknown, effects: unknown[] = []): Result {
   return { ok: true, payload: payload === undefined ? null : payload, effects };
 }
 
+/**
+ * Creates the result of a failure.
+ * @param error Error envelope.
+ * @param effects Control directives. Default: none.
+ */
 export function errorResult(error: ErrorEnvelope, effects: unknown[] = []): Result {
   return { ok: false, error, effects };
 }
@@ -27,6 +47,7 @@ export function errorResult(error: ErrorEnvelope, effects: unknown[] = []): Resu
 /** Most levels of nesting of a result; every JSON reader on its way, ours and the callers', follows so many. */
 export const DEEPEST_RESULT = 512;
 
+/** Error for a reply that is not a result. */
 export interface ResultFallback {
   /** The error type for a value of unknown shape. Default `invalid_result`. */
   type?: string;

@@ -15,11 +15,12 @@ const RETRYABLE_TYPES: ReadonlySet<string> = new Set([
 const NO_WORDS: ReadonlySet<string> = new Set(['', '0', 'false', 'no', 'off']);
 const HINT_KEYS = ['retry', 'retryable?', 'retryable'];
 
+/** Whether an error of this type may succeed in another attempt. */
 export function isRetryableType(type: unknown): boolean {
   return typeof type === 'string' && RETRYABLE_TYPES.has(type);
 }
 
-/** What an error states about itself: an explicit boolean. */
+/** Explicit boolean `retryable` of an error; undefined: none. */
 export function explicitRetryable(error: Readonly<Record<string, unknown>>): boolean | undefined {
   for (const key of ['retryable?', 'retryable']) {
     if (typeof error[key] === 'boolean') return error[key];

@@ -3,17 +3,44 @@
 import * as z from 'zod';
 import { durationMsSchema, positiveDurationMsSchema } from './identifiers.ts';
 
+/** Schemas of the retry fields of every queued directive. */
 export const retryFields = {
-  max_retries: z.int().min(0).default(0),
-  retry_backoff_ms: durationMsSchema.default(0),
-  backoff: z.enum(['fixed', 'exponential']).default('fixed'),
-  max_backoff_ms: durationMsSchema.default(30_000),
-  jitter: z.number().min(0).max(1).default(0),
-  deadline_ms: positiveDurationMsSchema.default(900_000),
+  max_retries: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Maximum number of retries after the first attempt. Default: 0.'),
+  retry_backoff_ms: durationMsSchema
+    .default(0)
+    .describe('Delay before the first retry, in milliseconds. Default: 0.'),
+  backoff: z
+    .enum(['fixed', 'exponential'])
+    .default('fixed')
+    .describe(
+      'Growth of the delay: `fixed`, or `exponential`, which doubles it with each retry. Default: `fixed`.',
+    ),
+  max_backoff_ms: durationMsSchema
+    .default(30_000)
+    .describe(
+      'Maximum of a growing delay, in milliseconds; it never shortens the first delay. Default: 30,000.',
+    ),
+  jitter: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe('Fraction by which a delay is randomly shortened, 0 to 1. Default: 0.'),
+  deadline_ms: positiveDurationMsSchema
+    .default(900_000)
+    .describe(
+      'Time from the acceptance to the end, all attempts and waits included, in milliseconds. Default: 900,000 (15 minutes).',
+    ),
 };
 
+/** Schema of the retry fields. */
 export const retryPolicySchema = z.object(retryFields);
 
+/** Retry fields with every default filled in. */
 export type RetryPolicy = z.infer<typeof retryPolicySchema>;
 
 /**

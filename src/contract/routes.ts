@@ -5,6 +5,7 @@ import type { Scope } from './access.ts';
 /** `public`: for everyone, with less detail for a caller without a key. */
 export type RouteRule = Scope | 'public';
 
+/** Route of the HTTP API: method, path, scope and content. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path parameters are written as `:name`. */
@@ -79,9 +80,12 @@ const OTHERS = {
   openapi: { method: 'GET', path: '/openapi.json', scope: 'public', content: 'query' },
 } as const satisfies Record<string, Route>;
 
+/** Every route by the name of its operation. */
 export const ROUTES = { ...CALLS, ...OTHERS };
 
+/** Name of an operation that a client calls with path parameters, content and options. */
 export type CallName = keyof typeof CALLS;
+/** Name of an operation. */
 export type OperationName = keyof typeof ROUTES;
 
 /** Names of the parameters in a path. */

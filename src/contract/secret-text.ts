@@ -52,6 +52,7 @@ export interface KnownSecrets {
   readonly hideIn: <T>(value: T) => T;
 }
 
+/** Creates the set of secrets that are removed from texts. */
 export function createKnownSecrets(): KnownSecrets {
   const sources: (() => readonly string[])[] = [];
   let known: (readonly string[])[] = [];

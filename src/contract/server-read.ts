@@ -4,6 +4,7 @@ import { ownId } from './tenant.ts';
 import * as z from 'zod';
 import { jsonObjectSchema } from './identifiers.ts';
 
+/** Methods of MCP servers that directives may read. */
 export const SERVER_READS = [
   'resources/list',
   'resources/templates/list',
@@ -13,6 +14,7 @@ export const SERVER_READS = [
   'completion/complete',
 ] as const;
 
+/** Method of an MCP server that a directive may read. */
 export type ServerRead = (typeof SERVER_READS)[number];
 
 /** The protocol allows no colon in the name of a tool. */
@@ -30,22 +32,33 @@ export function serverReadOf(toolName: string): ServerRead | null {
 
 /** The payload of a read: what the server has answered, also where that is an error. */
 export const serverAnswerSchema = z.union([
-  z.strictObject({ result: jsonObjectSchema }),
-  z.strictObject({ error: z.strictObject({ code: z.int(), message: z.string(), data: z.unknown() }) }),
+  z.strictObject({ result: jsonObjectSchema.describe('Result of the server.') }),
+  z.strictObject({
+    error: z
+      .strictObject({
+        code: z.int().describe('JSON-RPC error code.'),
+        message: z.string().describe('Explanation of the error.'),
+        data: z.unknown().describe('Further data of the error.'),
+      })
+      .describe('Error of the server.'),
+  }),
 ]);
 
+/** Answer of an MCP server to a read. */
 export type ServerAnswer = z.infer<typeof serverAnswerSchema>;
 
-/** What a server offers besides tools, as far as MCP clients of the service may see it. */
+/** Schema of the capabilities of an MCP server, besides tools, that MCP clients of the service may use. */
 export const serverOffersSchema = z.object({
-  resources: z.literal(true).optional(),
-  prompts: z.literal(true).optional(),
-  /** Of the arguments of both. */
-  completions: z.literal(true).optional(),
-  /** Another text after each change that the server has announced. */
-  revision: z.string(),
+  resources: z.literal(true).optional().describe('Present where the server provides resources.'),
+  prompts: z.literal(true).optional().describe('Present where the server provides prompts.'),
+  completions: z
+    .literal(true)
+    .optional()
+    .describe('Present where the server completes arguments of resources and prompts.'),
+  revision: z.string().describe("Revision of the server's lists, which changes with each announced change."),
 });
 
+/** Capabilities of an MCP server besides tools. */
 export type ServerOffers = z.infer<typeof serverOffersSchema>;
 
 /** Request ids of this form belong to reads whose answer is fetched at once. */
@@ -54,10 +67,12 @@ const PASSING = 'mcp.read.';
 /** How long such a request stays readable at most, milliseconds. */
 export const PASSING_KEPT_MS = 60_000;
 
+/** Id of the request for a read whose answer is fetched at once. */
 export function passingRequestId(unique: string): string {
   return `${PASSING}${unique}`;
 }
 
+/** Whether a request is a read whose answer is fetched at once. */
 export function isPassing(requestId: string): boolean {
   return ownId(requestId).startsWith(PASSING);
 }

@@ -25,12 +25,14 @@ const NULL_AS_ABSENT: ReadonlySet<string> = new Set([
 /** What is submitted, under the names that a content has. */
 const TEMPLATE: ReadonlySet<string> = new Set(['directives', 'run']);
 
-/** The same client, which takes a schedule as it was shown. Before whatever looks at the content: it knows one form. */
+/** Client that accepts a schedule in the form of its view, and converts it before the content is validated. */
 export function takingShown(schedules: ScheduleClient): ScheduleClient {
   return { ...schedules, replace: async (id, body) => schedules.replace(id, contentOf(id, body) as never) };
 }
 
-/** Of a content it is the content; what is no JSON object is refused by whoever reads it. Throws the refusal. */
+/**
+ * Content of a schedule that is given as content or as view. Throws the refusal of a value that is not a JSON object.
+ */
 export function contentOf(id: string, body: unknown): unknown {
   if (!isObject(body) || findJsonHazard(body) !== null) return body;
   if (body['id'] !== undefined && body['id'] !== id) throw refused('id', OTHER_ID);

@@ -3,37 +3,35 @@
 import * as z from 'zod';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { durationMsSchema, instantSchema } from './identifiers.ts';
-import { metadataSchema, signalType } from './signal-envelope.ts';
+import { callIdSchema, metadataSchema, signalType } from './signal-envelope.ts';
 import { waitSchema } from './waiting.ts';
-
-const callId = z.string().min(1);
 
 /** `attempt` of the envelope is the one that failed; `failures` counts it. */
 export const retryScheduled = signalType('directive.retry_scheduled', '/directive', {
-  call_id: callId,
-  error: errorEnvelopeSchema,
-  failures: z.int().min(0),
-  max_retries: z.int().min(0),
-  delay_ms: durationMsSchema,
-  next_attempt_at: instantSchema,
+  call_id: callIdSchema,
+  error: errorEnvelopeSchema.describe('Error of the failed attempt.'),
+  failures: z.int().min(0).describe('Number of failed attempts so far.'),
+  max_retries: z.int().min(0).describe('Maximum number of retries.'),
+  delay_ms: durationMsSchema.describe('Delay before the next attempt, in milliseconds.'),
+  next_attempt_at: instantSchema.describe('Instant (UTC) of the next attempt.'),
   metadata: metadataSchema,
 });
 
 /** A control directive inside a tool result that was not accepted; `index` is its place there. */
 export const directiveRejected = signalType('directive.rejected', '/directive', {
-  call_id: callId,
-  index: z.int().min(0),
-  directive_type: z.string().nullable(),
-  reason: z.string().min(1),
-  message: z.string().optional(),
+  call_id: callIdSchema,
+  index: z.int().min(0).describe("Position of the control directive in the tool's result, from 0."),
+  directive_type: z.string().nullable().describe('Type that the control directive gave; null: not a text.'),
+  reason: z.string().min(1).describe('Reason of the rejection.'),
+  message: z.string().optional().describe('Explanation of the rejection.'),
   metadata: metadataSchema,
 });
 
 /** A directive of a type without an executor. */
 export const directiveIgnored = signalType('directive.ignored', '/directive', {
-  call_id: callId,
-  directive_type: z.string(),
-  reason: z.string().min(1),
+  call_id: callIdSchema,
+  directive_type: z.string().describe('Type of the ignored directive.'),
+  reason: z.string().min(1).describe('Reason why it is ignored.'),
   metadata: metadataSchema,
 });
 
@@ -42,8 +40,8 @@ export const directiveIgnored = signalType('directive.ignored', '/directive', {
  * fourth, eighth of them, and so on. A run without an engine has the lane `run` and the request as `call_id`.
  */
 export const directiveWaiting = signalType('directive.waiting', '/directive', {
-  call_id: callId,
-  lane: z.string().min(1),
+  call_id: callIdSchema,
+  lane: z.string().min(1).describe('Lane of the directive; `run` for a run without an engine.'),
   ...waitSchema.shape,
   pauses: z
     .int()

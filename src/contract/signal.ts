@@ -27,6 +27,7 @@ import {
   toolStarted,
 } from './signal-tool.ts';
 
+/** Schema of a signal of a known type, for readers. */
 export const signalSchema = z.discriminatedUnion('type', [
   llmDelta.wire,
   llmResponse.wire,
@@ -59,6 +60,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   directiveResult.wire,
 ]);
 
+/** Schema of a signal before it has a sequence number, for writers. */
 export const signalDraftSchema = z.discriminatedUnion('type', [
   llmDelta.draft,
   llmResponse.draft,
@@ -94,12 +96,15 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
 /** Any signal of a log. Typed as the known ones, so that a switch over their types narrows. */
 export const anySignalSchema = z.union([signalSchema, customSignalSchema]) as unknown as typeof signalSchema;
 
+/** Signal of a known type. */
 export type Signal = z.infer<typeof signalSchema>;
+/** Type of a known signal. */
 export type SignalType = Signal['type'];
 
 /** A signal before the journal gives it a sequence number. */
 export type SignalDraft = z.infer<typeof signalDraftSchema>;
 
+/** CloudEvents sources of signals, by type. */
 export const SIGNAL_SOURCES = {
   'ai.llm.delta': llmDelta.source,
   'ai.llm.response': llmResponse.source,
@@ -141,11 +146,14 @@ export const TERMINAL_SIGNAL_TYPES = [
   'directive.result',
 ] as const satisfies readonly SignalType[];
 
+/** Type of a signal that ends a directive. */
 export type TerminalSignalType = (typeof TERMINAL_SIGNAL_TYPES)[number];
+/** Signal that ends a directive. */
 export type TerminalSignal = Extract<Signal, { type: TerminalSignalType }>;
 
 const terminalTypes: ReadonlySet<string> = new Set(TERMINAL_SIGNAL_TYPES);
 
+/** Whether a signal ends a directive. */
 export function isTerminalSignal(signal: Signal): signal is TerminalSignal {
   return terminalTypes.has(signal.type);
 }

@@ -5,15 +5,17 @@ import { isObject } from './json-object.ts';
 import { jsonObjectSchema } from './identifiers.ts';
 
 const MOST_TAGS = 16;
+/** Maximum length of a tag, in characters. */
 export const LONGEST_TAG = 64;
 
+/** Schema of a tag. */
 export const tagSchema = z
   .string()
   .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,64}$/u, `1 to ${LONGEST_TAG} characters, no control characters`);
 
 const tagsSchema = z.array(tagSchema).max(MOST_TAGS, `at most ${MOST_TAGS} tags`);
 
-/** What a caller says of its own about a directive or a run; `tags` has a meaning here, the rest has none. */
+/** Schema of the caller's metadata of a directive or run; only `tags` has a meaning for the service. */
 export const submittedMetadataSchema = jsonObjectSchema
   .superRefine(({ tags }, context) => {
     if (tags === undefined) return;
@@ -22,7 +24,12 @@ export const submittedMetadataSchema = jsonObjectSchema
   })
   .meta({
     properties: {
-      tags: { type: 'array', maxItems: MOST_TAGS, items: { type: 'string', maxLength: LONGEST_TAG } },
+      tags: {
+        type: 'array',
+        maxItems: MOST_TAGS,
+        items: { type: 'string', maxLength: LONGEST_TAG },
+        description: `Texts by which the request is found, at most ${MOST_TAGS} of at most ${LONGEST_TAG} characters each. Default: none.`,
+      },
     },
   })
   .default({});

@@ -17,25 +17,29 @@ export interface TenantLimits {
   readonly perDay?: number | undefined;
 }
 
+/** Function that returns the limits of a tenant. */
 export type LimitsOfTenant = (tenant: string) => TenantLimits;
 
 const NONE: TenantLimits = {};
 
+/** Function for an installation without limits of tenants. */
 export const NO_TENANT_LIMITS: LimitsOfTenant = () => NONE;
 
-/** Stands for every tenant that is not named, but the default one. */
+/** Name that represents every unnamed tenant except the default one. */
 export const OTHER_TENANTS = '*';
 
+/** Function that finds the limits of a tenant among those of the configuration. */
 export function limitsByName(named: ReadonlyMap<string, TenantLimits>): LimitsOfTenant {
   const others = named.get(OTHER_TENANTS) ?? NONE;
   return (tenant) => named.get(tenant) ?? (tenant === DEFAULT_TENANT ? NONE : others);
 }
 
-/** What holds for a request: that of its tenant, never more than what holds for all. */
+/** Maximum size of a request, in bytes: the limit of its tenant, at most the limit of the installation. */
 export function requestBytesOf(limitsOf: LimitsOfTenant, requestId: string, most: number): number {
   return Math.min(limitsOf(tenantOf(requestId)).requestBytes ?? most, most);
 }
 
+/** Retention of a tenant's closed requests, in milliseconds. */
 export function closedMsOf(limitsOf: LimitsOfTenant, requestId: string, closedMs: number): number {
   return limitsOf(tenantOf(requestId)).closedMs ?? closedMs;
 }

@@ -2,9 +2,11 @@
 // Must never allow a name with the mark between tenant and id.
 import * as z from 'zod';
 
+/** Description of the form of a tenant's name. */
 export const TENANT_FORM = '1 to 32 characters of a-z 0-9 -, not - at the beginning';
 
 /** The names of `TENANT_FORM`. */
 export const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
+/** Schema of the name of a tenant. */
 export const tenantSchema = z.string().regex(TENANT_NAME, TENANT_FORM);

@@ -1,7 +1,7 @@
 // Whose a request is: inside the service the id of a request begins with its tenant, so that two tenants may use the same id.
 // Must never let an id from outside name another tenant: no id of a caller has the mark in it.
 
-/** Of everyone where there are no tenants; its requests have the ids that their callers gave. */
+/** Tenant of an installation without tenants; its requests have the ids that their callers gave. */
 export const DEFAULT_TENANT = 'default';
 
 /** Between tenant and id. No identifier has it. */
@@ -21,6 +21,7 @@ export function scopedAs(scoped: string, id: string): string {
   return scopedId(tenantOf(scoped), id);
 }
 
+/** Tenant of a request, from its full id. */
 export function tenantOf(scoped: string): string {
   const mark = scoped.indexOf(TENANT_MARK);
   return mark === -1 ? DEFAULT_TENANT : scoped.slice(0, mark);
@@ -31,7 +32,7 @@ export function ownId(scoped: string): string {
   return scoped.slice(scoped.indexOf(TENANT_MARK) + 1);
 }
 
-/** What a line of the log and a span say of whose it is, under this name; nothing where it is of everyone. */
+/** Member that names the tenant in log lines and spans; empty for the default tenant. */
 export function tenantField<K extends string>(scoped: string, name: K): Partial<Record<K, string>> {
   const tenant = tenantOf(scoped);
   return (tenant === DEFAULT_TENANT ? {} : { [name]: tenant }) as Partial<Record<K, string>>;
@@ -42,7 +43,7 @@ export function requestField(scoped: string): { readonly request_id: string; rea
   return { request_id: ownId(scoped), ...tenantField(scoped, 'tenant') };
 }
 
-/** As its tenant and whoever executes it know it. */
+/** Directive with the request id that its tenant and executors know. */
 export function withOwnId<T extends { readonly request_id: string }>(directive: T): T {
   const request_id = ownId(directive.request_id);
   return request_id === directive.request_id ? directive : { ...directive, request_id };

@@ -113,6 +113,7 @@ function isWithin({ at: instant }: TracedEvent, from: string, until: string | nu
   return at(instant) >= at(from) && (until === null || at(instant) < at(until));
 }
 
+/** End of an approval. */
 export interface ApprovalEnd {
   readAt: string;
   /** When what was asked was begun or given up, though no decision is kept; null: unknown. */

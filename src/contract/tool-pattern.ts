@@ -1,6 +1,7 @@
 // Patterns over tool names: `*` stands for any characters, also none.
 // Must never treat anything else in a pattern as special.
 
+/** Whether the name of a tool matches a pattern. */
 export function toolMatches(pattern: string, name: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();

@@ -6,6 +6,7 @@ import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
 import { jsonSafe } from './json-safe.ts';
 
+/** Reply of a tool, split into its result and its control directives. */
 export interface ToolReply {
   /** The reply in its own shape, without directives. */
   readonly result: unknown;

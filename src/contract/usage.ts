@@ -5,16 +5,23 @@ import { isObject } from './json-object.ts';
 
 const tokens = z.int().min(0);
 
+/** Schema of token usage. */
 export const usageSchema = z.object({
-  input_tokens: tokens,
-  output_tokens: tokens,
-  total_tokens: tokens,
-  cache_creation_input_tokens: tokens.optional(),
-  cache_read_input_tokens: tokens.optional(),
-  /** Part of the output that is the model's thinking. */
-  reasoning_tokens: tokens.optional(),
+  input_tokens: tokens.describe('Number of input tokens, cached ones included.'),
+  output_tokens: tokens.describe('Number of output tokens.'),
+  total_tokens: tokens.describe('Number of all tokens.'),
+  cache_creation_input_tokens: tokens
+    .optional()
+    .describe("Number of input tokens written to the provider's cache. Absent: not reported."),
+  cache_read_input_tokens: tokens
+    .optional()
+    .describe("Number of input tokens read from the provider's cache. Absent: not reported."),
+  reasoning_tokens: tokens
+    .optional()
+    .describe("Number of output tokens that are the model's reasoning. Absent: not reported."),
 });
 
+/** Token usage of a model call. */
 export type Usage = z.infer<typeof usageSchema>;
 
 const INPUT_NAMES = ['input_tokens', 'prompt_tokens', 'input', 'promptTokenCount', 'inputTokenCount'];

@@ -5,11 +5,12 @@ import { instantSchema } from './identifiers.ts';
 import { plainText } from './plain-text.ts';
 
 /**
- * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
- * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
- * directives of the lane run as may. `input_required`: its tool asks a person. `worker_lost`: its worker died, and no other has
- * taken it yet. `later`: its caller has said when it begins. `turn`: others of its lane are before it. `limit`: a limit by key, of its
- * caller or of a rule, has no room. `singleton`: what it replaces has not ended.
+ * Reasons why a directive makes no progress. `no_worker`: no process serves the lane. `server_down`: its MCP server or
+ * model provider is unreachable. `rate_limited`: that server or provider asked to slow down. `limit_reached`: a
+ * configured limit is used up. `concurrency`: the lane has its maximum in flight. `input_required`: its tool asks a
+ * person. `worker_lost`: its worker died, and no other one has claimed it yet. `later`: its earliest start lies ahead.
+ * `turn`: other directives of its lane are ahead. `limit`: a limit by key, of its caller or of a rule, is used up.
+ * `singleton`: the directive that it replaces has not ended.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -25,18 +26,23 @@ export const WAIT_REASONS = [
   'singleton',
 ] as const;
 
+/** Reason why a directive makes no progress. */
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
 /** Shortest pause after a call that was refused as `rate_limited`, whatever the server asks for; milliseconds. */
 export const SHORTEST_PAUSE_MS = 1_000;
 
+/** Schema of a wait. */
 export const waitSchema = z.object({
-  reason: z.string().regex(/^[a-z0-9_]{1,64}$/),
-  /** When it is tried again; null: nobody knows. */
-  until: instantSchema.nullable(),
-  message: z.string().max(512),
+  reason: z
+    .string()
+    .regex(/^[a-z0-9_]{1,64}$/)
+    .describe('Reason of the wait. A later version may add others.'),
+  until: instantSchema.nullable().describe('Instant (UTC) of the next attempt; null: unknown.'),
+  message: z.string().max(512).describe('Explanation of the wait, at most 512 characters.'),
 });
 
+/** Wait of a directive. */
 export type Wait = z.infer<typeof waitSchema>;
 
 /** Why a directive waits. */

@@ -7,65 +7,76 @@ import { identifierSchema, instantSchema } from './identifiers.ts';
 import type { RunView } from './run.ts';
 import { usageSchema } from './usage.ts';
 
+/** Statuses at an end. */
 export const END_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+/** Status at an end. */
 export type EndStatusWord = (typeof END_STATUSES)[number];
 
 const endDataFields = {
-  tenant: z.string(),
-  request_id: identifierSchema,
-  status: z.enum(END_STATUSES),
-  /** What it returned; null: nothing, or it is larger than the configuration lets an event be: then read `url`. */
-  result: z.unknown(),
-  /** Why it failed; null: it succeeded. */
-  error: z.unknown(),
-  /** Bytes of a result that is left out; absent: it is whole. */
-  omitted_bytes: z.int().min(1).optional(),
-  /** Path at this service's API under which everything is read. */
-  url: z.string(),
-  ended_at: instantSchema,
-  traceparent: z.string(),
+  tenant: z.string().describe('Tenant of the request.'),
+  request_id: identifierSchema.describe('Id of the request.'),
+  status: z.enum(END_STATUSES).describe('Status at the end.'),
+  result: z
+    .unknown()
+    .describe('Result; null: none, or larger than the configuration permits in an event: then read `url`.'),
+  error: z.unknown().describe('Error envelope of the failure; null: succeeded.'),
+  omitted_bytes: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Size of a result that is left out, in bytes. Absent: the result is complete.'),
+  url: z.string().describe('Path at the API of the service that returns everything.'),
+  ended_at: instantSchema.describe('Instant (UTC) of the end.'),
+  traceparent: z.string().describe('W3C trace context of the directive or run.'),
 };
 
+/** Schema of the event for the end of a directive. */
 export const directiveEndedSchema = z.object({
-  type: z.literal('directive.ended'),
-  timestamp: instantSchema,
-  data: z.object({
-    ...endDataFields,
-    id: z.string(),
-    directive_type: z.string(),
-    /** Name of the tool or model; null: it has none. */
-    name: z.string().nullable(),
-    lane: z.string().nullable(),
-    attempts: z.int().min(0),
-    /** Of the signal that ended it. */
-    sequence: z.int().min(1),
-    accepted_at: instantSchema,
-    started_at: instantSchema.nullable(),
-  }),
+  type: z.literal('directive.ended').describe('Type of the event: the end of a directive.'),
+  timestamp: instantSchema.describe('Instant (UTC) of the event.'),
+  data: z
+    .object({
+      ...endDataFields,
+      id: z.string().describe('Id of the directive.'),
+      directive_type: z.string().describe('Type of the directive.'),
+      name: z.string().nullable().describe('Name of the tool or model; null: none.'),
+      lane: z.string().nullable().describe('Lane of the directive; null: none.'),
+      attempts: z.int().min(0).describe('Number of attempts.'),
+      sequence: z.int().min(1).describe('Sequence number of the signal that ended the directive.'),
+      accepted_at: instantSchema.describe('Instant (UTC) of the acceptance.'),
+      started_at: instantSchema.nullable().describe('Instant (UTC) of the first attempt; null: not started.'),
+    })
+    .describe('Data of the event.'),
 });
 
+/** Schema of the event for the end of a run. */
 export const runEndedSchema = z.object({
-  type: z.literal('run.ended'),
-  timestamp: instantSchema,
-  data: z.object({
-    ...endDataFields,
-    run_id: z.string(),
-    agent: z.string(),
-    conversation_id: z.string().nullable(),
-    termination_reason: z.string().nullable(),
-    iterations: z.int().min(0),
-    tool_calls: z.int().min(0),
-    usage: usageSchema,
-    cost: z.number().nullable(),
-    started_at: instantSchema.nullable(),
-  }),
+  type: z.literal('run.ended').describe('Type of the event: the end of a run.'),
+  timestamp: instantSchema.describe('Instant (UTC) of the event.'),
+  data: z
+    .object({
+      ...endDataFields,
+      run_id: z.string().describe('Id of the run.'),
+      agent: z.string().describe('Name of the agent.'),
+      conversation_id: z.string().nullable().describe('Id of the conversation; null: none.'),
+      termination_reason: z.string().nullable().describe('Reason why the run ended.'),
+      iterations: z.int().min(0).describe('Number of model turns.'),
+      tool_calls: z.int().min(0).describe('Number of tool calls.'),
+      usage: usageSchema.describe('Token usage of the run.'),
+      cost: z.number().nullable().describe('Cost in USD; null: the price of a used model is unknown.'),
+      started_at: instantSchema.nullable().describe('Instant (UTC) of the start; null: not started.'),
+    })
+    .describe('Data of the event.'),
 });
 
 /** The body of a delivery. Readers skip members they do not know. */
 export const webhookEventSchema = z.discriminatedUnion('type', [directiveEndedSchema, runEndedSchema]);
 
+/** Event that a webhook receives. */
 export type WebhookEvent = z.infer<typeof webhookEventSchema>;
+/** Event for the end of a directive. */
 export type DirectiveEnded = z.infer<typeof directiveEndedSchema>;
+/** Event for the end of a run. */
 export type RunEnded = z.infer<typeof runEndedSchema>;
 
 /** A directive that has ended, as the journal or a reader knows it. `signal`: the data of the signal that ended it. */
@@ -85,6 +96,7 @@ export interface EndedDirectiveFacts {
   traceparent: string;
 }
 
+/** Creates the event for the end of a directive. */
 export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded {
   const { requestId, tenant, directive, id, succeeded, signal, ...known } = facts;
   const { result } = Object(signal) as { result?: unknown };

@@ -13,11 +13,17 @@ export const WEBHOOK_REQUEST_PREFIX = 'webhook.';
 const LONGEST_URL = 2_048;
 const MOST_TARGETS = 8;
 
+/** Schema of the name of a webhook endpoint. */
 export const endpointNameSchema = serverNameSchema;
 
 const webhookTargetSchema = z.union([
   endpointNameSchema,
-  z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(LONGEST_URL) }),
+  z.strictObject({
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(LONGEST_URL)
+      .describe('Address that receives the event, http or https, at most 2,048 characters.'),
+  }),
 ]);
 
 /** Who is notified of the end: an endpoint of the configuration, or an address where the operator allows it; or several. */
@@ -26,24 +32,31 @@ export const onEndSchema = z.union([
   z.array(webhookTargetSchema).min(1).max(MOST_TARGETS),
 ]);
 
+/** Schema of the field that names the webhooks of an end. */
 export const endFields = {
-  /** Who is notified when it has ended. Absent = whom the rules of the configuration name. */
-  on_end: onEndSchema.optional(),
+  on_end: onEndSchema
+    .optional()
+    .describe(
+      'Webhook endpoints, by name or address, that receive an event at the end; at most 8. Default: as the rules of the configuration define.',
+    ),
 };
 
 const SHORTEST_KEY = 24;
 const LONGEST_KEY = 64;
 
-/** What a key that signs looks like. */
+/** Description of the form of a signing key. */
 export const SECRET_FORM = `"whsec_" and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`;
 
+/** Whether a text is a signing key. */
 export function isWebhookSecret(text: string): boolean {
   const [, base64 = ''] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(text) ?? [];
   const bytes = Math.floor((base64.length * 3) / 4);
   return bytes >= SHORTEST_KEY && bytes <= LONGEST_KEY;
 }
 
+/** Receiver of a webhook: an endpoint or an address. */
 export type WebhookTarget = z.infer<typeof webhookTargetSchema>;
+/** Receivers of the event at an end. */
 export type OnEnd = z.infer<typeof onEndSchema>;
 
 /** `on_end` as a list; [] where there is none. */
@@ -61,7 +74,7 @@ export interface Delivery {
   readonly id: string | null;
 }
 
-/** What a stored directive delivers; null: it is no delivery. */
+/** Delivery that a stored directive makes; null: it is not a delivery. */
 export function deliveryIn(directive: object): Delivery | null {
   const { type, endpoint, host, metadata } = directive as Readonly<Record<string, unknown>>;
   const ended = isObject(metadata) ? metadata['ended'] : null;

@@ -19,7 +19,7 @@ import { customSignalSchema } from './signal-envelope.ts';
 import { usageSchema } from './usage.ts';
 import { webhookEventSchema } from './webhook-event.ts';
 
-/** What the service reads. Members with a default may be absent. */
+/** Wire types that the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   ...publishedTypes('body'),
   'agent-definition': agentDefinitionSchema,
@@ -34,7 +34,7 @@ export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   ...controlDirectives(),
 };
 
-/** What the service writes. Readers skip members they do not know. */
+/** Wire types that the service writes. Readers skip unknown members. */
 export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   ...publishedTypes('answer'),
   'run-view': runViewSchema,
@@ -52,6 +52,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
 
 type Direction = 'input' | 'output';
 
+/** JSON Schema as an object. */
 export type JsonSchema = Record<string, unknown>;
 
 /** The JSON Schema of each wire type, in the order of their names. */
@@ -80,8 +81,8 @@ function published(
   const shared = Object.entries(others).filter(([, schema]) => looksTheSame(schema));
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of [...shared, ...Object.entries(types)]) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { io, uri: schemaId, override: openUnlessStrict });
-  return Object.keys(types).map((name) => [name, inOrder(schemas[name] ?? {})]);
+  const { schemas } = z.toJSONSchema(registry, { io, uri: schemaId, override: forGenerators });
+  return Object.keys(types).map((name) => [name, inOrder(name, schemas[name] ?? {})]);
 }
 
 /** A type without a default and without a transformation is the same for those who write it and those who read it. */
@@ -92,24 +93,70 @@ function looksTheSame(schema: z.ZodType): boolean {
   return input === output;
 }
 
-function inOrder({ $schema, $id, ...body }: JsonSchema): JsonSchema {
-  return { $schema, $id, ...body };
+function inOrder(name: string, { $schema, $id, ...body }: JsonSchema): JsonSchema {
+  return { $schema, $id, title: componentName(name), ...body };
 }
 
 function schemaId(name: string): string {
   return `urn:adjutant:contract:${name}`;
 }
 
-/** Zod closes every object it writes; only those stay closed that refuse unknown members. */
-export function openUnlessStrict({
-  zodSchema,
-  jsonSchema,
-}: {
+interface GeneratedSchema {
   zodSchema: z.core.$ZodTypes;
   jsonSchema: JsonSchema;
-}) {
+}
+
+function forGenerators(generated: GeneratedSchema): void {
+  openUnlessStrict(generated);
+  describeTags(generated);
+}
+
+/** Zod closes every object it writes; only those stay closed that refuse unknown members. */
+export function openUnlessStrict({ zodSchema, jsonSchema }: GeneratedSchema): void {
   const { def } = zodSchema._zod;
   if (def.type === 'object' && def.catchall === undefined) delete jsonSchema['additionalProperties'];
+}
+
+/**
+ * Adds the forms that generators of clients read to the JSON Schema that zod made of a schema: a union names the member
+ * that discriminates it, and a boolean constant is an `enum` of one value. Every document of wire types uses it as
+ * `override`.
+ */
+export function describeTags({ zodSchema, jsonSchema }: GeneratedSchema): void {
+  const { def } = zodSchema._zod;
+  if (def.type === 'literal' && typeof def.values[0] === 'boolean') {
+    delete jsonSchema['const'];
+    jsonSchema['enum'] = def.values;
+  }
+  if (def.type === 'union' && 'discriminator' in def && hasTextTags(def as TaggedUnion)) {
+    jsonSchema['type'] = 'object';
+    jsonSchema['discriminator'] = { propertyName: (def as TaggedUnion).discriminator };
+  }
+}
+
+type TaggedUnion = z.core.$ZodDiscriminatedUnionDef;
+
+/** The keyword is defined for text only: the two forms of a result differ in a boolean. */
+function hasTextTags({ discriminator, options }: TaggedUnion): boolean {
+  return options.every((option) =>
+    [...(option._zod.propValues?.[discriminator] ?? [])].every((tag) => typeof tag === 'string'),
+  );
+}
+
+/** The schema of each wire type by the name that generated clients and the OpenAPI document use: `ToolExec`, `SignalToolResult`, … */
+export function wireComponents(): ReadonlyMap<string, z.ZodType> {
+  const types = Object.entries({ ...READ_TYPES, ...WRITTEN_TYPES });
+  return new Map(types.map(([name, schema]) => [componentName(name), schema]));
+}
+
+/** `submitted-directive.tool_exec` is `ToolExec`, `signal.ai.tool.result` `SignalToolResult`, `request-view` `RequestView`. */
+function componentName(name: string): string {
+  return name
+    .replace(/^submitted-directive\./, '')
+    .replace(/^signal\.ai\./, 'signal.')
+    .split(/[-._]/)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('');
 }
 
 type TypedSchema = z.ZodObject<{ type: z.ZodLiteral<string> }>;
@@ -122,7 +169,10 @@ function byType(family: string, schemas: readonly z.ZodType[]): Record<string, z
 
 function controlDirectives(): Record<string, z.ZodType> {
   const members = Object.entries(CONTROL_PARAMS).map(([type, params]) =>
-    z.object({ type: z.literal(type), params }),
+    z.object({
+      type: z.literal(type).describe('Type of the control directive.'),
+      params: params.describe('Parameters of the control directive.'),
+    }),
   );
   type Member = (typeof members)[number];
   return {

@@ -5,40 +5,60 @@ import { identifierSchema, instantSchema } from './identifiers.ts';
 
 const count = z.int().min(0);
 
+/** Schema of a process in a list. */
 export const listedWorkerSchema = z.object({
-  /** New with each start. */
-  id: identifierSchema,
-  /** Of `api`, `engine` and `worker`; a later version may name others. */
-  roles: z.array(z.string()),
-  /**
-   * `working`; `draining`: it takes no more work, as asked, and still has some; `drained`: it has none; `stopping`: it ends
-   * what it has, then itself.
-   */
-  state: z.string(),
-  host: z.string(),
-  pid: z.int(),
-  version: z.string(),
-  started_at: instantSchema,
-  seen_at: instantSchema,
-  /** How long ago that is, by the clock of Redis. A process says every 2 s that it is there; its other members are as old. */
-  silent_ms: count.optional(),
-  /** What runs here now, of at most `concurrency`. */
-  running: count,
-  concurrency: count,
-  /** null: more than can be shown. */
-  lanes: z.array(z.object({ name: z.string(), concurrency: count, running: count })).nullable(),
+  id: identifierSchema.describe('Id of the process, new with each start.'),
+  roles: z
+    .array(z.string())
+    .describe('Roles of the process: `api`, `engine`, `worker`. A later version may add others.'),
+  state: z
+    .string()
+    .describe(
+      'State of the process. `working`. `draining`: takes no more work, and still has some. `drained`: has none left. `stopping`: finishes its work, then exits.',
+    ),
+  host: z.string().describe('Name of the host.'),
+  pid: z.int().describe('Process id.'),
+  version: z.string().describe('Version of the service.'),
+  started_at: instantSchema.describe('Instant (UTC) of the start.'),
+  seen_at: instantSchema.describe('Instant (UTC) of the last heartbeat.'),
+  silent_ms: count
+    .optional()
+    .describe(
+      'Age of the last heartbeat in milliseconds, by the clock of Redis; heartbeats follow every 2 s. Other fields are as old.',
+    ),
+  running: count.describe('Number of directives in flight in the process, at most `concurrency`.'),
+  concurrency: count.describe('Slots of the process.'),
+  lanes: z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the lane.'),
+        concurrency: count.describe('Slots for the lane.'),
+        running: count.describe('Number of directives in flight in the lane.'),
+      }),
+    )
+    .nullable()
+    .describe('Lanes that the process serves; null: more than can be listed.'),
 });
 
-export const workerListingSchema = z.object({ workers: z.array(listedWorkerSchema) });
+/** Schema of the list of processes. */
+export const workerListingSchema = z.object({
+  workers: z.array(listedWorkerSchema).describe('Processes of the service.'),
+});
 
-/** What a process was asked for; it reads that within some seconds. `drain` false: it works again. */
-export const workerDrainSchema = z.object({ id: identifierSchema, drain: z.boolean() });
+/** Schema of the answer to a drain, which the process reads within seconds. `drain` false resumes its work. */
+export const workerDrainSchema = z.object({
+  id: identifierSchema.describe('Id of the process.'),
+  drain: z.boolean().describe('Whether the process drains.'),
+});
 
 /** Whether it can be drained: an API alone takes no work, and a role of a later version may. */
 export function takesWork({ roles }: { readonly roles: readonly string[] }): boolean {
   return roles.some((role) => role !== 'api');
 }
 
+/** Process in a list. */
 export type ListedWorker = z.infer<typeof listedWorkerSchema>;
+/** List of the processes of an installation. */
 export type WorkerListing = z.infer<typeof workerListingSchema>;
+/** Answer to a drain of a process. */
 export type WorkerDrain = z.infer<typeof workerDrainSchema>;

@@ -22,7 +22,18 @@ interface Secrets {
   readonly hash: Key;
 }
 
-/** `keys`: `<id>=<32 bytes in base64 or hex>`, several separated by commas. Throws a `TypeError` that shows no key. */
+/**
+ * Creates the codec `A256GCM`, which encrypts payloads with AES-256-GCM.
+ * @param keys `<id>=<32 bytes in base64 or hex>`, several separated by commas. The first one encrypts; each decrypts.
+ * @returns The codec for the `codec` option of a client.
+ * @throws `TypeError` where `keys` is malformed. Its message contains no key.
+ * @example
+ * ```ts
+ * import { createAesCodec, createHttpClient } from 'adjutant/client';
+ * const codec = createAesCodec(`k1=${'00'.repeat(32)}`);
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420', codec });
+ * ```
+ */
 export function createAesCodec(keys: string): PayloadCodec {
   const read = readKeyText(keys);
   if (!read.ok) throw new TypeError(`The keys: ${read.message}`);

@@ -31,7 +31,14 @@ type Open = (encoded: EncodedPayload, field: string) => Promise<unknown>;
 /** Of which directive a signal must be. */
 export type Asked = Pick<PayloadPlace, 'request' | 'id'>;
 
-/** Throws `PayloadUnreadable` where something was changed. Also for signals of an archive. `asked`: default: that which the signal names. */
+/**
+ * Decrypts the data of a signal, including one from an archive.
+ * @param codec Codec with the key of the sender.
+ * @param signal Signal as it was received.
+ * @param asked Request and directive that the signal has to belong to. Default: those that the signal names.
+ * @returns The signal in clear.
+ * @throws `PayloadUnreadable` where a value was changed.
+ */
 export async function decryptSignal<S extends Signal>(
   codec: PayloadCodec,
   signal: S,

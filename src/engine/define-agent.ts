@@ -8,7 +8,17 @@ import {
 import { fieldErrors } from '../contract/field-error.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 
-/** The agent with every default filled in. Throws a `TypeError` that names each wrong member by its path. */
+/**
+ * Declares an agent in code, with the same validation as one in the configuration.
+ * @param definition Definition of the agent; members with a default may be absent.
+ * @returns The agent with every default filled in.
+ * @throws `TypeError` that names each invalid member by its path.
+ * @example
+ * ```ts
+ * import { defineAgent } from 'adjutant/engine';
+ * export const helper = defineAgent({ name: 'helper', model_alias: 'fast', tools: ['everything.echo'] });
+ * ```
+ */
 export function defineAgent(definition: SubmittedAgentDefinition): AgentDefinition {
   const parsed = agentDefinitionSchema.safeParse(definition);
   if (parsed.success) return parsed.data;

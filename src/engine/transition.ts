@@ -9,6 +9,7 @@ import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { OnEnd } from '../contract/webhook.ts';
 
+/** JSON object whose members are unknown. */
 export type JsonObject = Record<string, unknown>;
 
 /** What the run was started with; written once. */

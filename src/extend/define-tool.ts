@@ -29,6 +29,7 @@ export interface ToolAnswer {
   metadata?: Record<string, unknown>;
 }
 
+/** Tool of a module, which a worker executes like a tool of an MCP server. */
 export interface ModuleTool<A = JsonObject> {
   /** The name on its server: 1 to 64 characters of `A-Z a-z 0-9 _ - .` */
   name: string;
@@ -55,7 +56,25 @@ export function toolFault(value: object): string | null {
   return typeof execute === 'function' ? null : `tool "${name}" has no function "execute"`;
 }
 
-/** Declares a tool; throws when it is incomplete. */
+/**
+ * Declares a tool of a module.
+ * @param tool Name, description, schema of the arguments and `execute`. `effect` defaults to `once`, `destructive` to
+ * false.
+ * @returns The tool for the exports of a module.
+ * @throws `TypeError` where a member is missing or malformed.
+ * @example
+ * ```ts
+ * import { defineTool, okResult } from 'adjutant/engine';
+ * import * as z from 'zod';
+ * export const add = defineTool({
+ *   name: 'add',
+ *   description: 'Adds two numbers.',
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   effect: 'read',
+ *   execute: async ({ a, b }) => ({ result: okResult(a + b) }),
+ * });
+ * ```
+ */
 export function defineTool<A extends JsonObject>(tool: ModuleTool<A>): ModuleTool {
   const wrong = toolFault(tool);
   if (wrong !== null) throw new TypeError(wrong);

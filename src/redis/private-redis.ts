@@ -36,7 +36,17 @@ export interface PrivateRedis {
 
 export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'limitMs' | 'pausesMs' | 'onNews'>;
 
-/** The URL, with password, of the private Redis that an `adjutant up` (or `npm start`) runs in `folder`; null: none. */
+/**
+ * Finds the private Redis that `adjutant up` or `npm start` runs in a folder.
+ * @param folder Folder of the installation.
+ * @returns Its URL with password; null: none is running.
+ * @example
+ * ```ts
+ * import { createDirectClient, privateRedisUrl } from 'adjutant/queue';
+ * const redisUrl = await privateRedisUrl('.');
+ * if (redisUrl !== null) await createDirectClient({ redisUrl });
+ * ```
+ */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const dir = redisFolder(folder);
   const { url, redisPid } = (await readLock(dir)) ?? {};

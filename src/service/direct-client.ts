@@ -31,36 +31,40 @@ export * from '../contract/client-names.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';
 export { decryptSignal } from '../encryption/decrypted-signal.ts';
 
+/** Options of `createDirectClient`. */
 export interface DirectClientOptions {
-  /** Forms as in `connectRedis`: standalone, TLS, `redis+sentinel://`, `redis+cluster://`. */
+  /** URL of Redis: `redis://`, `rediss://` (TLS), `redis+sentinel://` or `redis+cluster://`. */
   redisUrl: string;
-  /** The installation's key prefix. Default: `adjutant`. */
+  /** Key prefix of the installation. Default: `adjutant`. */
   prefix?: string;
-  /** Whose the requests are: those of others do not exist for this client. Default: `default`. */
+  /** Tenant of the client: requests of other tenants do not exist for it. Default: `default`. */
   tenant?: string;
-  /** Servers that are known before a worker has published them. Default: none. */
+  /** MCP servers that count as known before a worker has published them. Default: none. */
   knownServers?: readonly string[];
-  /** How long a closed request stays readable, milliseconds. Default: 86 400 000 (one day). */
+  /** Time for which a closed request stays readable, in milliseconds. Default: 86,400,000 (one day). */
   retentionMs?: number;
-  /** What an acceptance waits for: `memory`, `fsync` or `replica`. Default: `memory`. */
+  /** Durability that an acceptance waits for: `memory`, `fsync` or `replica`. Default: `memory`. */
   durability?: Durability;
-  /** Directives that may wait in one lane; null = no limit. Default: 10 000. */
+  /** Maximum number of waiting directives in one lane; null: no limit. Default: 10,000. */
   maxQueued?: number | null;
-  /** As `limits.request_bytes` of the installation. Default: 64 MiB. */
+  /** Maximum size of a request in bytes, equal to `limits.request_bytes` of the installation. Default: 64 MiB. */
   requestBytes?: number;
-  /** As `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or half of its machine's memory. */
+  /**
+   * Maximum size of all requests in bytes, equal to `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or
+   * half of its machine's memory.
+   */
   totalBytes?: number;
   /** As `signals.stream.max_entries` of the installation. Default: no stream of all signals is written. */
   streamEntries?: number;
-  /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
+  /** Custom types of directives that may be submitted, as the modules of the workers define them. Default: none. */
   directives?: readonly CustomDirectiveType[];
-  /** Where the installation has its large payloads, as its section `payloads`. Default: they are not read, and none is written. */
+  /** Store of large payloads, equal to `payloads` of the installation. Default: none is read or written. */
   payloads?: DirectPayloads;
-  /** Reports what it sends to a collector. Default: it does not; the workers' spans begin the trace, or continue the caller's. */
+  /** Export of the client's spans. Default: none; the spans of workers begin the trace, or continue the caller's. */
   tracing?: DirectTracing;
-  /** Encrypts what is submitted and decrypts what is answered, as `createAesCodec` does. Default: nothing is encrypted. */
+  /** Codec that encrypts submissions and decrypts answers, such as that of `createAesCodec`. Default: no encryption. */
   codec?: PayloadCodec;
-  /** As `encryption.required` of the installation: what is submitted in clear is refused. Default: false. */
+  /** Whether submissions in clear are refused, equal to `encryption.required` of the installation. Default: false. */
   encryptionRequired?: boolean;
 }
 
@@ -82,12 +86,13 @@ export type DirectPayloads = (
   offloadAboveBytes?: number;
 };
 
+/** Export of OpenTelemetry traces by a direct client. */
 export interface DirectTracing {
-  /** Where OTLP traces are posted, as in `http://localhost:4318/v1/traces`. */
+  /** Address of the OTLP collector, such as `http://localhost:4318/v1/traces`. */
   url: string;
-  /** Share of the requests that are traced, 0 to 1, where `traceparent` does not decide it. Default: 1. */
+  /** Fraction of requests that are traced, 0 to 1, where `traceparent` does not decide. Default: 1. */
   ratio?: number;
-  /** Default: `adjutant-client`. */
+  /** Name of the service in its spans. Default: `adjutant-client`. */
   serviceName?: string;
 }
 
@@ -98,7 +103,22 @@ const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
 const DEFAULT_BATCH = 1_000;
 const DEFAULT_ABOVE_BYTES = 262_144;
 
-/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` or `tenant` has not the form of one. */
+/**
+ * Creates a client that submits directives straight to Redis, without the HTTP API. It connects in the background; the
+ * first call waits for Redis.
+ * @param options URL of Redis and the settings of the installation.
+ * @returns The client. Call `close` to release its connections.
+ * @throws `TypeError` where `redisUrl` or `tenant` is malformed. Each method throws `DirectiveRefused` with the code of
+ * the problem, and `ServiceUnavailable` where Redis does not answer.
+ * @example
+ * ```ts
+ * import { createDirectClient } from 'adjutant/queue';
+ * const client = await createDirectClient({ redisUrl: 'redis://127.0.0.1:6379' });
+ * const end = await client.execute({ type: 'tool_exec', tool_name: 'everything.echo', arguments: { message: 'hi' } });
+ * console.log(end.type, end.data);
+ * await client.close();
+ * ```
+ */
 export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
   const wrong = redisUrlFault(options.redisUrl);
   if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);

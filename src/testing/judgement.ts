@@ -61,22 +61,25 @@ function matched({ pass, says }: Verdict, what: string): MatcherResult {
   return { pass, message: () => `expected the directive ${pass ? 'not ' : ''}${what}: ${says}` };
 }
 
-/** The types of `matchers`, to be joined with those of the test runner; docs/testing.md shows how. `R`: what an assertion of it returns. */
+/** Types of `matchers`, to be merged with those of the test runner as docs/testing.md shows. `R`: return type of its assertions. */
 export interface TestMatchers<R = void> {
+  /** The directive of a terminal signal succeeded, with this result where one is given. */
   toHaveSucceeded(...value: readonly unknown[]): R;
+  /** The directive of a terminal signal failed, with this type of error where one is given. */
   toHaveFailed(type?: string): R;
+  /** The directive of this id ended exactly once in a log. */
   toEndOnce(id: string): R;
 }
 
-/** For `expect.extend` of vitest or jest. */
+/** Matchers for `expect.extend` of vitest or jest. */
 export const matchers = {
-  /** Of a terminal signal: its directive succeeded, with this result where one is given. */
+  /** The directive of a terminal signal succeeded, with this result where one is given. */
   toHaveSucceeded: (signal: Ended, ...value: readonly unknown[]): MatcherResult =>
     matched(success(signal, value), 'to have succeeded'),
-  /** Of a terminal signal: its directive failed, with this type of error where one is given. */
+  /** The directive of a terminal signal failed, with this type of error where one is given. */
   toHaveFailed: (signal: Ended, type?: string): MatcherResult =>
     matched(failure(signal, type), `to have failed${type === undefined ? '' : ` as ${type}`}`),
-  /** Of a log: the directive of this id ended exactly once. */
+  /** The directive of this id ended exactly once in a log. */
   toEndOnce: (signals: readonly Signal[], id: string): MatcherResult =>
     matched(oneEnd(signals, id), `'${id}' to end exactly once`),
 };

@@ -5,6 +5,7 @@ import { connectRedis, closeRedis } from '../redis/connection.ts';
 import { MOVED_CLOCK_KEY } from '../redis/moved-clock.ts';
 import type { ServiceProcess } from './service-process.ts';
 
+/** Clock of the services that a test moves forward. */
 export interface MovedClock {
   /** The instant of the service, milliseconds since the epoch. */
   now(): number;

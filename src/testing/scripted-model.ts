@@ -5,36 +5,41 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { toolNames } from '../llm/tool-names.ts';
 
-/** What a model was asked, as its provider got it. */
+/** Call of a model, as its provider received it. */
 export interface ModelCall {
+  /** Name of the model. */
   readonly model: string;
-  /** As in the API of OpenAI. */
+  /** Messages in the form of OpenAI's API. */
   readonly messages: readonly { readonly role: string; readonly content?: unknown }[];
-  /** Names of the tools that it was offered. */
+  /** Names of the tools in the request. */
   readonly tools: readonly string[];
 }
 
+/** Tool call in a scripted answer. */
 export interface ToolWish {
-  /** As the agent knows it: `weather.forecast`. */
+  /** Name of the tool as in a directive: `weather.forecast`. */
   readonly tool: string;
+  /** Arguments of the call. Default: {}. */
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
+/** Model provider on 127.0.0.1 that answers as the test scripts it. */
 export interface ScriptedModel {
-  /** As `base_url` of an OpenAI-compatible provider. */
+  /** Base URL, in the form of an OpenAI-compatible provider. */
   readonly url: string;
   /** All calls so far, the oldest first. */
   readonly calls: readonly ModelCall[];
-  /** The next unanswered call gets this text. */
+  /** Answers the next unanswered call with this text. */
   says(text: string): ScriptedModel;
-  /** The next unanswered call gets these tool calls. */
+  /** Answers the next unanswered call with these tool calls. */
   wants(...calls: readonly ToolWish[]): ScriptedModel;
-  /** The next unanswered call fails with this HTTP status, 429 with `retry-after`. */
+  /** Fails the next unanswered call with this HTTP status; 429 with `retry-after` in seconds. */
   fails(status: number, retryAfterSeconds?: number): ScriptedModel;
-  /** The connection of the next unanswered call is cut, after the first piece of a stream. */
+  /** Cuts the connection of the next unanswered call, after the first chunk of a stream. */
   breaks(): ScriptedModel;
   /** Answers each call that has no other answer. */
   otherwise(text: string): ScriptedModel;
+  /** Stops the provider. */
   close(): Promise<void>;
 }
 

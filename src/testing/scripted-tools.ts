@@ -10,38 +10,44 @@ import { pause } from '../lifecycle.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** Tool that a test provides. */
 export interface ScriptedTool {
+  /** Description for the model. Default: none. */
   readonly description?: string;
   /** JSON Schema of its arguments. Default: any object. */
   readonly inputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   /** Whether a repeat does harm: `once` is never repeated after an unclear end. Default: `once`. */
   readonly effect?: 'read' | 'idempotent' | 'once';
-  /** A text is its answer, an object its structured answer; what it throws is its failure. */
+  /** Executes a call. A returned text is the answer, an object the structured answer; a thrown error is the failure. */
   readonly run: (args: Arguments, call: { readonly signal: AbortSignal }) => unknown;
 }
 
 /** Server → tool. */
 export type ScriptedServers = Readonly<Record<string, Readonly<Record<string, ScriptedTool>>>>;
 
+/** Tool call that a scripted tool received. */
 export interface ToolCallSeen {
-  /** As in a directive: `weather.forecast`. */
+  /** Name of the tool as in a directive: `weather.forecast`. */
   readonly tool: string;
+  /** Arguments of the call. */
   readonly arguments: Arguments;
 }
 
+/** MCP servers with the tools of a test. */
 export interface ScriptedTools {
   /** All calls that have reached a tool, the oldest first. */
   readonly calls: readonly ToolCallSeen[];
-  /** Each answer of the tool comes this much later. 0: no longer. */
+  /** Delays each answer of the tool, in milliseconds. 0: no delay. */
   slow(tool: string, ms: number): void;
-  /** The next calls of the tool fail, before it runs. */
+  /** Fails the next calls of the tool before it runs. `times`: number of calls. Default: 1. */
   fails(tool: string, message: string, times?: number): void;
-  /** The connections of the next calls are cut: the tool has run, and its answer is lost. */
+  /** Cuts the connections of the next calls after the tool has run, so that its answer is lost. `times`: number of calls. Default: 1. */
   loses(tool: string, times?: number): void;
   /** Addresses by server, as in adjutant.json. */
   readonly mcpServers: Readonly<
     Record<string, { readonly type: 'http'; readonly url: string; readonly effects: object }>
   >;
+  /** Stops the servers. */
   close(): Promise<void>;
 }
 

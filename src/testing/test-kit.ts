@@ -28,6 +28,7 @@ export type { MovedClock } from './moved-clock.ts';
 export type { ModelCall, ScriptedModel, ToolWish } from './scripted-model.ts';
 export type { ScriptedServers, ScriptedTool, ScriptedTools, ToolCallSeen } from './scripted-tools.ts';
 
+/** Options of `startTestKit`. */
 export interface TestKitOptions {
   /** Tools of the test: MCP server → tool. Default: none. */
   readonly tools?: ScriptedServers;
@@ -41,38 +42,64 @@ export interface TestKitOptions {
   readonly workers?: number;
 }
 
-/** What may go wrong, on demand. */
+/** Faults that a test injects. */
 export interface Faults {
-  /** As `kill -9` of a worker, the oldest first; another one takes its place at once unless `replace` is false. */
+  /** Kills the oldest worker with SIGKILL. Another one starts at once unless `replace` is false. */
   killWorker(options?: { readonly replace?: boolean }): Promise<void>;
-  /** As at a deployment: the oldest worker lets its calls come to an end, and goes. */
+  /** Stops the oldest worker as a deployment does: it finishes its calls and exits. */
   stopWorker(): Promise<void>;
+  /** Starts another worker. */
   startWorker(): Promise<void>;
-  /** As `kill -9` of the process of API and engine, which starts again at the same address. */
+  /** Kills the process of API and engine with SIGKILL. It starts again at the same address. */
   killApi(): Promise<void>;
-  /** No process reaches Redis until `restoreRedis`. */
+  /** Cuts every process off Redis until `restoreRedis`. */
   cutRedis(): void;
+  /** Ends `cutRedis`. */
   restoreRedis(): void;
 }
 
+/** Running service of a test suite. */
 export interface TestKit {
-  /** Of the API. */
+  /** Address of the API. */
   readonly url: string;
+  /** Client of the service. */
   readonly client: DirectiveClient;
-  /** Every model name of `config` without a provider of its own goes to it; so does `scripted:<any name>`. */
+  /** Model behind each model name of `config` without a provider of its own, and behind `scripted:<any name>`. */
   readonly model: ScriptedModel;
+  /** Tools of the test. */
   readonly tools: ScriptedTools;
+  /** Faults to inject. */
   readonly faults: Faults;
+  /** Clock of the service. */
   readonly clock: MovedClock;
   /** The whole log of a request so far. */
   signals(requestId: string): Promise<Signal[]>;
-  /** The newest lines of all processes: what to look at when a test does not understand its service. */
+  /** Newest log lines of all processes. */
   log(): readonly string[];
+  /** Stops every process and removes every file of the kit. */
   stop(): Promise<void>;
+  /** Same as `stop`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Rejects with what is wrong: no redis-server on the PATH, a fault of the configuration, a module that does not load. */
+/**
+ * Starts a service for a test suite, with its own Redis, a scripted model and the tools of the test.
+ * @param options Tools, configuration and number of workers. Default: no tools, one worker.
+ * @returns The kit; call `stop`, or declare it with `await using`.
+ * @throws `Error` where no redis-server is on the PATH, the configuration is invalid, or a module does not load.
+ * @example
+ * ```ts
+ * import { startTestKit } from 'adjutant/testing';
+ * await using kit = await startTestKit();
+ * kit.model.says('Hello.');
+ * const end = await kit.client.execute({
+ *   type: 'llm_generate',
+ *   model: 'scripted:any',
+ *   context: [{ role: 'user', content: 'Hi' }],
+ * });
+ * console.log(end.type);
+ * ```
+ */
 export async function startTestKit(options: TestKitOptions = {}): Promise<TestKit> {
   const open: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

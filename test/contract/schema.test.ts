@@ -8,8 +8,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { CONTRACT_SHA256, CONTRACT_VERSION } from '../../src/contract/version.ts';
-import { READ_TYPES, schemaFiles, WRITTEN_TYPES } from '../../src/contract/wire-schema.ts';
+import { READ_TYPES, schemaFiles, wireComponents, WRITTEN_TYPES } from '../../src/contract/wire-schema.ts';
 import { submittedDirectiveSchema } from '../../src/contract/directive.ts';
+import { proseFault } from '../support/prose.ts';
 import { DOCUMENTS, oneStepFrom, UNKNOWN_MEMBER } from './wire-documents.ts';
 
 const directory = join(import.meta.dirname, '../../schemas');
@@ -41,8 +42,52 @@ test('the schemas refer to published ones only, by their ids', () => {
   expect([...used]).toContain('urn:adjutant:contract:message');
 });
 
+/** OpenAPI, editors and generated clients show nothing but these texts. */
+test('every field of every schema has a description in the English of the field', () => {
+  const faults = [...committed].flatMap(([name, text]) =>
+    propertiesOf(JSON.parse(text)).flatMap(([path, { description }]) => {
+      if (typeof description !== 'string' || description.length < 5)
+        return [`${name}${path}: no description`];
+      const fault = proseFault(description);
+      return fault === null ? [] : [`${name}${path}: "${fault}"`];
+    }),
+  );
+  expect(faults).toEqual([]);
+  expect(
+    propertiesOf(JSON.parse(committed.get('submitted-directive.tool_exec.json') ?? '')).length,
+  ).toBeGreaterThan(30);
+});
+
+/** The standard generators of clients name their types by these. */
+test('every schema has a name of its own, which generators take', () => {
+  const titles = [...committed.values()].map((text) => (JSON.parse(text) as { title: string }).title);
+  expect(titles.filter((title) => !/^[A-Z][A-Za-z]+$/.test(title))).toEqual([]);
+  expect(titles.toSorted()).toEqual([...wireComponents().keys()].toSorted());
+  expect(titles).toEqual(
+    expect.arrayContaining(['ToolExec', 'LlmStream', 'SignalToolResult', 'SignalCustom']),
+  );
+});
+
+test.each([
+  'submitted-directive',
+  'directive',
+  'signal',
+  'agent-directive',
+  'control-directive',
+  'webhook-event',
+])('%s names the member that discriminates its forms', (name) => {
+  expect(committed.get(`${name}.json`)).toContain('"propertyName": "type"');
+});
+
+/** openapi-python-client drops a union that holds a constant boolean. */
+test('a boolean of one value is an enum', () => {
+  const constants = [...committed].filter(([, text]) => /"const": (?:true|false)/.test(text));
+  expect(constants.map(([name]) => name)).toEqual([]);
+  expect(committed.get('model-turn.json')).toMatch(/"enum": \[\s*true\s*\]/);
+});
+
 describe('a reader of the schemas', () => {
-  const ajv = new Ajv2020({ strict: true, strictRequired: false });
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, discriminator: true });
   (addFormats as unknown as (target: unknown) => void)(ajv);
   for (const text of committed.values()) ajv.addSchema(JSON.parse(text));
 
@@ -106,6 +151,20 @@ function known(document: unknown): unknown {
 /** No schema says that a run has either a query or messages. */
 function isBeyondSchemas(name: string, document: unknown): boolean {
   return name === 'start-run-body' && !Object.hasOwn(document as object, 'messages');
+}
+
+type Property = { description?: unknown };
+
+/** Each property at any depth with its path. Values that only look like schemas are left out. */
+function propertiesOf(node: unknown, path = ''): [string, Property][] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, member]) => {
+    if (['enum', 'const', 'default', 'required'].includes(key)) return [];
+    const inner = propertiesOf(member, `${path}/${key}`);
+    if (key !== 'properties') return inner;
+    const own = Object.entries(member as Record<string, Property>);
+    return [...own.map(([name, schema]): [string, Property] => [`${path}/${name}`, schema]), ...inner];
+  });
 }
 
 function idOf(name: string): string {

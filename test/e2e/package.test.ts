@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { spawnProcess } from '../support/process.ts';
+import { examplesOf, publicExports } from '../support/public-exports.ts';
 
 const EXAMPLE = 'example-of-the-queue.ts';
 const EVERYTHING = {
@@ -74,13 +75,14 @@ test('the demo servers are no dependencies of the package, and what `init` write
   expect(Object.values(mcpServers).map(({ command }) => command)).toEqual(['npx', 'npx']);
 });
 
-/** The programs of the documents and the examples, each after the code that it requires. */
+/** The programs of the documents, the docstrings and the examples, each after the code that it requires. */
 function samples(): [name: string, code: string][] {
   const blocks = PAGES.flatMap(blocksOf).filter(({ language }) => language === 'ts');
   const programs = globSync('examples/{*,modules/{webhook,briefing}}.ts').map((file) =>
     readFileSync(file, 'utf8'),
   );
-  return [...blocks.map(({ code }) => code), ...programs].map((code, index) => [
+  const shown = examplesOf(publicExports());
+  return [...blocks.map(({ code }) => code), ...programs, ...shown].map((code, index) => [
     `sample-${index}.ts`,
     `${givenTo(code).join('\n')}\n${code}\nexport {};\n`,
   ]);
@@ -104,11 +106,25 @@ export type All = [DirectiveClient, SubmittedDirective, Submission, Signal, Term
 `,
 );
 
+/** The contract's modules by the names that programs use, wherever their files lie. */
+const CONTRACT = `import { submittedDirectiveSchema } from 'adjutant/contract/directive';
+import { messageSchema } from 'adjutant/contract/message';
+import { startRunBodySchema } from 'adjutant/contract/run';
+import { createScheduleBodySchema } from 'adjutant/contract/schedule';
+import { isTerminalSignal, signalSchema } from 'adjutant/contract/signal';
+import { webhookEventSchema } from 'adjutant/contract/webhook-event';
+import { wireComponents } from 'adjutant/contract/wire-schema';
+export const read = signalSchema.parse(JSON.parse('{}'));
+export const all = [submittedDirectiveSchema, messageSchema, startRunBodySchema, createScheduleBodySchema, webhookEventSchema,
+  isTerminalSignal, wireComponents];
+`;
+
 test.each([
   ['nodenext', 'nodenext', { skipLibCheck: false }],
   ['esnext', 'bundler', { skipLibCheck: true }],
 ])('the documented programs fit its types: module %s, resolution %s', (module, moduleResolution, more) => {
-  const files = [...samples(), ...NAMES.map((code, index) => [`names-${index}.ts`, code] as const)];
+  const names = [...NAMES, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
+  const files = [...samples(), ...names];
   expect(files.length).toBeGreaterThan(8);
   for (const [name, code] of files) writeFileSync(join(project, name), code);
   const compilerOptions = {

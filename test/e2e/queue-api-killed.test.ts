@@ -7,7 +7,11 @@ import { install } from '../support/installation.ts';
 import { startProducer } from '../support/queue-producer.ts';
 
 /** As a job is taken, as its directive was accepted, as another one has ended. */
-const INSTANTS = ['active', 'progress', 'completed'] as const satisfies readonly (keyof QueueEventsListener)[];
+const INSTANTS = [
+  'active',
+  'progress',
+  'completed',
+] as const satisfies readonly (keyof QueueEventsListener)[];
 const EACH = 12;
 
 test('kill -9 of the API that serves the queue: one execution, one end', async () => {
@@ -41,6 +45,8 @@ test('kill -9 of the API that serves the queue: one execution, one end', async (
   );
   expect(Object.fromEntries(ends)).toEqual(Object.fromEntries(jobs.map(({ id }) => [id, 1])));
   // Several were in hand as their process died.
-  const stalled = await Promise.all(jobs.map(async ({ id = '' }) => (await producer.queue.getJob(id))?.stalledCounter));
+  const stalled = await Promise.all(
+    jobs.map(async ({ id = '' }) => (await producer.queue.getJob(id))?.stalledCounter),
+  );
   expect(stalled.filter((count) => (count ?? 0) > 0).length).toBeGreaterThan(0);
 });

@@ -7,6 +7,7 @@ import { scheduleIdSchema } from '../schedule.ts';
 /** A schema, or a schema with the name under which it is published. */
 export type WireType = z.ZodType | readonly [name: string, schema: z.ZodType];
 
+/** Group of operations in the OpenAPI document. */
 export type Tag = 'directives' | 'runs' | 'schedules' | 'requests' | 'dead letters' | 'service' | 'access';
 
 /** Statuses of a refusal that only some operations have; 400, 401, 403, 500 and 503 belong to all. */
@@ -18,6 +19,7 @@ interface Content {
   readonly content: Readonly<Record<string, { readonly schema: WireType }>>;
 }
 
+/** Description of an operation: what it accepts, answers and refuses. */
 export interface Operation {
   readonly tag: Tag;
   readonly summary: string;
@@ -94,6 +96,7 @@ export const anyQuery = z.looseObject({});
 
 const MAX_WAIT_MS = 300_000;
 
+/** Schema of the query of calls that wait for an end. */
 export const waitQuery = z.strictObject({
   wait_ms: wholeNumber(
     0,
@@ -108,6 +111,7 @@ const traceparent = z.string().optional().describe('The W3C trace it belongs to.
 /** Other headers pass unchanged. */
 export const traceHeaders = z.looseObject({ traceparent });
 
+/** Schema of the headers of a submission. */
 export const submissionHeaders = z.looseObject({
   'idempotency-key': z
     .string()

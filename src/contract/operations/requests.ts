@@ -25,6 +25,7 @@ import { signalPageSchema } from '../signal-page.ts';
 import { type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
 
 const LARGEST_LOG_PAGE = 1_000;
+/** Default number of signals of a page. */
 export const DEFAULT_LOG_PAGE = 100;
 
 const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'Only signals after this sequence. Default: 0.');
@@ -50,6 +51,7 @@ const cancellation = {
   problems: [404, 415],
 } as const;
 
+/** Operations on requests and their signals. */
 export const REQUEST_OPERATIONS = {
   requests: {
     tag: 'requests',

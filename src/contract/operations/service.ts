@@ -28,6 +28,7 @@ function isStreamId(text: string): boolean {
   return parts.some((part) => part > 0n) && parts.every((part) => part <= LARGEST_PART);
 }
 
+/** Operations on the service, its keys and its sessions. */
 export const SERVICE_OPERATIONS = {
   tools: {
     tag: 'service',

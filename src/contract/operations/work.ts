@@ -27,6 +27,7 @@ import { type Submission, submissionSchema } from '../submission.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool-question.ts';
 import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';
 
+/** Operations that submit, start, decide and schedule. */
 export const WORK_OPERATIONS = {
   submit: {
     tag: 'directives',

@@ -13,11 +13,10 @@ import type { StrategySignal } from '../strategies/strategy.ts';
 import type { JsonObject } from '../transition.ts';
 
 /**
- * What an `exec` returns, with the agent's new state.
- * `ok`: done. `async`: work goes on elsewhere; the agent does not wait for it, whatever `ref` names.
+ * Outcome of an `exec`, with the agent's new state.
+ * `ok`: done. `async`: work continues elsewhere; the agent does not wait for it, whatever `ref` names.
  * `stop`: the agent ends at once and abnormally: the directives after this one are dropped, work in flight is orphaned
- * (its signals are journalled but change nothing), no hook runs. Never for normal completion, which is an outcome of
- * the strategy.
+ * (its signals are journalled but change nothing), and no hook runs. A normal end is an outcome of the strategy.
  */
 export type Executed<S> =
   | { ok: true; state: S }
@@ -99,7 +98,23 @@ export function typeNameFault(type: string): string | null {
   return TAKEN.has(type) ? `directive type "${type}" is one of the service's own` : null;
 }
 
-/** Declares a directive type; throws when its name is invalid or belongs to the service. */
+/**
+ * Declares a custom type of directives.
+ * @param customType Type, schema of its fields, and `exec` (within a turn) or `execute` (on a worker).
+ * @returns The type for the exports of a module.
+ * @throws `TypeError` where the name is malformed or belongs to the service.
+ * @example
+ * ```ts
+ * import { defineDirective, okResult } from 'adjutant/engine';
+ * import * as z from 'zod';
+ * export const greet = defineDirective({
+ *   mode: 'queued',
+ *   type: 'greet',
+ *   schema: z.object({ name: z.string() }),
+ *   execute: async ({ name }) => ({ result: okResult(`Hello ${name}`) }),
+ * });
+ * ```
+ */
 export function defineDirective<P extends JsonObject>(
   customType: ImmediateDirectiveType<P> | QueuedDirectiveType<P>,
 ): CustomDirectiveType {

@@ -7,6 +7,7 @@ import type { AssistantMessage, ToolCall } from '../../contract/message.ts';
 import { assistantMessage, type ModelTurn } from '../../contract/model-turn.ts';
 import { normalizeResult } from '../../contract/result.ts';
 
+/** Answer of a model as a strategy reads it: tool calls, a final answer, or a failure. */
 export type ModelAnswer =
   | { kind: 'tool_calls'; message: AssistantMessage; calls: readonly ToolCall[] }
   | { kind: 'final'; message: AssistantMessage | null; result: unknown; reason: string }
@@ -15,7 +16,12 @@ export type ModelAnswer =
 /** Finish reasons with which an empty answer is valid. */
 const WHOLE: ReadonlySet<string | null> = new Set([null, 'stop', 'tool_calls']);
 
-/** `prefix` names tool calls without an id of their own. */
+/**
+ * Reads the result of a model call.
+ * @param rawResult `result` of an `ai.llm.response` signal.
+ * @param prefix Prefix of ids for tool calls that lack one.
+ * @returns The answer.
+ */
 export function readAnswer(rawResult: unknown, prefix: string): ModelAnswer {
   const result = normalizeResult(rawResult);
   if (!result.ok)

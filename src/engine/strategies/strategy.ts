@@ -106,9 +106,10 @@ export type WorkRequest =
   | ToolErrorDirective
   | RequestErrorDirective
   | EmbedCall;
+/** Directive that a strategy may put into a step. */
 export type StrategyDirective = WorkRequest | AgentOwnDirective | CustomDirectiveInput;
 
-/** What a strategy can read; all of it is read-only. */
+/** Context that a strategy reads. Every member is read-only. */
 export interface StrategyContext<O = JsonObject> {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -140,6 +141,7 @@ export interface StrategyContext<O = JsonObject> {
   shortenHistory(): readonly Message[] | null;
 }
 
+/** End of a run, as a strategy decides it. */
 export type Outcome =
   | {
       status: 'completed';
@@ -197,7 +199,23 @@ export interface Strategy<S = unknown, O = JsonObject> {
 /** A strategy of any state, as registries hold it. */
 export type AnyStrategy = Strategy<unknown, JsonObject>;
 
-/** Declares a strategy; returns it as registries hold it. */
+/**
+ * Declares a strategy.
+ * @param strategy Name, `init` and `reduce`; `options` validates the options of agents.
+ * @returns The strategy for the exports of a module.
+ * @example
+ * ```ts
+ * import { defineStrategy } from 'adjutant/engine';
+ * export const echo = defineStrategy({
+ *   name: 'echo',
+ *   init: () => null,
+ *   reduce: (state, _signal, context) => ({
+ *     state,
+ *     outcome: { status: 'completed', result: context.messages.length },
+ *   }),
+ * });
+ * ```
+ */
 export function defineStrategy<S, O = JsonObject>(strategy: Strategy<S, O>): AnyStrategy {
   return strategy as unknown as AnyStrategy;
 }
@@ -211,6 +229,14 @@ export function callModel(
   return { ...options, type: context.agent.stream ? 'llm_stream' : 'llm_generate', id };
 }
 
+/**
+ * Creates a directive that calls a tool.
+ * @param id Id of the directive, unique in the run.
+ * @param toolName Name of the tool, `tool` or `server.tool`.
+ * @param toolArguments Arguments of the tool. Default: {}.
+ * @param options Further members of the directive. Default: none.
+ * @returns The directive for the `directives` of a step.
+ */
 export function callTool(
   id: string,
   toolName: string,

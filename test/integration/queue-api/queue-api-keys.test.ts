@@ -28,7 +28,9 @@ async function refused(data: object): Promise<unknown> {
 
 test('without a token, or with a wrong one, a job fails as unauthorized', async () => {
   expect(await refused(answered('x'))).toBe('unauthorized');
-  expect(await refused({ ...answered('x'), token: `adj_000000000000_${'x'.repeat(43)}` })).toBe('unauthorized');
+  expect(await refused({ ...answered('x'), token: `adj_000000000000_${'x'.repeat(43)}` })).toBe(
+    'unauthorized',
+  );
 });
 
 test('scopes, tools and budgets of a key count as over HTTP', async () => {
@@ -50,7 +52,9 @@ test('scopes, tools and budgets of a key count as over HTTP', async () => {
 
 test('a job belongs to the tenant of its token', async () => {
   const { key } = await make({ tenant: 'acme' });
-  const error = await producer.failed(await producer.queue.add('job', { ...answered('of acme'), token: key }));
+  const error = await producer.failed(
+    await producer.queue.add('job', { ...answered('of acme'), token: key }),
+  );
   expect(error).toMatchObject({ message: 'of acme' });
   const acme = createHttpClient({ baseUrl: service.url, apiKey: key });
   expect((await acme.request(String(error['request_id'])))?.directives).toHaveLength(1);

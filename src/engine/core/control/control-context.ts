@@ -14,6 +14,7 @@ export interface Delegation {
   max_turns: number | null;
 }
 
+/** Completion of a run by the control directive `complete`. */
 export interface Completion {
   /** The summary, and a text about what it does not cover. */
   text: string;
@@ -21,6 +22,7 @@ export interface Completion {
   details: JsonObject;
 }
 
+/** State that the control directives of one round of tool results change. */
 export interface ControlContext {
   messages: readonly Message[];
   anchors: Readonly<Record<string, string>>;
@@ -50,6 +52,7 @@ export interface ControlContext {
 
 export type ControlDirectiveOf<T extends ControlDirectiveType> = Extract<ControlDirective, { type: T }>;
 
+/** Handler of one type of control directive. */
 export type ControlHandler<T extends ControlDirectiveType> = (
   context: ControlContext,
   directive: ControlDirectiveOf<T>,
