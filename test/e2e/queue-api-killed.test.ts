@@ -21,7 +21,7 @@ test('kill -9 of the API that serves the queue: one execution, one end', async (
   const [first] = await Promise.all([installation.start('api'), installation.start('worker')]);
   const ends = new Map<string, number>();
   for (const name of ['completed', 'failed'] as const)
-    producer.events.on(name, ({ jobId }) => ends.set(jobId, (ends.get(jobId) ?? 0) + 1));
+    producer.events.on(name, ({ jobId }: { jobId: string }) => ends.set(jobId, (ends.get(jobId) ?? 0) + 1));
 
   let victim = first;
   const jobs = [];
