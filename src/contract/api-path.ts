@@ -14,10 +14,6 @@ export function archivePath(requestId: string): string {
   return `${requestPath(requestId)}/archive`;
 }
 
-export function tracePath(requestId: string): string {
-  return `${requestPath(requestId)}/trace`;
-}
-
 export function timelinePath(requestId: string): string {
   return `${requestPath(requestId)}/timeline`;
 }
@@ -29,18 +25,6 @@ export function directivePath(requestId: string, directiveId: string): string {
 /** The whole payload of a result whose signal holds only a part. */
 export function payloadPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/payload`;
-}
-
-export function priorityPath(requestId: string, directiveId: string): string {
-  return `${directivePath(requestId, directiveId)}/priority`;
-}
-
-export function approvalPath(requestId: string, callId: string): string {
-  return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
-}
-
-export function inputPath(requestId: string, inputId: string): string {
-  return `${requestPath(requestId)}/inputs/${encodeURIComponent(inputId)}`;
 }
 
 export function schedulePath(scheduleId: string): string {

@@ -76,22 +76,26 @@ func main() {
 
 const hasGo = await isInstalled('go', 'version');
 
-test.skipIf(!hasGo)('a Go program submits, starts a run, reads its signals and cancels', async () => {
-  const { folder, url } = scene;
-  mkdirSync(join(folder, 'adjutant'));
-  const given = [
-    '-generate',
-    'types,client',
-    '-package',
-    'adjutant',
-    '-o',
-    'adjutant/client.go',
-    'openapi.json',
-  ];
-  await output('go', ['run', GENERATOR, ...given], { folder });
-  writeFileSync(join(folder, 'main.go'), PROGRAM);
-  await output('go', ['mod', 'init', 'example.org/program'], { folder });
-  await output('go', ['get', ...RUNTIME], { folder });
-  await output('go', ['build', '-o', 'program', '.'], { folder });
-  expect(JSON.parse(await output(join(folder, 'program'), [url], { folder }))).toEqual(OUTCOME);
-});
+test.skipIf(!hasGo)(
+  'a Go program submits, starts a run, reads its signals and cancels',
+  { timeout: 900_000 },
+  async () => {
+    const { folder, url } = scene;
+    mkdirSync(join(folder, 'adjutant'));
+    const given = [
+      '-generate',
+      'types,client',
+      '-package',
+      'adjutant',
+      '-o',
+      'adjutant/client.go',
+      'openapi.json',
+    ];
+    await output('go', ['run', GENERATOR, ...given], { folder });
+    writeFileSync(join(folder, 'main.go'), PROGRAM);
+    await output('go', ['mod', 'init', 'example.org/program'], { folder });
+    await output('go', ['get', ...RUNTIME], { folder });
+    await output('go', ['build', '-o', 'program', '.'], { folder });
+    expect(JSON.parse(await output(join(folder, 'program'), [url], { folder }))).toEqual(OUTCOME);
+  },
+);

@@ -46,17 +46,21 @@ print(json.dumps({
 
 const hasPython = await isInstalled('python3', '-m', 'venv', '--help');
 
-test.skipIf(!hasPython)('a Python program submits, starts a run, reads its signals and cancels', async () => {
-  const { folder, url } = scene;
-  const program = (name: string): string => join(folder, 'venv/bin', name);
-  await output('python3', ['-m', 'venv', 'venv'], { folder });
-  await output(program('pip'), ['install', '--quiet', GENERATOR], { folder });
-  const given = ['generate', '--path', 'openapi.json', '--output-path', 'generated', '--meta', 'none'];
-  const said = await output(program('openapi-python-client'), given, { folder });
-  // Only the lines of the archive have a media type that it does not know.
-  expect(said.match(/^(?:WARNING|ERROR|Unable).*$/gm)).toEqual([
-    'WARNING parsing GET /v1/requests/{request_id}/archive within requests.',
-  ]);
-  writeFileSync(join(folder, 'program.py'), PROGRAM);
-  expect(JSON.parse(await output(program('python'), ['program.py', url], { folder }))).toEqual(OUTCOME);
-});
+test.skipIf(!hasPython)(
+  'a Python program submits, starts a run, reads its signals and cancels',
+  { timeout: 900_000 },
+  async () => {
+    const { folder, url } = scene;
+    const program = (name: string): string => join(folder, 'venv/bin', name);
+    await output('python3', ['-m', 'venv', 'venv'], { folder });
+    await output(program('pip'), ['install', '--quiet', GENERATOR], { folder });
+    const given = ['generate', '--path', 'openapi.json', '--output-path', 'generated', '--meta', 'none'];
+    const said = await output(program('openapi-python-client'), given, { folder });
+    // Only the lines of the archive have a media type that it does not know.
+    expect(said.match(/^(?:WARNING|ERROR|Unable).*$/gm)).toEqual([
+      'WARNING parsing GET /v1/requests/{request_id}/archive within requests.',
+    ]);
+    writeFileSync(join(folder, 'program.py'), PROGRAM);
+    expect(JSON.parse(await output(program('python'), ['program.py', url], { folder }))).toEqual(OUTCOME);
+  },
+);

@@ -71,15 +71,19 @@ const FLAGS = [
   join(MODULES, '@types'),
 ];
 
-test('a TypeScript program submits, starts a run, reads its signals and cancels', async () => {
-  const { folder, url } = scene;
-  const generator = join(MODULES, 'openapi-typescript/bin/cli.js');
-  const given = ['openapi.json', '-o', 'api.d.ts', '--default-non-nullable=false'];
-  await output(process.execPath, ['--import', HOOK, generator, ...given], { folder });
-  writeFileSync(join(folder, 'program.mts'), PROGRAM);
-  writeFileSync(join(folder, 'wrong.mts'), WRONG);
-  const tsc = join(MODULES, '.bin/tsc');
-  await output(tsc, [...FLAGS, 'program.mts'], { folder });
-  await expect(output(tsc, [...FLAGS, 'wrong.mts'], { folder })).rejects.toThrow('tool_name');
-  expect(JSON.parse(await output(process.execPath, ['program.mts', url], { folder }))).toEqual(OUTCOME);
-});
+test(
+  'a TypeScript program submits, starts a run, reads its signals and cancels',
+  { timeout: 300_000 },
+  async () => {
+    const { folder, url } = scene;
+    const generator = join(MODULES, 'openapi-typescript/bin/cli.js');
+    const given = ['openapi.json', '-o', 'api.d.ts', '--default-non-nullable=false'];
+    await output(process.execPath, ['--import', HOOK, generator, ...given], { folder });
+    writeFileSync(join(folder, 'program.mts'), PROGRAM);
+    writeFileSync(join(folder, 'wrong.mts'), WRONG);
+    const tsc = join(MODULES, '.bin/tsc');
+    await output(tsc, [...FLAGS, 'program.mts'], { folder });
+    await expect(output(tsc, [...FLAGS, 'wrong.mts'], { folder })).rejects.toThrow('tool_name');
+    expect(JSON.parse(await output(process.execPath, ['program.mts', url], { folder }))).toEqual(OUTCOME);
+  },
+);
