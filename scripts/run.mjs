@@ -24,6 +24,7 @@ const TASKS = {
   'test:neighbours': { program: ['test/neighbours/main.ts'], redisServer: 'always' },
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },
   'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },
+  'test:clients': { program: ['test/clients/main.ts'], redisServer: 'always' },
   'test:console': { program: ['test/console/main.ts'], redisServer: 'always' },
   'test:providers': { program: ['test/providers/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },

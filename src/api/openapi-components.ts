@@ -77,6 +77,9 @@ export function readable(document: Document): Document {
   eachSchema([others, Object.values(schemas)], (schema) => {
     // The names of members are strings anyway.
     delete schema['propertyNames'];
+    // Rules between members have no types: generators make `unknown` of them. The published schemas keep them.
+    delete schema['not'];
+    if (schema['type'] === 'object' && isRule(schema['anyOf'])) delete schema['anyOf'];
     if ('const' in schema) {
       schema['enum'] = [schema['const']];
       delete schema['const'];
@@ -149,6 +152,14 @@ interface Union {
 
 interface Option {
   readonly properties?: Readonly<Record<string, { readonly enum?: readonly string[] } | undefined>>;
+}
+
+/** Whether an `anyOf` only says which members are required. */
+function isRule(options: unknown): boolean {
+  return (
+    Array.isArray(options) &&
+    options.every((option: Schema) => Object.keys(option).every((key) => key === 'required'))
+  );
 }
 
 /** Keywords whose values are data. */

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Startable } from '../lifecycle.ts';
-import type { Readiness } from './routes/health.ts';
-import { METRICS_TYPE } from './routes/metrics.ts';
+import { METRICS_TYPE, type Readiness } from './routes/probes.ts';
 
 export interface ProbeListenerOptions {
   readonly host: string;

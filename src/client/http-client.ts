@@ -1,5 +1,6 @@
 /** The service over HTTP: the transport of programs without access to Redis.
  *  It must never need anything but web standards: it runs wherever there is a fetch. */
+import type { AccessClient } from '../contract/access.ts';
 import { directivePath, signalsPath } from '../contract/api-path.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
@@ -19,7 +20,6 @@ import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
 export * from '../contract/client-names.ts';
-export { createAccessClient } from './access-client.ts';
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';
@@ -44,6 +44,26 @@ export interface HttpClientOptions {
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
   /** Codec that encrypts submissions and decrypts answers, such as that of `createAesCodec`. Default: no encryption. */
   readonly codec?: PayloadCodec;
+}
+
+/**
+ * Creates a client that manages API keys over HTTP.
+ * @param options `baseUrl` of the service, `apiKey` with the scope `admin` (not required before the first key exists),
+ * and `fetch` (default: the global one).
+ * @returns The client.
+ * @throws `DirectiveRefused` with `unauthorized` or `forbidden` where the key lacks the scope; `ServiceUnavailable`
+ * where the service does not answer.
+ * @example
+ * ```ts
+ * import { createAccessClient } from 'adjutant/client';
+ * const access = createAccessClient({ baseUrl: 'http://127.0.0.1:7420', apiKey: 'adj_…' });
+ * const { key } = await access.create({ name: 'ci', scopes: ['submit', 'read'] });
+ * ```
+ */
+export function createAccessClient(
+  options: Pick<HttpClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
+): AccessClient {
+  return callsOf(createExchanger(options.baseUrl, options.fetch, options.apiKey), 'keys');
 }
 
 /** How long one exchange waits for the end of a directive: less than the idle limit of common proxies. */

@@ -1,10 +1,10 @@
 /** Follows a request's signals across connections: reconnects after every cut, from the last sequence it has.
  *  It must never skip or repeat a sequence. */
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { signalsPath } from '../contract/api-path.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../contract/problem.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { Exchanger } from './exchange.ts';
-import { readEvents } from './event-reader.ts';
 import { createReconnection } from './reconnection.ts';
 
 export interface FollowOptions {
@@ -80,5 +80,37 @@ async function* readConnection(
     if (read.sequence > cursor.last + 1) return;
     cursor.last = read.sequence;
     yield read;
+  }
+}
+
+/** Yields the events of `body` until it ends. Throws when the connection breaks or nothing arrives in time. */
+async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  idleTimeoutMs: number,
+): AsyncGenerator<EventSourceMessage, void, undefined> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => void events.push(event) });
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await withinLimit(reader.read(), idleTimeoutMs);
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* events.splice(0);
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}
+
+/** Ends a connection that delivers nothing, not even the heartbeat: it is half-open. */
+async function withinLimit<T>(read: Promise<T>, limitMs: number): Promise<T> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`The connection was silent for ${limitMs} ms.`)), limitMs);
+  try {
+    return await Promise.race([read, timedOut]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -16,11 +16,6 @@ export function archivePath(requestId: string): string {
   return `${requestPath(requestId)}/archive`;
 }
 
-/** Path of the trace of a request at the API. */
-export function tracePath(requestId: string): string {
-  return `${requestPath(requestId)}/trace`;
-}
-
 /** Path of the timeline of a request at the API. */
 export function timelinePath(requestId: string): string {
   return `${requestPath(requestId)}/timeline`;
@@ -34,21 +29,6 @@ export function directivePath(requestId: string, directiveId: string): string {
 /** The whole payload of a result whose signal holds only a part. */
 export function payloadPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/payload`;
-}
-
-/** Path of the priority of a directive at the API. */
-export function priorityPath(requestId: string, directiveId: string): string {
-  return `${directivePath(requestId, directiveId)}/priority`;
-}
-
-/** Path of an approval at the API. */
-export function approvalPath(requestId: string, callId: string): string {
-  return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
-}
-
-/** Path of a tool's question at the API. */
-export function inputPath(requestId: string, inputId: string): string {
-  return `${requestPath(requestId)}/inputs/${encodeURIComponent(inputId)}`;
 }
 
 /** Path of a schedule at the API. */

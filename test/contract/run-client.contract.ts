@@ -10,7 +10,7 @@ import {
   startedRunSchema,
   type SubmittedRun,
 } from '../../src/contract/run.ts';
-import { DirectiveRefused } from '../../src/contract/problem.ts';
+import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
 import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 
 /**
@@ -47,6 +47,27 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
       for (const call of calls) await client.runs.decide(requestId, call, { decision: 'approve' });
       await all(client.signals(requestId));
     }
+
+    describe('run', () => {
+      test('resolves with the run once it has ended, whatever its end is', async () => {
+        const run = await client.runs.run({ agent: 'talker', query: 'hello' }, { timeoutMs: 60_000 });
+        expect(run).toMatchObject({ status: 'succeeded', result: 'Hi.', termination_reason: 'final_answer' });
+        const requestId = newId();
+        const answer = client.runs.run({ agent: 'careful', query: 'work', request_id: requestId });
+        await vi.waitFor(async () => expect(await client.request(requestId)).not.toBeNull(), 20_000);
+        await client.cancel(requestId);
+        expect(await answer).toMatchObject({ run_id: requestId, status: 'cancelled' });
+      });
+
+      test('rejects after its time or by its signal, and the run continues', async () => {
+        const work = { agent: 'careful', query: 'work', request_id: newId() };
+        await expect(client.runs.run(work, { timeoutMs: 1 })).rejects.toBeInstanceOf(ServiceUnavailable);
+        const left = AbortSignal.abort(new Error('left'));
+        await expect(client.runs.run(work, { signal: left })).rejects.toThrow('left');
+        expect(await client.request(work.request_id)).toMatchObject({ run: { ended_at: null } });
+        await client.cancel(work.request_id);
+      });
+    });
 
     describe('start', () => {
       test('returns a run that begins and ends by itself', async () => {

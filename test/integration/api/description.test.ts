@@ -2,11 +2,13 @@
  *  It must not compare the document with a copy of it. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/contract/routes.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
 interface Operation {
   readonly operationId: string;
+  readonly requestBody?: { readonly required: boolean };
   readonly responses: Readonly<Record<string, unknown>>;
 }
 interface OpenApi {
@@ -34,61 +36,14 @@ test('it names every route, once', () => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(operations.toSorted()).toEqual([
-    'DELETE /v1/keys/{key_id}',
-    'DELETE /v1/schedules/{schedule_id}',
-    'DELETE /v1/session',
-    'GET /healthz',
-    'GET /metrics',
-    'GET /openapi.json',
-    'GET /readyz',
-    'GET /v1/agents',
-    'GET /v1/approvals',
-    'GET /v1/audit',
-    'GET /v1/budgets',
-    'GET /v1/dead-letters',
-    'GET /v1/dead-letters/groups',
-    'GET /v1/keys',
-    'GET /v1/lanes',
-    'GET /v1/requests',
-    'GET /v1/requests/{request_id}',
-    'GET /v1/requests/{request_id}/archive',
-    'GET /v1/requests/{request_id}/directives/{directive_id}',
-    'GET /v1/requests/{request_id}/directives/{directive_id}/payload',
-    'GET /v1/requests/{request_id}/signals',
-    'GET /v1/requests/{request_id}/timeline',
-    'GET /v1/requests/{request_id}/trace',
-    'GET /v1/schedules',
-    'GET /v1/schedules/{schedule_id}',
-    'GET /v1/session',
-    'GET /v1/tools',
-    'GET /v1/workers',
-    'POST /v1/dead-letters/redrive',
-    'POST /v1/directives',
-    'POST /v1/keys',
-    'POST /v1/reindex',
-    'POST /v1/requests',
-    'POST /v1/requests/cancel',
-    'POST /v1/requests/redrive',
-    'POST /v1/requests/{request_id}/approvals/{call_id}',
-    'POST /v1/requests/{request_id}/cancel',
-    'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
-    'POST /v1/requests/{request_id}/directives/{directive_id}/priority',
-    'POST /v1/requests/{request_id}/input',
-    'POST /v1/requests/{request_id}/inputs/{input_id}',
-    'POST /v1/schedules',
-    'POST /v1/schedules/{schedule_id}/pause',
-    'POST /v1/schedules/{schedule_id}/resume',
-    'POST /v1/schedules/{schedule_id}/trigger',
-    'POST /v1/session',
-    'POST /v1/workers/{worker_id}/drain',
-    'POST /v1/workers/{worker_id}/resume',
-    'PUT /v1/schedules/{schedule_id}',
-  ]);
+  const table = Object.values(ROUTES).map(
+    ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+  );
+  expect(operations.toSorted()).toEqual(table.toSorted());
   const ids = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),
   );
-  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.toSorted()).toEqual(Object.keys(ROUTES).toSorted());
 });
 
 test('every path it names answers', async () => {
@@ -102,6 +57,30 @@ test('every reference has its schema, and every schema is used', () => {
   const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
   const named = new Set([...references].map(([, name = '']) => name));
   expect([...named].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
+});
+
+test('directives and signals are components, told apart by their type', () => {
+  const { SubmittedDirective, KnownSignal, ToolExec, SignalToolResult } = document.components.schemas;
+  expect(SubmittedDirective).toMatchObject({
+    discriminator: {
+      propertyName: 'type',
+      mapping: { tool_exec: '#/components/schemas/ToolExec', llm_stream: '#/components/schemas/LlmStream' },
+    },
+  });
+  expect(KnownSignal).toMatchObject({
+    discriminator: { mapping: { 'ai.tool.result': '#/components/schemas/SignalToolResult' } },
+  });
+  expect(ToolExec).toMatchObject({ properties: { type: { enum: ['tool_exec'] } } });
+  expect(SignalToolResult).toMatchObject({ properties: { type: { enum: ['ai.tool.result'] } } });
+});
+
+test('a body that a caller may leave out is not required', () => {
+  const { cancel, submit } = Object.fromEntries(
+    Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map((each) => [each.operationId, each.requestBody?.required]),
+    ),
+  );
+  expect({ cancel, submit }).toEqual({ cancel: false, submit: true });
 });
 
 test.each([

@@ -1,5 +1,5 @@
-/** GET /healthz and /readyz: whether the process is alive, and whether it can work.
- *  It must never report what only an operator may know: addresses, credentials. */
+/** GET /healthz, /readyz and /metrics: whether the process is alive, whether it can work, and its measurements for Prometheus.
+ *  Never fails because Redis is away, nor shows addresses or credentials to callers that may not know them. */
 import type { SeesDetails } from '../access-check.ts';
 import type { App } from '../app.ts';
 import { replyWithProblem } from '../problem-reply.ts';
@@ -31,4 +31,16 @@ export function healthRoutes(app: App, { ready, version, sees }: HealthOptions):
     const refusal = unavailable('A part of the service is not ready.');
     return replyWithProblem(reply, { ...refusal, problem: { ...refusal.problem, checks } });
   });
+}
+
+/** The text format of Prometheus. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export function metricRoutes(app: App, scrape: () => Promise<string>): void {
+  serve(app, 'metrics', async (_request, reply) =>
+    reply
+      .header('content-type', METRICS_TYPE)
+      .serializer((text: string) => text)
+      .send(await scrape()),
+  );
 }
