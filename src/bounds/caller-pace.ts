@@ -8,7 +8,7 @@ export interface CallerPace {
   charge(caller: string, amount: number): void;
 }
 
-export interface PaceBounds {
+interface PaceBounds {
   /** What a caller may ask for at once. */
   readonly burst: number;
   readonly perMs: number;
