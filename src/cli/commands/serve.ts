@@ -5,8 +5,12 @@ import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
-import { type PrivateRedis, privateRedisUrl, startPrivateRedis } from '../../redis/private-redis.ts';
-import type { RedisNews } from '../../redis/redis-keeper.ts';
+import {
+  type PrivateRedis,
+  privateRedisUrl,
+  type RedisNotice,
+  startPrivateRedis,
+} from '../../redis/private-redis.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { createTracePrinter, openReader, type TracePrinter } from '../trace-printer.ts';
@@ -170,8 +174,8 @@ async function redisFor(
   mayStart: boolean,
 ): Promise<PrivateRedis> {
   if (url !== '') return runningRedis(url);
-  const onNews = (news: RedisNews): void => printRedisNews(terminal, news);
-  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNews });
+  const onNotice = (notice: RedisNotice): void => printRedisNotice(terminal, notice);
+  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNotice });
   const shared = await privateRedisUrl(process.cwd());
   if (shared === null) throw new StartFault([fault('redis', NO_REDIS, SHARE_REDIS)]);
   terminal.err(SHARES_REDIS);
@@ -186,7 +190,7 @@ function runningRedis(url: string): PrivateRedis {
   return { url, noteService: async () => {}, stop: async () => {} };
 }
 
-function printRedisNews(terminal: Terminal, { says, fix }: RedisNews): void {
+function printRedisNotice(terminal: Terminal, { says, fix }: RedisNotice): void {
   const mark = fix === null ? terminal.paintErr('yellow', 'warning') : terminal.paintErr('red', 'error');
   terminal.err(`${mark} ${oneLine(says, 1_000)}`);
   if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '  fix')} ${fix}`);
