@@ -4,6 +4,9 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import { usage } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
+/** Named in the help of each `--encrypt`. */
+export const WITH_KEY = 'with the first key of ADJUTANT_ENCRYPTION_KEYS';
+
 export interface EncryptOption {
   readonly encrypt?: boolean;
 }

@@ -5,7 +5,7 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
 import { oneLine } from './terminal.ts';
 
-export interface HintedFilter {
+interface HintedFilter {
   readonly errorType?: string;
   readonly lane?: string;
 }

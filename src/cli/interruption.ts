@@ -8,7 +8,7 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 type StopSignal = (typeof STOP_SIGNALS)[number];
 
-export interface Interruption {
+interface Interruption {
   readonly signal: AbortSignal;
   readonly receive: (signal: StopSignal) => void;
 }

@@ -9,7 +9,7 @@ import { oneLine, type Paint } from './terminal.ts';
 const FULL_LINE = 100;
 const LONGEST_HOLD_MS = 250;
 
-export interface SignalLines {
+interface SignalLines {
   add(signal: Signal): void;
   /** Prints what is held back. */
   end(): void;

@@ -7,7 +7,7 @@ import type { ScheduleView } from '../contract/schedule.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import { oneLine } from './terminal.ts';
 
-export interface TemplateWarning {
+interface TemplateWarning {
   readonly says: string;
   readonly fix: string;
 }

@@ -7,7 +7,7 @@ import type { TraceFamily } from './trace-request.ts';
 
 const MOST_REQUESTS = 50;
 
-export interface FamilyLimits {
+interface FamilyLimits {
   /** Of each request. */
   readonly directives?: number | undefined;
   /** Default: 50. */

@@ -7,7 +7,7 @@ import { requestNode, type TraceFamily } from './trace-request.ts';
 import type { Paint } from './terminal.ts';
 import { timeText } from './time-text.ts';
 
-export interface TraceDrawing {
+interface TraceDrawing {
   readonly paint: Paint;
   /** Lines below the first one. */
   readonly mostLines: number;

@@ -1,17 +1,12 @@
 /** `adjutant get --archive`: a request as it was archived.
  *  It must never hold a whole one. */
-import type { ArchiveClient, ArchiveLine } from '../../contract/archive.ts';
+import type { ArchiveLine } from '../../contract/archive.ts';
 import type { Signal } from '../../contract/signal.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
+import type { ArchiveInvocation } from '../invocation.ts';
 import { counted } from '../run-lines.ts';
 import { signalLine } from '../signal-line.ts';
 import { type Terminal, oneLine } from '../terminal.ts';
-
-export interface ArchiveInvocation {
-  readonly archive: ArchiveClient;
-  readonly terminal: Terminal;
-  readonly json: boolean;
-}
 
 export async function getArchived(
   { archive, terminal, json }: ArchiveInvocation,

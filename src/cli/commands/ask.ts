@@ -8,14 +8,14 @@ import type { AnswerMode } from '../answer-printer.ts';
 import { createPrompts } from '../prompts.ts';
 import { promptFor } from '../signal-prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { type EndOptions, endFieldsOf } from '../end-options.ts';
-import { encryptingWhere } from '../encrypting.ts';
-import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
-import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
+import { addEndOption, type EndOptions, endFieldsOf } from '../end-options.ts';
+import { encryptingWhere, WITH_KEY } from '../encrypting.ts';
+import { addFlowOptions, type FlowOptions, flowOptionsOf } from '../flow-options.ts';
+import { addLaterOptions, beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
+import { addOnceOptions, isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { payloadText } from '../payload-text.ts';
 import { promptOf } from '../prompt.ts';
 import { createRunPrinter, type RunPrinter } from '../run-printer.ts';
@@ -38,7 +38,25 @@ export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndO
 
 type Ending = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.failed' }>;
 
-export async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
+export function addAsk({ program, withClient }: CommandLine): void {
+  const verb = program
+    .command('ask <query>')
+    .description('start a run of an agent and follow it to its answer; - reads the query from stdin')
+    .option('--agent <name>', 'default: default')
+    .option('--conversation <id>', 'runs of one conversation share its history')
+    .option('--model <provider:model>', "default: the agent's")
+    .option('--alias <name>', "an alias of models; default: the agent's")
+    .option('--stream', 'print the answer as it arrives; default: on a terminal')
+    .option('--no-stream', 'request whole answers from the models')
+    .option('--request <id>', 'id of the request; default: a new one')
+    .option('--encrypt', `encrypt the query ${WITH_KEY}`);
+  addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(verb)), 'run')).action(
+    async (query: string, given: AskOptions) =>
+      withClient(async (invocation) => ask(invocation, query, given)),
+  );
+}
+
+async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
   const invocation = encryptingWhere(given, options);
   const { client, terminal } = invocation;
   using cancellation = cancelOnInterrupt(invocation);

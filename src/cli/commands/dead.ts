@@ -4,12 +4,14 @@ import { ADJUTANT } from '../command-name.ts';
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../filter-hints.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import { nameOf, REPEATS, uncertainOf } from '../uncertain.ts';
+import type { Command } from 'commander';
+import { defaultVerb, wholeNumber } from '../option-values.ts';
 
-export interface DeadOptions {
+interface DeadOptions {
   readonly lane?: string;
   readonly errorType?: string;
   readonly limit?: number;
@@ -38,10 +40,30 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
   };
 }
 
-export async function listDead(
-  { client, terminal, json }: Invocation,
-  options: DeadOptions,
-): Promise<ExitCode> {
+export function addDead({ program, withClient }: CommandLine): void {
+  const dead = program.command('dead').description('directives that ended in an error');
+  filtered(defaultVerb(dead, 'list').description('show them, oldest first')).action(
+    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
+  );
+  filtered(
+    dead
+      .command('redrive [names...]')
+      .description('execute them again, by <request>/<directive> names or all that match')
+      .option('--all', 'every dead letter')
+      .option('--dry-run', 'name them, at most 1000, and do nothing'),
+  ).action(async (names: string[], given: DeadOptions) =>
+    withClient(async (invocation) => redriveDead(invocation, names, given)),
+  );
+}
+
+function filtered(command: Command): Command {
+  return command
+    .option('--lane <lane>', 'only of this lane')
+    .option('--error-type <type>', 'only with this type of error')
+    .option('--limit <count>', 'at most this many', wholeNumber);
+}
+
+async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
   const limit = options.limit === undefined ? {} : { limit: options.limit };
   const page = await client.deadLetters({ ...filterOf(options), ...limit });
   const lines = json

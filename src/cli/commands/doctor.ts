@@ -16,8 +16,9 @@ import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
 import { scheduleFindings } from '../../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import type { CommandLine } from '../invocation.ts';
 
-export interface DoctorOptions {
+interface DoctorOptions {
   /** Default: adjutant.json here. */
   readonly config?: string;
   readonly url: string;
@@ -35,7 +36,19 @@ const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when R
 const LOOK_AT_WARNINGS = 'The service answers, but not all of it works: the warnings in its log say why.';
 const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
 
-export async function doctor(
+export function addDoctor({ program, local }: CommandLine): void {
+  program
+    .command('doctor')
+    .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
+    .option('--config <file>', 'the configuration; default: adjutant.json here')
+    .action(async (given: { config?: string }) =>
+      local(async ({ terminal, interrupt, json, service }) =>
+        doctor(terminal, interrupt, { ...given, ...(await service()), json }),
+      ),
+    );
+}
+
+async function doctor(
   terminal: Terminal,
   interrupt: AbortSignal,
   options: DoctorOptions,

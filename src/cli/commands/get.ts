@@ -11,8 +11,8 @@ import type {
   RequestView,
 } from '../../contract/request-view.ts';
 import { engineAbsence } from '../engine-absence.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { counted, durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
 import { noticeCells, noticeRows } from '../notice-lines.ts';
@@ -23,9 +23,24 @@ import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { ownMember } from '../../contract/own-member.ts';
+import { getArchived } from './archived.ts';
 
 const MOST_ERRORS = 20;
 const CANCEL_ASKED = 'a cancellation is asked for';
+
+export function addGet({ program, withClient, withArchive }: CommandLine): void {
+  program
+    .command('get <request> [directive]')
+    .description('show the state of a request, or of one directive')
+    .option('--archive', 'the request as it was archived when it closed, also after it has expired')
+    .action(async (request: string, directive: string | undefined, given: { archive?: boolean }) => {
+      if (given.archive !== true)
+        return withClient(async (invocation) => get(invocation, request, directive));
+      if (directive !== undefined)
+        throw usage('--archive shows a whole request.', 'Leave the directive out.');
+      return withArchive(async (invocation) => getArchived(invocation, request));
+    });
+}
 
 export async function get(
   { client, terminal, json }: Invocation,

@@ -10,8 +10,11 @@ import type { ServerLogin } from '../../contract/tool-listing.ts';
 import { loginLine } from '../login-line.ts';
 import { startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import type { Command } from 'commander';
+import { wholeNumber } from '../option-values.ts';
+import type { CommandLine } from '../invocation.ts';
 
-export interface LogoutOptions {
+interface LogoutOptions {
   /** Default: adjutant.json here. */
   readonly config?: string;
   readonly json: boolean;
@@ -26,7 +29,7 @@ export interface LoginOptions extends LogoutOptions {
   readonly timeLimit: number;
 }
 
-export interface LoginPlace {
+interface LoginPlace {
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -36,7 +39,36 @@ type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadCon
 
 const MAX_TIME_LIMIT_S = 86_400;
 
-export async function login(place: LoginPlace, server: string, options: LoginOptions): Promise<ExitCode> {
+const CONFIG = ['--config <file>', 'the configuration; default: adjutant.json here'] as const;
+
+/** The verbs of `mcp` about logins at servers. */
+export function addLogins(verbs: Command, { local }: CommandLine): void {
+  verbs
+    .command('login <server>')
+    .description(
+      'log the service in at an MCP server that asks for OAuth: for all workers, until you log out',
+    )
+    .option(...CONFIG)
+    .option(
+      '--scope <scopes...>',
+      'ask for these, beside those of the configuration and of the last login',
+      [],
+    )
+    .option('--no-browser', 'only print the address')
+    .option('--time-limit <seconds>', 'how long to wait for the browser', wholeNumber, 300)
+    .action(async (server: string, given: LoginOptions) =>
+      local(async (place) => login(place, server, given)),
+    );
+  verbs
+    .command('logout <server>')
+    .description('forget the login at an MCP server, for all workers')
+    .option(...CONFIG)
+    .action(async (server: string, given: LogoutOptions) =>
+      local(async (place) => logout(place, server, given)),
+    );
+}
+
+async function login(place: LoginPlace, server: string, options: LoginOptions): Promise<ExitCode> {
   const { terminal, interrupt } = place;
   const { json, timeLimit } = options;
   const { config, redisUrl } = await prepared(place, server, options);
@@ -58,7 +90,7 @@ export async function login(place: LoginPlace, server: string, options: LoginOpt
   }
 }
 
-export async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
+async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
   const { config, redisUrl } = await prepared(place, server, options);
   const { logOut } = await import('../../service/mcp-login.ts');
   try {

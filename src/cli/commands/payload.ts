@@ -1,11 +1,20 @@
 /** `adjutant payload`: the whole payload of a successful directive, also when its signal holds only the beginning.
  *  It must never leave out a part of it. */
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { unchanged, payloadText } from '../payload-text.ts';
 import type { Terminal } from '../terminal.ts';
 
-export async function payload(
+export function addPayload({ program, withClient }: CommandLine): void {
+  program
+    .command('payload <request> <directive>')
+    .description('print the whole answer of a directive whose signal holds only the beginning')
+    .action(async (request: string, directive: string) =>
+      withClient(async (invocation) => payload(invocation, request, directive)),
+    );
+}
+
+async function payload(
   { client, terminal, json }: Invocation,
   requestId: string,
   directiveId: string,

@@ -1,7 +1,7 @@
 /** Times as people type them.
  *  It must not depend on the zone of the machine: what is local is compared with local parts. */
 import { expect, test } from 'vitest';
-import { pastInstantOption } from '../../../src/cli/past-instant.ts';
+import { pastInstantOption } from '../../../src/cli/option-values.ts';
 
 const NOW = new Date(2026, 10, 23, 9, 15, 30);
 const local = (day: number, hours: number, minutes = 0): string =>

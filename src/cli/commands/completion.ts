@@ -1,10 +1,12 @@
 /** Completion scripts for shells, generated from the program itself: its verbs, options and their values.
  *  It must never call the service: a key press must not wait. */
-import type { Command, Option } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
+import { EXIT } from '../failure.ts';
+import type { CommandLine } from '../invocation.ts';
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-export type Shell = (typeof SHELLS)[number];
+type Shell = (typeof SHELLS)[number];
 
 /** One verb, or a verb below another, as `dead redrive`. */
 interface Verb {
@@ -17,7 +19,22 @@ interface Verb {
   readonly below: readonly string[];
 }
 
-export function completionScript(program: Command, shell: Shell): string {
+export function addCompletion({ program, local }: CommandLine): void {
+  program
+    .command('completion')
+    .description(
+      'print a completion script for an installed adjutant, as for: source <(adjutant completion bash)',
+    )
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .action(async (shell: Shell) =>
+      local(async ({ terminal }) => {
+        terminal.out(completionScript(program, shell).trimEnd());
+        return EXIT.done;
+      }),
+    );
+}
+
+function completionScript(program: Command, shell: Shell): string {
   const verbs = verbsOf(program, '');
   if (shell === 'fish') return fishScript(program.name(), verbs);
   const script = bashScript(program.name(), verbs);
