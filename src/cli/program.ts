@@ -15,7 +15,6 @@ import type { CommandLine } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
 import { urlOf } from './option-values.ts';
 import { useProxies } from './proxies.ts';
-import { createReachLines } from './reach-lines.ts';
 import type { Terminal } from './terminal.ts';
 import { VERBS } from './verbs.ts';
 
@@ -165,4 +164,21 @@ function keyOf({ ADJUTANT_API_KEY: apiKey = '' }: Environment): { apiKey?: strin
 /** `program.name()` is what a shell completes, so it stays. */
 function usageLine(command: Command): string {
   return new Help().commandUsage(command).replace(/^adjutant/, ADJUTANT);
+}
+
+/** Called with each failed attempt to reach the service, and null after a success. */
+export function createReachLines(terminal: Terminal): (failure: Error | null) => void {
+  let awaySinceMs: number | null = null;
+  return (failure) => {
+    if (failure === null && awaySinceMs !== null) {
+      const seconds = ((performance.now() - awaySinceMs) / 1_000).toFixed(1);
+      terminal.err(terminal.paintErr('dim', `the service answers again after ${seconds} s`));
+      awaySinceMs = null;
+    }
+    if (failure === null || awaySinceMs !== null) return;
+    awaySinceMs = performance.now();
+    const reason = failure.message.replace(/\.$/, '');
+    const line = `${reason}; what was accepted is kept, and this command tries again until the service answers`;
+    terminal.err(terminal.paintErr('yellow', line));
+  };
 }

@@ -4,24 +4,35 @@ import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
-import type { AnswerMode } from '../answer-printer.ts';
-import { createPrompts } from '../prompts.ts';
-import { promptFor } from '../signal-prompts.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { addEndOption, type EndOptions, endFieldsOf } from '../end-options.ts';
-import { encryptingWhere, WITH_KEY } from '../encrypting.ts';
-import { addFlowOptions, type FlowOptions, flowOptionsOf } from '../flow-options.ts';
-import { addLaterOptions, beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { addOnceOptions, isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
+import { type AnswerMode, createRunPrinter, type RunPrinter } from '../answer-printer.ts';
+import { createPrompts, promptFor } from '../prompts.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import {
+  addEndOption,
+  addFlowOptions,
+  addLaterOptions,
+  addOnceOptions,
+  beginsInWords,
+  encryptingWhere,
+  endFieldsOf,
+  type EndOptions,
+  type FlowOptions,
+  flowOptionsOf,
+  isOthers,
+  laterFieldsOf,
+  type LaterOptions,
+  onceFieldsOf,
+  onceInWords,
+  type OnceOptions,
+  WITH_KEY,
+} from '../submission-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { payloadText } from '../payload-text.ts';
-import { promptOf } from '../prompt.ts';
-import { createRunPrinter, type RunPrinter } from '../run-printer.ts';
+import { payloadText } from './payload.ts';
+import { promptOf } from '../option-values.ts';
 import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
-import { orUnread } from '../unread-answer.ts';
 
 export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   /** Default: `default`. */

@@ -2,9 +2,8 @@
  *  It must never show a key. */
 import type { AuditEntry } from '../../contract/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { table } from '../table.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
 import { wholeNumber } from '../option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
 

@@ -3,9 +3,8 @@
 import type { BudgetListing, ListedBudget } from '../../contract/budget-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
 
 export function addBudgets({ program, withClient }: CommandLine): void {
   program

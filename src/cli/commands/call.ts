@@ -5,25 +5,35 @@ import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { OnceAnswer } from '../../contract/once.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
-import { addEndOption, type EndOptions, endFieldsOf } from '../end-options.ts';
-import { addFlowOptions, type FlowOptions, flowOptionsOf } from '../flow-options.ts';
-import { addLaterOptions, beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { addOnceOptions, isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
-import { encryptingWhere } from '../encrypting.ts';
+import {
+  addEndOption,
+  addFlowOptions,
+  addLaterOptions,
+  addOnceOptions,
+  beginsInWords,
+  encryptingWhere,
+  endFieldsOf,
+  type EndOptions,
+  type FlowOptions,
+  flowOptionsOf,
+  isOthers,
+  laterFieldsOf,
+  type LaterOptions,
+  onceFieldsOf,
+  onceInWords,
+  type OnceOptions,
+} from '../submission-options.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
-import { objectArgument } from '../object-argument.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { createPrompts } from '../prompts.ts';
-import { promptFor } from '../signal-prompts.ts';
-import { callIdOf } from '../signal-line.ts';
-import { orUnread } from '../unread-answer.ts';
+import { objectArgument, wholeNumber } from '../option-values.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import { createPrompts, promptFor } from '../prompts.ts';
+import { callIdOf } from '../signal-lines.ts';
 import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
 import { Option } from 'commander';
-import { wholeNumber } from '../option-values.ts';
 
 export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   readonly timeoutMs?: number;

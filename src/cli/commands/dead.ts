@@ -1,15 +1,16 @@
 /** `adjutant dead`: lists directives that ended in an error, and redrives them.
  *  It must never redrive more than the filter or the given names select. */
-import { ADJUTANT } from '../command-name.ts';
+import type { Command } from 'commander';
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { isObject } from '../../contract/json-object.ts';
+import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import { filterHints } from '../filter-hints.ts';
+import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
+import { defaultVerb, wholeNumber } from '../option-values.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { nameOf, REPEATS, uncertainOf } from '../uncertain.ts';
-import type { Command } from 'commander';
-import { defaultVerb, wholeNumber } from '../option-values.ts';
 
 interface DeadOptions {
   readonly lane?: string;
@@ -174,3 +175,39 @@ async function report(
   for (const { from, code, detail } of redrive.refused)
     terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);
 }
+
+interface Ref {
+  readonly request_id: string;
+  readonly id: string;
+}
+
+/** Each is read by itself. */
+const MOST_READ = 50;
+
+const nameOf = ({ request_id, id }: Ref): string => `${request_id}/${id}`;
+
+/** Their names; of the first fifty. */
+async function uncertainOf(
+  refs: readonly Ref[],
+  client: Pick<DirectiveClient, 'directive'>,
+): Promise<ReadonlySet<string>> {
+  const read = refs.slice(0, MOST_READ).map(async (ref) => {
+    const view = await client.directive(ref.request_id, ref.id).catch(() => null);
+    return mayHaveHappened(view?.result?.data) ? [nameOf(ref)] : [];
+  });
+  return new Set((await Promise.all(read)).flat());
+}
+
+/** The call may have reached the tool, and no answer of the tool came back. */
+function mayHaveHappened(data: unknown): boolean {
+  const result = isObject(data) ? data['result'] : null;
+  const error = isObject(result) ? result['error'] : null;
+  if (!isObject(error)) return false;
+  return (
+    error['type'] === 'outcome_unknown' ||
+    (isObject(error['details']) && error['details']['outcome'] === 'unknown')
+  );
+}
+
+/** Beside each that is redriven, or would be. */
+const REPEATS = 'may have happened already: it is called again';

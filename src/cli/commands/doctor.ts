@@ -2,7 +2,7 @@
  *  It must never change anything but a login that is due: it renews it, as a worker does. */
 import { ADJUTANT } from '../command-name.ts';
 import * as z from 'zod';
-import { hideEnvironment } from '../environment-block.ts';
+import { configurationFindings, hideEnvironment } from '../start-fault.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import type { ListedLane } from '../../contract/lane-listing.ts';
@@ -11,7 +11,6 @@ import type { ListedServer } from '../../contract/tool-listing.ts';
 import type { ListedWorker } from '../../contract/worker-listing.ts';
 import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { configurationFindings } from '../start-fault.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
 import { scheduleFindings } from '../../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';

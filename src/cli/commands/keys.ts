@@ -5,9 +5,8 @@ import { ADJUTANT } from '../command-name.ts';
 import { lengthOfTime } from '../../contract/length-of-time.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import { table } from '../table.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
 import { wholeNumber } from '../option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
 

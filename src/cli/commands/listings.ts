@@ -7,7 +7,7 @@ import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { whyText } from '../signal-gist.ts';
-import { loginLine } from '../login-line.ts';
+import { loginLine } from './mcp-login.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 

@@ -1,18 +1,16 @@
 /** `adjutant mcp login` and `logout`: one login of the service at an MCP server, for all its workers.
  *  It must never print a token, nor send one over the API. */
 import { spawn } from 'node:child_process';
+import type { Command } from 'commander';
 import { closeNames } from '../../bounds/close-names.ts';
+import type { ServerLogin } from '../../contract/tool-listing.ts';
 import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { hideEnvironment } from '../environment-block.ts';
+import { hideEnvironment, startFault } from '../start-fault.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import type { ServerLogin } from '../../contract/tool-listing.ts';
-import { loginLine } from '../login-line.ts';
-import { startFault } from '../start-fault.ts';
-import { oneLine, type Terminal } from '../terminal.ts';
-import type { Command } from 'commander';
-import { wholeNumber } from '../option-values.ts';
 import type { CommandLine } from '../invocation.ts';
+import { wholeNumber } from '../option-values.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 
 interface LogoutOptions {
   /** Default: adjutant.json here. */
@@ -216,4 +214,17 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 function showLogin(terminal: Terminal, json: boolean, server: string, login: ServerLogin): void {
   if (json) terminal.out(JSON.stringify({ server, ...login }));
   else terminal.out(`Logged in to ${server} ${loginLine(login)}. Workers use it within seconds.`);
+}
+
+export function loginLine(login: ServerLogin): string {
+  const { issuer, client_id: client, account, scope } = login;
+  const who = account === undefined ? `as client ${oneLine(client, 100)}` : `as ${oneLine(account, 100)}`;
+  const scopes = scope === undefined ? '' : `, for ${oneLine(scope, 200)}`;
+  return `${who} at ${oneLine(issuer, 200)}${scopes}; ${untilText(login)}`;
+}
+
+function untilText({ expires_at: expiresAt, renewable }: ServerLogin): string {
+  if (expiresAt === undefined) return 'without an end';
+  const until = `until ${expiresAt.slice(0, 19)}Z`;
+  return renewable ? `${until}, then renewed by itself` : `${until}, then somebody must log in again`;
 }

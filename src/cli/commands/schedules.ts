@@ -3,17 +3,20 @@
 import type { Firing, ListedSchedule, ScheduleView, SubmittedSchedule } from '../../contract/schedule.ts';
 import { LARGEST_LISTING } from '../../contract/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { durationWords } from '../duration-value.ts';
+import { durationWords, interval } from '../option-values.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { changedContent, type ScheduleOptions, templateIn, timingIn } from '../schedule-content.ts';
-import { table } from '../table.ts';
-import { templateWarnings } from '../template-warnings.ts';
+import {
+  changedContent,
+  type ScheduleOptions,
+  templateIn,
+  templateWarnings,
+  timingIn,
+} from '../schedule-content.ts';
+import { instantText, table, zonedText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText, zonedText } from '../time-text.ts';
 import type { Command } from 'commander';
 import { OVERLAPS } from '../../contract/schedule.ts';
-import { interval } from '../option-values.ts';
 
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 

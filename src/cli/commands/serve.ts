@@ -2,7 +2,7 @@
  *  It must never know what the roles do: the service does. */
 import { flushCompileCache } from 'node:module';
 import { ADJUTANT, beforeOptions } from '../command-name.ts';
-import { hideEnvironment } from '../environment-block.ts';
+import { hideEnvironment, requireSound, StartFault, startFault } from '../start-fault.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type RedisNotice,
   startPrivateRedis,
 } from '../../redis/private-redis.ts';
-import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { createTracePrinter, openReader, type TracePrinter } from '../trace-printer.ts';
 import { wholeNumber } from '../option-values.ts';

@@ -4,11 +4,10 @@ import { closeNames } from '../../bounds/close-names.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApprovalDecisionBody } from '../../contract/run.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { type EncryptOption, encryptingWhere, WITH_KEY } from '../encrypting.ts';
+import { type EncryptOption, encryptingWhere, WITH_KEY } from '../submission-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { objectArgument } from '../object-argument.ts';
-import { promptOf } from '../prompt.ts';
+import { objectArgument, promptOf } from '../option-values.ts';
 import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 

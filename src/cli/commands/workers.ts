@@ -6,9 +6,8 @@ import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { type ListedWorker, takesWork } from '../../contract/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
 import { defaultVerb } from '../option-values.ts';
 
 /** Enough of an id to tell the processes of one installation apart. */
