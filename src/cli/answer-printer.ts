@@ -1,12 +1,11 @@
 /** Prints what models answer, of one call and of a run: live on a terminal, whole elsewhere.
  *  Only the answer itself is written to stdout. */
 import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../contract/delta-fold.ts';
-import { type ModelTurn, modelTurnSchema } from '../contract/model-turn.ts';
 import type { Signal } from '../contract/signal.ts';
-import type { Usage } from '../contract/usage.ts';
 import { type DataOf, retryText, waitText } from './signal-gist.ts';
 import { oneLine, printable, type Terminal } from './terminal.ts';
 import { createToolBoard } from './tool-board.ts';
+import { modelText, turnIn } from './turn-text.ts';
 
 export interface AnswerPrinter {
   /** Whether the signal brought text that was printed. */
@@ -133,39 +132,4 @@ function remarkOf(signal: Signal): string | null {
     return oneLine(`↳ ${signal.data.tag}: ${signal.data.agent} in ${signal.data.child_request_id}`);
   if (signal.type === 'agent.child.exit') return oneLine(`↳ ${signal.data.tag}: ${signal.data.status}`);
   return null;
-}
-
-/** null: not a turn, or only a preview of one. */
-export function turnIn(payload: unknown): ModelTurn | null {
-  const parsed = modelTurnSchema.safeParse(payload);
-  return parsed.success ? parsed.data : null;
-}
-
-/** The text; for a call with a schema its value, as JSON. */
-export function answerText(turn: ModelTurn): string {
-  return 'output' in turn && turn.output !== undefined ? JSON.stringify(turn.output, null, 2) : turn.text;
-}
-
-/** Provider and model, tokens, duration; and whether it was scripted. */
-export function turnLine(turn: ModelTurn, provider: unknown): string {
-  const parts = [
-    modelText(turn, provider),
-    ...(turn.usage === null ? [] : [tokensText(turn.usage)]),
-    `${(turn.duration_ms / 1_000).toFixed(1)} s`,
-    ...(turn.finish_reason === null || turn.finish_reason === 'stop' ? [] : [turn.finish_reason]),
-    ...(turn.scripted === true ? ['scripted: no model was asked'] : []),
-  ];
-  return parts.join(' · ');
-}
-
-/** `provider`: from the answer's metadata, since providers name their models without it. */
-function modelText({ model, scripted }: ModelTurn, provider: unknown): string {
-  const isNamed = typeof provider !== 'string' || scripted === true || model.startsWith(`${provider}:`);
-  return isNamed ? model : `${provider}:${model}`;
-}
-
-type Tokens = Pick<Usage, 'input_tokens' | 'output_tokens'>;
-
-export function tokensText({ input_tokens: read, output_tokens: written }: Tokens): string {
-  return `${read} → ${written} tokens`;
 }

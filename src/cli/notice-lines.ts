@@ -5,7 +5,7 @@ import type { RequestView } from '../contract/request-view.ts';
 import { ownMember } from '../contract/own-member.ts';
 import { counted } from './run-lines.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
-import { named, NOWHERE, type TraceNode } from './trace-tree.ts';
+import { named, NOWHERE, type TraceNode } from './trace-node.ts';
 
 const STYLES: Readonly<Record<string, Style>> = {
   waiting: 'yellow',

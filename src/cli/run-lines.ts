@@ -4,7 +4,7 @@ import type { DirectiveClient } from '../contract/directive-client.ts';
 import { ownMember } from '../contract/own-member.ts';
 import { type RunView, type RunWait, TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import type { Wait } from '../contract/waiting.ts';
-import { tokensText } from './answer-printer.ts';
+import { tokensText } from './turn-text.ts';
 import { payloadText } from './commands/payload.ts';
 import { anyErrorText } from './signal-gist.ts';
 import { table } from './table.ts';

@@ -8,7 +8,7 @@ import type { Signal, SignalType } from '../contract/signal.ts';
 import type { Wait } from '../contract/waiting.ts';
 import { payloadText } from './commands/payload.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
-import { tokensText, turnIn } from './answer-printer.ts';
+import { tokensText, turnIn } from './turn-text.ts';
 import { ownMember } from '../contract/own-member.ts';
 
 export type DataOf<T extends SignalType> = Extract<Signal, { type: T }>['data'];

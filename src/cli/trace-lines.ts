@@ -2,7 +2,8 @@
  *  It must never draw more lines than it may, nor leave some out without saying so. */
 import { ADJUTANT } from './command-name.ts';
 import { table, timeText } from './table.ts';
-import { requestNode, type TraceFamily, type TraceNode } from './trace-tree.ts';
+import type { TraceNode } from './trace-node.ts';
+import { requestNode, type TraceFamily } from './trace-tree.ts';
 import type { Paint } from './terminal.ts';
 
 interface TraceDrawing {

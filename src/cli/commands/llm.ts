@@ -4,14 +4,7 @@ import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal.ts';
-import {
-  type AnswerMode,
-  type AnswerPrinter,
-  answerText,
-  createAnswerPrinter,
-  turnIn,
-  turnLine,
-} from '../answer-printer.ts';
+import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
@@ -21,6 +14,7 @@ import { decimal, promptOf, wholeNumber } from '../option-values.ts';
 import { retryText } from '../signal-gist.ts';
 import { callIdOf } from '../signal-lines.ts';
 import type { Terminal } from '../terminal.ts';
+import { answerText, turnIn, turnLine } from '../turn-text.ts';
 
 export interface LlmOptions {
   /** `provider:model`. Default: the alias. */

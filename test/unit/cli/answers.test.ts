@@ -1,13 +1,9 @@
 /** The output for models and runs: live or whole text, tool calls as lines, reported restarts. */
 import { describe, expect, test } from 'vitest';
 import { ADJUTANT } from '../../../src/cli/command-name.ts';
-import {
-  answerText,
-  createAnswerPrinter,
-  createRunPrinter,
-  turnLine,
-} from '../../../src/cli/answer-printer.ts';
+import { createAnswerPrinter, createRunPrinter } from '../../../src/cli/answer-printer.ts';
 import { type Failed, printFailure } from '../../../src/cli/failure-lines.ts';
+import { answerText, turnLine } from '../../../src/cli/turn-text.ts';
 import { createReachLines } from '../../../src/cli/program.ts';
 import { runLine, runLines } from '../../../src/cli/run-lines.ts';
 import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
