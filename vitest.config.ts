@@ -54,7 +54,7 @@ export default defineConfig({
     retry: 0,
     sequence: { sequencer: LongFirst },
     // The example is a test suite of a user.
-    include: ['test/**/*.test.ts', 'examples/testing/*.vitest.ts'],
+    include: ['{test,console/test}/**/*.test.ts', 'examples/testing/*.vitest.ts'],
     // A worker reads the modules once for all of its files: about a second of CPU time for each file.
     isolate: false,
     restoreMocks: true,

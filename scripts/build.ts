@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { buildConsole } from './console-build.ts';
+import { buildConsole } from '../console/build.ts';
 
 const MOST_OUTPUT_BYTES = 64 * 1_024 * 1_024;
 
@@ -16,7 +16,13 @@ process.exitCode = status === 0 && listed ? 0 : 1;
 
 /** Writes dist/sbom.cdx.json: the packages that an installation gets, from package-lock.json, as CycloneDX. */
 function writeBillOfMaterials(): boolean {
-  const flags = ['--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
+  const flags = [
+    '--sbom-format=cyclonedx',
+    '--sbom-type=application',
+    '--omit=dev',
+    '--package-lock-only',
+    '--workspaces=false',
+  ];
   const {
     status: ended,
     stdout,

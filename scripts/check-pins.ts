@@ -18,9 +18,17 @@ function packagesWithoutIntegrity(): string[] {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, LockEntry>;
   };
-  return Object.entries(packages)
-    .filter(([path, { integrity, link }]) => path !== '' && link !== true && integrity === undefined)
-    .map(([path]) => `package-lock.json: ${path} has no integrity, so that npm ci takes whatever it is sent`);
+  return (
+    Object.entries(packages)
+      // The clone itself and its workspaces have none.
+      .filter(
+        ([path, { integrity, link }]) =>
+          path.includes('node_modules/') && link !== true && integrity === undefined,
+      )
+      .map(
+        ([path]) => `package-lock.json: ${path} has no integrity, so that npm ci takes whatever it is sent`,
+      )
+  );
 }
 
 function imagesWithoutDigest(file: string): string[] {

@@ -4,13 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FOLDERS = ['src/console', 'src/contract'];
-const FILES = ['package-lock.json', 'scripts/console-build.ts'];
+const FOLDERS = ['console', 'src/contract'];
+const FILES = ['package-lock.json'];
 
 /** Only of a clone: a package has the built console, and no sources. */
 export function ensureConsole(root, node, environment) {
-  if (!existsSync(join(root, 'src/console')) || isFresh(root)) return;
-  const { status, stderr } = spawnSync(node, ['scripts/build-console.ts'], {
+  if (!existsSync(join(root, 'console')) || isFresh(root)) return;
+  const { status, stderr } = spawnSync(node, ['console/build.ts'], {
     cwd: root,
     env: environment,
     encoding: 'utf8',

@@ -20,9 +20,13 @@ function isInstalled(root) {
   const installed = packagesOf(join(root, 'node_modules', '.package-lock.json'));
   const locked = packagesOf(join(root, 'package-lock.json'));
   if (installed === null || locked === null) return false;
-  return Object.entries(locked).every(([path, wanted]) => {
+  // The clone itself and its workspaces are locked too, and are not fetched.
+  const fetched = Object.entries(locked).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  );
+  return fetched.every(([path, wanted]) => {
     const found = installed[path];
-    if (found === undefined) return path === '' || wanted.optional === true;
+    if (found === undefined) return wanted.optional === true;
     return found.version === wanted.version && found.integrity === wanted.integrity;
   });
 }

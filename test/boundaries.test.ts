@@ -1,10 +1,10 @@
 /** The import table of the architecture, executable: which folder may import which, and who alone may import a library.
  *  It must not carry an exception for a single file. */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Folder of src → folders it may import, each of them earlier in this table. This table is the architecture. */
+/** Folder of src, or the console → folders it may import, each of them earlier in this table. This table is the architecture. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   encryption: ['contract'],
@@ -140,15 +140,20 @@ function importsOf(source: string): Import[] {
   return found;
 }
 
-/** The folder of src (or the top-level file) that a relative import of `file` reaches. */
+/** A path as the tables name it: within src without that folder, the console with its own. */
+function placeOf(path: string): string {
+  return path.replace(/^src\//, '');
+}
+
+/** The folder (or the top-level file of src) that a relative import of `file` reaches. */
 function targetOf(file: string, specifier: string): string {
-  return relative('src', join(dirname(file), specifier)).split('/')[0] ?? '';
+  return placeOf(join(dirname(file), specifier)).split('/')[0] ?? '';
 }
 
 /** null: the file is outside the folders. */
 function folderOf(file: string): string | null {
-  const inSrc = relative('src', file);
-  return inSrc.includes('/') ? (inSrc.split('/')[0] ?? '') : null;
+  const place = placeOf(file);
+  return place.includes('/') ? (place.split('/')[0] ?? '') : null;
 }
 
 function arrowsOf(file: string): string[] {
@@ -165,7 +170,7 @@ function mayImport(folder: string, target: string, lazy: boolean): boolean {
 
 /** Every import of `file` that the tables forbid, as sentences. */
 function violations(file: string, source: string): string[] {
-  const inSrc = relative('src', file);
+  const place = placeOf(file);
   const folder = folderOf(file);
   return importsOf(source).flatMap(({ specifier, lazy, typeOnly }) => {
     if (specifier.startsWith('.')) {
@@ -173,15 +178,20 @@ function violations(file: string, source: string): string[] {
       return folder === null || mayImport(folder, target, lazy) ? [] : [`${folder} may not import ${target}`];
     }
     const rule = SOLE_IMPORTERS.find(([library]) => library.test(specifier));
-    const allowed = rule === undefined || rule[1].some((place) => inSrc.startsWith(place));
-    if (!allowed) return [`${inSrc} may not import ${specifier}`];
+    const allowed = rule === undefined || rule[1].some((importer) => place.startsWith(importer));
+    if (!allowed) return [`${place} may not import ${specifier}`];
     if (LAZY_LIBRARIES.test(specifier) && !lazy && !typeOnly)
-      return [`${inSrc} may import ${specifier} only when it is needed`];
+      return [`${place} may import ${specifier} only when it is needed`];
     return folder === 'contract' && specifier !== 'zod' ? [`contract may not import ${specifier}`] : [];
   });
 }
 
-const files = globSync('src/**/*.{ts,tsx}').toSorted();
+/** The console's build is no page of it. */
+const files = globSync([
+  'src/**/*.ts',
+  'console/*.tsx',
+  'console/{data,frame,keys,pages,parts}/**/*.{ts,tsx}',
+]).toSorted();
 
 describe('the import table', () => {
   test.each(files)('%s stays inside its boundary', (file) => {
@@ -190,17 +200,17 @@ describe('the import table', () => {
 
   test.each(files)('%s reads the environment only where configuration is read', (file) => {
     const reads = /\bprocess\.env\b|\benv\b[^;]*from 'node:process'/.test(readFileSync(file, 'utf8'));
-    const reader = ENVIRONMENT_READERS.some((place) => relative('src', file).startsWith(place));
+    const reader = ENVIRONMENT_READERS.some((place) => placeOf(file).startsWith(place));
     expect(reads && !reader).toBe(false);
   });
 
-  test('every folder of src has a row, and every row a folder', () => {
+  test('every folder has a row, and every row a folder', () => {
     const folders = new Set(files.map(folderOf).filter((folder) => folder !== null));
     expect([...folders].toSorted()).toEqual(Object.keys(ALLOWED).toSorted());
   });
 
   test('only the program, its lifecycle and its version are outside a folder', () => {
-    const loose = files.filter((file) => folderOf(file) === null).map((file) => relative('src', file));
+    const loose = files.filter((file) => folderOf(file) === null).map(placeOf);
     expect(loose.toSorted()).toEqual(LOOSE_FILES);
   });
 
@@ -225,7 +235,7 @@ describe('Redis Streams', () => {
   );
 
   test('are those of all signals and of the audit, and no others', () => {
-    const inSrc = places.map((file) => relative('src', file)).toSorted();
+    const inSrc = places.map(placeOf).toSorted();
     expect(inSrc).toEqual([
       'journal/audit-log.ts',
       'journal/scripts/include-audit.lua',
@@ -242,6 +252,7 @@ describe('the table itself', () => {
     ['src/worker/a.ts', "import { Queue } from 'bullmq';", 'worker/a.ts may not import bullmq'],
     ['src/cli/a.ts', "import { b } from '../service/service.ts';", 'cli may not import service'],
     ['src/api/a.ts', "const { b } = await import('../mcp/b.ts');", 'api may not import mcp'],
+    ['console/pages/a.tsx', "import { b } from '../../src/client/b.ts';", 'console may not import client'],
     [
       'src/llm/a.ts',
       "import { createOpenAI } from '@ai-sdk/openai';",
@@ -257,6 +268,7 @@ describe('the table itself', () => {
     ['src/llm/a.ts', "import type { OpenAIProvider } from '@ai-sdk/openai';"],
     ['src/mcp/a.ts', "import { start } from '../lifecycle.ts';"],
     ['src/service/service.ts', "import { b } from './worker/b.ts';"],
+    ['console/pages/a.tsx', "import { b } from '../../src/contract/b.ts';"],
     ['src/contract/a.ts', "// from '../journal/b.ts'\nimport * as z from 'zod';"],
   ])('%s: %s is allowed', (file, source) => {
     expect(violations(file, source)).toEqual([]);

@@ -61,7 +61,7 @@ function tooLong(file: string, source: string): string[] {
   return all.filter((span) => isTooLong(span, all, lines)).map(({ name }) => name);
 }
 
-test.each(globSync('{src,scripts,bench}/**/*.{ts,tsx,mjs}'))('%s', (file) => {
+test.each(globSync('{src,console,scripts,bench}/**/*.{ts,tsx,mjs}'))('%s', (file) => {
   expect(tooLong(file, readFileSync(file, 'utf8'))).toEqual([]);
 });
 

@@ -7,9 +7,10 @@ import type { RedisConnection } from '../redis/connection.ts';
 import { createAgentCatalog } from './agent-catalog.ts';
 import { agentTools, knownAgents } from './known-agents.ts';
 import { knownModels } from './known-models.ts';
-import { knownServers } from './known-servers.ts';
 import { createModelCatalog } from './model-catalog.ts';
-import { createToolCatalog } from './tool-catalog.ts';
+import { recent, type Recent } from './recent.ts';
+import type { KnownServers } from './route.ts';
+import { type CatalogEntry, createToolCatalog, type ToolCatalog } from './tool-catalog.ts';
 import { toolDescriber } from './tool-descriptions.ts';
 import { createWorkers } from './workers.ts';
 
@@ -42,4 +43,28 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     /** The description of a tool for a model. */
     describeTool: toolDescriber(published.tools),
   };
+}
+
+type KnownServersSource = Recent<KnownServers>;
+
+/** `configured` servers are known before any worker publishes them. */
+export function knownServers(
+  catalog: Pick<ToolCatalog, 'read'>,
+  configured: readonly string[],
+  now: () => number = Date.now,
+): KnownServersSource {
+  async function read(): Promise<KnownServers> {
+    const entries = await catalog.read();
+    const tools = entries.map((entry) => [entry.server, namesOf(entry)] as const);
+    const known = new Map<string, readonly string[] | null>(configured.map((name) => [name, null]));
+    for (const [server, names] of tools) known.set(server, names);
+    return known;
+  }
+
+  return recent(read, now);
+}
+
+/** A tool that was left out is known too: a call of it goes to its server's worker, which says why. */
+function namesOf({ tools, faults = [] }: CatalogEntry): string[] {
+  return [...new Set([...tools, ...faults].map(({ tool }) => tool))];
 }

@@ -1,13 +1,13 @@
 // The catalog of tools in Redis: what each MCP server offers, visible to every process.
 // Must never be needed to run a tool: it only informs.
-import type { RedisConnection } from '../redis/connection.ts';
+import { createSteps } from '../bounds/steps.ts';
 import type { ServerOffers } from '../contract/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { entryText, parseEntry } from './entry-text.ts';
-import { createParsedFields } from './parsed-fields.ts';
-import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
 import { redisClock } from '../redis/clock.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { entryText, parseEntry } from './entry-text.ts';
+import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -99,5 +99,30 @@ export function toolListing(
       updated_at: new Date(entry.updatedAt).toISOString(),
       ...(entry.served === false ? { served: false as const } : {}),
     })),
+  };
+}
+
+interface Parsed<T> {
+  readonly text: string;
+  readonly value: T;
+}
+
+/** The values are shared by all callers, who do not change them. An unchanged text is the same object again. */
+export function createParsedFields<T>(
+  parse: (text: string) => Promise<T>,
+): (fields: readonly (readonly [string, string])[]) => Promise<(readonly [string, T])[]> {
+  let known = new Map<string, Parsed<T>>();
+
+  return async (fields) => {
+    const now = new Map<string, Parsed<T>>();
+    const nextStep = createSteps();
+    for (const [field, text] of fields) {
+      const before = known.get(field);
+      const isSame = before?.text === text;
+      now.set(field, isSame ? before : { text, value: await parse(text) });
+      await nextStep();
+    }
+    known = now;
+    return [...now].map(([field, { value }]) => [field, value] as const);
   };
 }

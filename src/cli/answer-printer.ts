@@ -1,8 +1,11 @@
-/** Prints the output of a model call from its signals: as it arrives, or once it is complete.
- *  It must never leave voided text on stdout without a line that reports the restart. */
+/** Prints what models answer, of one call and of a run: live on a terminal, whole elsewhere.
+ *  Only the answer itself is written to stdout. */
 import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
-import { printable, type Terminal } from './terminal.ts';
+import { type DataOf, retryText, waitText } from './signal-gist.ts';
+import { oneLine, printable, type Terminal } from './terminal.ts';
+import { createToolBoard } from './tool-board.ts';
+import { modelText, turnIn } from './turn-text.ts';
 
 export interface AnswerPrinter {
   /** Whether the signal brought text that was printed. */
@@ -33,7 +36,7 @@ export function createAnswerPrinter(terminal: Terminal, mode: AnswerMode): Answe
 }
 
 /** Prints what a signal adds to `calls`; returns the calls after it, and whether anything was printed. */
-export function printOutput(
+function printOutput(
   terminal: Terminal,
   before: FoldedCalls,
   signal: Signal,
@@ -59,4 +62,74 @@ function restartText(event: Extract<TextEvent, { kind: 'restart' }>, mode: Answe
   const begins = `↻ attempt ${event.attempt} starts the answer again`;
   const { length } = event.void.content;
   return mode === 'live' && length > 0 ? `${begins}; the ${length} characters before this are void` : begins;
+}
+
+export interface RunPrinter {
+  show(signal: Signal): void;
+  /** While true, output is kept for later: a question is open. */
+  quiet(asking: boolean): void;
+  /** The text of the last model call that ended; null when it was not printed. */
+  lastOutput(): string | null;
+  /** The models that have answered; scripted ones are marked. */
+  models(): readonly string[];
+  end(): void;
+}
+
+export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrinter {
+  const board = createToolBoard(terminal);
+  const models = new Set<string>();
+  let calls: FoldedCalls = NO_CALLS;
+  let lastOutput: string | null = null;
+  let held: Signal[] | null = null;
+
+  function print(signal: Signal): void {
+    board.show(signal);
+    const remark = remarkOf(signal);
+    if (remark !== null) terminal.err(terminal.paintErr('yellow', remark));
+    calls = printOutput(terminal, calls, signal, mode).calls;
+    if (signal.type !== 'ai.llm.response') return;
+    terminal.endLine();
+    const model = modelOf(signal.data);
+    if (model !== null) models.add(model);
+    lastOutput = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
+  }
+
+  function quiet(asking: boolean): void {
+    board.quiet(asking);
+    const late = held ?? [];
+    held = asking ? late : null;
+    if (!asking) for (const signal of late) print(signal);
+  }
+
+  return {
+    show: (signal) => {
+      if (held === null) print(signal);
+      else held.push(signal);
+    },
+    quiet,
+    lastOutput: () => lastOutput,
+    models: () => [...models],
+    end: () => {
+      quiet(false);
+      board.end();
+      terminal.endLine();
+    },
+  };
+}
+
+function modelOf({ result, metadata }: DataOf<'ai.llm.response'>): string | null {
+  const turn = result.ok ? turnIn(result.payload) : null;
+  if (turn === null) return null;
+  return turn.scripted === true
+    ? `${turn.model} (scripted: no model was asked)`
+    : modelText(turn, metadata['provider']);
+}
+
+function remarkOf(signal: Signal): string | null {
+  if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
+  if (signal.type === 'directive.waiting') return waitText(signal.data);
+  if (signal.type === 'agent.child.started')
+    return oneLine(`↳ ${signal.data.tag}: ${signal.data.agent} in ${signal.data.child_request_id}`);
+  if (signal.type === 'agent.child.exit') return oneLine(`↳ ${signal.data.tag}: ${signal.data.status}`);
+  return null;
 }

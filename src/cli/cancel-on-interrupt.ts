@@ -1,6 +1,7 @@
 /** Turns an interrupt from the keyboard into a cancellation of what the command has started.
  *  It must never leave the person waiting for a service that does not answer. */
 import { DirectiveRefused } from '../contract/problem.ts';
+import { ADJUTANT } from './command-name.ts';
 import { CliFailure, EXIT } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 import { oneLine } from './terminal.ts';
@@ -55,4 +56,32 @@ export function cancelOnInterrupt({
       interrupt.removeEventListener('abort', interrupted);
     },
   };
+}
+
+/** Runs `reading`; a refusal of the key becomes a failure with an exit code of its own. */
+export async function orUnread<T>(
+  reading: () => Promise<T>,
+  { requestId, id }: { readonly requestId: string; readonly id?: string },
+): Promise<T> {
+  try {
+    return await reading();
+  } catch (error) {
+    if (!(error instanceof DirectiveRefused) || !isOfKey(error)) throw error;
+    const accepted = id === undefined ? `request ${requestId}` : `${id} in request ${requestId}`;
+    const place = id === undefined ? requestId : `${requestId} ${id}`;
+    const options = { cause: error };
+    throw new CliFailure(
+      {
+        what: `Accepted as ${accepted}, and not followed: ${error.message}`,
+        how: `Do not submit it again. With a key that has the scope read: ${ADJUTANT} get ${place}`,
+        exitCode: EXIT.unread,
+        ids: { request_id: requestId, ...(id === undefined ? {} : { directive_id: id }) },
+      },
+      options,
+    );
+  }
+}
+
+function isOfKey({ problem: { code } }: DirectiveRefused): boolean {
+  return code === 'forbidden' || code === 'unauthorized';
 }

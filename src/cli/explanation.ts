@@ -10,7 +10,7 @@ import { StartFault } from './start-fault.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { ownMember } from '../contract/own-member.ts';
 
-export interface Explanation {
+interface Explanation {
   readonly what: string;
   readonly how: string;
   readonly exitCode: ExitCode;

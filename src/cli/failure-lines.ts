@@ -1,10 +1,12 @@
 /** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
  *  It must never print on stdout: that is for results. */
-import { ADJUTANT } from './command-name.ts';
+import { closeNames } from '../bounds/close-names.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldLine } from '../contract/field-sentence.ts';
-import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { errorText } from './signal-gist.ts';
 import { ownMember } from '../contract/own-member.ts';
+import { ADJUTANT } from './command-name.ts';
+import { errorText } from './signal-gist.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';
 
 /** What failed: a directive, or without an id the run of the request. */
@@ -82,4 +84,27 @@ function toolRemedy({ server, tool, close_names: close }: Record<string, unknown
   const names = tool === undefined ? known : known.map((name) => `${String(server)}.${name}`);
   const list = `\`${ADJUTANT} tools\` lists the tools.`;
   return names.length === 0 ? list : `Did you mean ${names.join(' or ')}? ${list}`;
+}
+
+interface HintedFilter {
+  readonly errorType?: string;
+  readonly lane?: string;
+}
+
+/** Sentences; none where nothing looks mistyped. */
+export async function filterHints(
+  { errorType, lane }: HintedFilter,
+  client: Pick<DirectiveClient, 'lanes'>,
+): Promise<string[]> {
+  const hints = errorType === undefined ? [] : hint('--error-type', errorType, ERROR_TYPES);
+  if (lane === undefined) return hints;
+  // A key may not read the lanes: then there is no hint.
+  const listed = await client.lanes().catch(() => null);
+  return [...hints, ...hint('--lane', lane, listed?.lanes.map(({ name }) => name) ?? [])];
+}
+
+function hint(option: string, asked: string, known: readonly string[]): string[] {
+  if (known.includes(asked)) return [];
+  const close = closeNames(asked, known);
+  return close.length === 0 ? [] : [`did you mean ${option} ${oneLine(close.join(` or ${option} `), 300)}?`];
 }

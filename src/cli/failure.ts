@@ -6,7 +6,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, unread: 4, i
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export interface Failure {
+interface Failure {
   readonly what: string;
   readonly how: string;
   /** Default: 1. */

@@ -1,5 +1,8 @@
-/** What a verb that calls the service gets.
- *  It must never hold a setting of a single verb. */
+/** The command line as its verbs see it: the program that they join, and what an invocation of each gets.
+ *  It holds no setting of a single verb. */
+import type { Command } from 'commander';
+import type { AccessClient } from '../contract/access.ts';
+import type { ArchiveClient } from '../contract/archive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ExitCode } from './failure.ts';
 import type { Keyboard } from './keyboard.ts';
@@ -19,5 +22,38 @@ export interface Invocation {
   readonly interrupt: AbortSignal;
 }
 
-/** Gives a verb its client, and closes it when the verb has ended. */
-export type WithClient = (verb: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;
+export interface KeyInvocation {
+  readonly keys: AccessClient;
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
+export interface ArchiveInvocation {
+  readonly archive: ArchiveClient;
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
+/** What a verb gets that needs no service. */
+export interface LocalInvocation {
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+  readonly json: boolean;
+  readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where the service is, and the key for it. Throws a usage error. */
+  service(): Promise<{ url: string; apiKey?: string }>;
+}
+
+/** Gives a verb its invocation; its exit code is that of the process. */
+type Runs<T> = (verb: (invocation: T) => Promise<ExitCode>) => Promise<void>;
+
+/** Each file in `commands` adds its verbs to it; `verbs.ts` lists them. */
+export interface CommandLine {
+  readonly program: Command;
+  readonly version: string;
+  readonly local: Runs<LocalInvocation>;
+  readonly withClient: Runs<Invocation>;
+  readonly withKeys: Runs<KeyInvocation>;
+  readonly withArchive: Runs<ArchiveInvocation>;
+}

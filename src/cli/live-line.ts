@@ -7,7 +7,7 @@ import { oneLine, type Terminal } from './terminal.ts';
 const REFRESH_MS = 100;
 const TITLE_CHARACTERS = 60;
 
-export interface LiveLine {
+interface LiveLine {
   show(signal: Signal): void;
   /** Nothing is drawn while somebody types. */
   quiet(asking: boolean): void;

@@ -1,7 +1,7 @@
 /** The entry of the command line: connects the program to this process's terminal, signals and exit code.
  *  It must never decide anything about a verb. */
 import { enableCompileCache } from 'node:module';
-import { listenForStop } from './interruption.ts';
+import { listenForStop } from './keyboard.ts';
 
 // Before the rest loads: a signal during loading would end the process half-way.
 const interrupt = listenForStop();

@@ -1,8 +1,11 @@
 /** What waits for the person at the keyboard, one after the other; without a keyboard each is printed with its commands.
  *  It must never decide by itself: what is not answered stays open. */
 import { DirectiveRefused } from '../contract/problem.ts';
+import type { Signal } from '../contract/signal.ts';
+import { approvalPrompt } from './approvals.ts';
 import type { Invocation } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
+import { questionKey, questionPrompt } from './questions.ts';
 
 export interface Prompt {
   /** What is asked of the same key later takes its place. */
@@ -78,4 +81,18 @@ export function createPrompts(
       for (const key of open.keys()) drop(key);
     },
   };
+}
+
+export function promptFor(
+  signal: Signal,
+  invocation: Pick<Invocation, 'client' | 'terminal'>,
+  requestId: string,
+  prompts: Prompts,
+): void {
+  const { type, data } = signal;
+  if (type === 'ai.tool.approval_requested') prompts.add(approvalPrompt(invocation, requestId, data));
+  else if (type === 'ai.tool.input_requested') prompts.add(questionPrompt(invocation, requestId, data));
+  else if (type === 'ai.tool.input_answered') prompts.drop(questionKey(data.input_id));
+  // A call with a result needs no answer any more: it was denied, or its time was up.
+  else if (type === 'ai.tool.approval_decided' || type === 'ai.tool.result') prompts.dropCall(data.call_id);
 }

@@ -1,12 +1,14 @@
 /** A run in lines: how it ended, its cost, what it waits for, its messages.
  *  It must never show more of a message than one line: the JSON has all of it. */
-import type { RunView, RunWait } from '../contract/run.ts';
-import { payloadText } from './payload-text.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { ownMember } from '../contract/own-member.ts';
+import { type RunView, type RunWait, TERMINAL_RUN_STATUSES } from '../contract/run.ts';
+import type { Wait } from '../contract/waiting.ts';
+import { tokensText } from './turn-text.ts';
+import { payloadText } from './commands/payload.ts';
 import { anyErrorText } from './signal-gist.ts';
 import { table } from './table.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
-import { tokensText } from './turn-text.ts';
-import { ownMember } from '../contract/own-member.ts';
 
 /** Agent, work done, tokens, cost, duration. */
 export function runLine(view: RunView): string {
@@ -115,3 +117,14 @@ const STYLES: Readonly<Record<RunView['status'], Style>> = {
   cancelled: 'red',
   timeout: 'red',
 };
+
+/** Why nobody takes a turn of the run; null: an engine works, or the run has ended. */
+export async function engineAbsence(
+  run: RunView | undefined,
+  client: Pick<DirectiveClient, 'lanes'>,
+): Promise<Wait | null> {
+  if (run === undefined || TERMINAL_RUN_STATUSES.has(run.status)) return null;
+  const { lanes } = await client.lanes();
+  const waits = lanes.find(({ name }) => name === 'run')?.waits;
+  return waits?.reason === 'no_worker' ? waits : null;
+}

@@ -6,7 +6,7 @@ import type { ModelTurn } from '../contract/model-turn.ts';
 import type { Result } from '../contract/result.ts';
 import type { Signal, SignalType } from '../contract/signal.ts';
 import type { Wait } from '../contract/waiting.ts';
-import { payloadText } from './payload-text.ts';
+import { payloadText } from './commands/payload.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { tokensText, turnIn } from './turn-text.ts';
 import { ownMember } from '../contract/own-member.ts';

@@ -2,14 +2,13 @@
  *  It must never change their order, nor hold text back for long. */
 import type { Signal } from '../contract/signal.ts';
 import { deltaText, gistOf } from './signal-gist.ts';
-import { lineOf } from './signal-line.ts';
 import { oneLine, type Paint } from './terminal.ts';
 
 /** Text that fills a line is printed at once. */
 const FULL_LINE = 100;
 const LONGEST_HOLD_MS = 250;
 
-export interface SignalLines {
+interface SignalLines {
   add(signal: Signal): void;
   /** Prints what is held back. */
   end(): void;
@@ -76,4 +75,26 @@ function joinedDelta(before: unknown, after: unknown): unknown {
   const [text, more] = [left['arguments'], right['arguments']];
   if (left['index'] !== right['index'] || typeof text !== 'string' || typeof more !== 'string') return null;
   return { ...left, arguments: text + more };
+}
+
+/** Sequence, time, directive, type and the gist. */
+export function signalLine(signal: Signal, paint: Paint): string {
+  return lineOf(signal, String(signal.sequence), gistOf(signal, paint), paint);
+}
+
+/** The same with another number and another gist: several signals in one line. */
+function lineOf(signal: Signal, number: string, gist: string, paint: Paint): string {
+  const columns = [
+    paint('dim', number.padStart(4)),
+    paint('dim', signal.time.slice(11, 23)),
+    signal.type.padEnd(26),
+    callIdOf(signal),
+    gist,
+  ];
+  return columns.join(' ').trimEnd();
+}
+
+/** The directive of a signal; the request for the others. */
+export function callIdOf(signal: Signal): string {
+  return 'call_id' in signal.data ? signal.data.call_id : signal.subject;
 }

@@ -5,7 +5,7 @@ import { durationText } from './run-lines.ts';
 import { type DataOf, errorText, progressText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 
-export interface ToolBoard {
+interface ToolBoard {
   show(signal: Signal): void;
   /** While true, no live line is drawn: a question is open. */
   quiet(asking: boolean): void;

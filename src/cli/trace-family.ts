@@ -3,11 +3,11 @@
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { RequestTrace } from '../contract/request-trace.ts';
-import type { TraceFamily } from './trace-request.ts';
+import type { TraceFamily } from './trace-tree.ts';
 
 const MOST_REQUESTS = 50;
 
-export interface FamilyLimits {
+interface FamilyLimits {
   /** Of each request. */
   readonly directives?: number | undefined;
   /** Default: 50. */

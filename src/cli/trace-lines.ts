@@ -1,13 +1,12 @@
 /** The drawing of a trace: one line for each node of its tree, with a bar of when it waited and ran.
  *  It must never draw more lines than it may, nor leave some out without saying so. */
 import { ADJUTANT } from './command-name.ts';
-import { table } from './table.ts';
+import { table, timeText } from './table.ts';
 import type { TraceNode } from './trace-node.ts';
-import { requestNode, type TraceFamily } from './trace-request.ts';
+import { requestNode, type TraceFamily } from './trace-tree.ts';
 import type { Paint } from './terminal.ts';
-import { timeText } from './time-text.ts';
 
-export interface TraceDrawing {
+interface TraceDrawing {
   readonly paint: Paint;
   /** Lines below the first one. */
   readonly mostLines: number;

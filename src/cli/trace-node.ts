@@ -3,7 +3,7 @@
 import { ownMember } from '../contract/own-member.ts';
 import type { TracedEvent } from '../contract/request-trace.ts';
 import { oneLine, type Style } from './terminal.ts';
-import { timeText } from './time-text.ts';
+import { timeText } from './table.ts';
 
 /** One line of the drawing. Instants are milliseconds since the epoch. */
 export interface TraceNode {

@@ -16,7 +16,7 @@ export interface TracePrinter {
   stop(): void;
 }
 
-export interface PrinterLimits {
+interface PrinterLimits {
   /** In `perMs`. */
   readonly trees: number;
   /** Requests that are looked at in `perMs`; a child's is looked at, and drawn in its parent's tree. */

@@ -2,7 +2,7 @@
 // Must never hold a decision of its own: what a script means is written in its file.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { RedisConnection } from '../redis/connection.ts';
-import { onMovedClock } from '../redis/moved-clock.ts';
+import { onMovedClock } from '../redis/clock.ts';
 import { sharedPart } from '../redis/script-bundle.ts';
 
 export type ScriptName =

@@ -1,14 +1,11 @@
 /** JSON Schema, compiled once and used often: whether a value fits, and if not, where. Has no time limit of its own.
  *  It must never fetch a reference, keep a schema that is no longer used, or throw at a schema it cannot compile. */
+import addFormatsModule from 'ajv-formats';
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormatsModule from 'ajv-formats';
 import { dialectOf, type SchemaDialect } from './schema-dialect.ts';
-import { type SchemaFault, schemaFault } from './schema-fault.ts';
 import { usablePart } from './usable-part.ts';
-
-export type { SchemaFault } from './schema-fault.ts';
 
 /** null: the value fits. The root names the value in the faults' paths. */
 export type SchemaValidator = (value: unknown, root: string) => SchemaFault[] | null;
@@ -103,4 +100,48 @@ function isSmall(value: unknown): boolean {
       open.push(...Object.values(next).slice(0, MAX_LISTED_NODES + 1));
   }
   return true;
+}
+
+export interface SchemaFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+function schemaFault(error: ErrorObject, root: string): SchemaFault {
+  const path = pathOf(root, error.instancePath);
+  const params: Record<string, unknown> = error.params;
+  switch (error.keyword) {
+    case 'required':
+    case 'dependentRequired':
+      return { path: member(path, String(params['missingProperty'])), message: 'is required' };
+    case 'additionalProperties':
+      return { path: member(path, String(params['additionalProperty'])), message: 'is not allowed' };
+    case 'unevaluatedProperties':
+      return { path: member(path, String(params['unevaluatedProperty'])), message: 'is not allowed' };
+    case 'enum':
+      return { path, message: `must be one of ${listed(params['allowedValues'])}` };
+    case 'const':
+      return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` };
+    default:
+      return { path, message: error.message ?? 'is not valid' };
+  }
+}
+
+function listed(values: unknown): string {
+  const texts = Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : [];
+  return texts.length > 20 ? `${texts.slice(0, 20).join(', ')}, …` : texts.join(', ');
+}
+
+/** Turns a JSON pointer into the path that a reader of the arguments would write. */
+function pathOf(root: string, pointer: string): string {
+  let path = root;
+  for (const part of pointer.split('/').slice(1)) {
+    path = member(path, part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  }
+  return path;
+}
+
+function member(path: string, key: string): string {
+  if (/^(0|[1-9]\d*)$/.test(key)) return `${path}[${key}]`;
+  return /^[A-Za-z_$][\w$-]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }

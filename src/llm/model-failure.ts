@@ -10,11 +10,10 @@ import {
 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
-import { withoutProviderKeys } from '../contract/secret-text.ts';
 import type { ModelRef } from '../contract/model-name.ts';
+import { withoutProviderKeys } from '../contract/secret-text.ts';
 import { explanationIn, readStatus } from './provider-status.ts';
 import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
-import { networkCode, NEVER_SENT, HTTP_TIMEOUTS } from './network-code.ts';
 import { type RefusedAnswer, refusedAnswer } from './refused-answer.ts';
 
 export interface ModelFailure {
@@ -297,4 +296,40 @@ function isCutOff(error: APICallError): boolean {
 function textOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   return typeof thrown === 'string' ? thrown : 'the provider reported an error without an explanation';
+}
+
+/** Nothing left this machine, or no server accepted it. */
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Limits of the HTTP client itself. */
+const HTTP_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+const NETWORK_CODE =
+  /^(E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_TLS_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;
+const MAX_CAUSES = 8;
+
+/** The code of an error or of one of its causes; null: it is not about the connection. */
+function networkCode(error: unknown): string | null {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === 'string' && NETWORK_CODE.test(code)) return code;
+    const first: unknown = current instanceof AggregateError ? current.errors[0] : undefined;
+    current = first ?? current.cause;
+  }
+  return null;
 }

@@ -2,7 +2,6 @@
  *  It must never check a host or an origin, nor read a body: the API has done both. */
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
-import { boundedStream } from './bounded-stream.ts';
 import { acceptingBoth, greetingFault, readMessages } from './host-messages.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
@@ -108,4 +107,38 @@ function bounded(response: Response): Response {
   const { body, status, headers } = response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
   return body === null || !isStream ? response : new Response(boundedStream(body), { status, headers });
+}
+
+/** An answer of several megabytes is one event; what waits behind one that is not read is not kept. */
+const MOST_WAITING_BYTES = 1024 * 1024;
+
+/** The source is always read at once: what its own queue would hold is counted here. */
+export function boundedStream(
+  source: ReadableStream<Uint8Array>,
+  mostWaitingBytes = MOST_WAITING_BYTES,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  const size = ({ byteLength }: Uint8Array): number => byteLength;
+  return new ReadableStream<Uint8Array>(
+    { start: (client) => void pass(reader, client), cancel: async (reason) => reader.cancel(reason) },
+    { highWaterMark: mostWaitingBytes, size },
+  );
+}
+
+async function pass(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  client: ReadableStreamDefaultController<Uint8Array>,
+): Promise<void> {
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return client.close();
+      if ((client.desiredSize ?? 0) <= 0) throw new Error('The client does not read its events');
+      client.enqueue(value);
+    }
+  } catch (error) {
+    // Tolerates a client that has gone: its stream is closed already.
+    client.error(error);
+    await reader.cancel(error).catch(() => {});
+  }
 }

@@ -4,6 +4,7 @@ import {
   type CompleteRequestParams,
   type CompleteResult,
   type GetPromptResult,
+  type Prompt,
   ProtocolError,
   ProtocolErrorCode,
   type ReadResourceResult,
@@ -11,6 +12,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { ServerRead } from '../contract/server-read.ts';
+import { traceparentOf } from './host.ts';
 import {
   addressed,
   addressOf,
@@ -18,12 +20,11 @@ import {
   offeredResources,
   type ResourcePlace,
 } from './offered-resources.ts';
-import { type OfferedPrompts, offeredPrompts } from './offered-prompts.ts';
 import type { Scope } from './offered-tools.ts';
-import { traceparentOf } from './host.ts';
 import { guarded, invalidParams } from './refusal.ts';
 import type { OfferingServer, ServerLists } from './server-lists.ts';
 import type { ReadServer } from './server-reads.ts';
+import { portableNames, wholeName } from './tool-names.ts';
 import type { ToolSource } from './tool-source.ts';
 
 export interface PassThroughOptions {
@@ -206,4 +207,35 @@ function severalHave(uri: string, places: readonly ResourcePlace[]): ProtocolErr
 function internal(server: string): ProtocolError {
   const message = `The MCP server "${server}" has answered without contents`;
   return new ProtocolError(ProtocolErrorCode.InternalError, message);
+}
+
+interface ListedPrompts {
+  readonly server: string;
+  readonly prompts: readonly Prompt[];
+}
+
+interface OfferedPrompt {
+  readonly server: string;
+  /** As its server names it. */
+  readonly prompt: Prompt;
+}
+
+interface OfferedPrompts {
+  readonly prompts: readonly Prompt[];
+  find(name: string): OfferedPrompt | undefined;
+}
+
+/** Named as the tools are, since hosts make commands of them. */
+function offeredPrompts(lists: readonly ListedPrompts[], scope: Scope): OfferedPrompts {
+  const all = lists.flatMap(({ server, prompts }) =>
+    prompts.map((prompt) => ({ server, tool: prompt.name, prompt })),
+  );
+  const whole = new Map(all.map((each) => [wholeName(each), each]));
+  // A server that lists a name twice means the last one.
+  const each = [...whole.values()];
+  const named = scope.kind === 'all' ? portableNames(each) : new Map(each.map((one) => [one.tool, one]));
+  return {
+    prompts: [...named].map(([name, { prompt }]) => ({ ...prompt, name })),
+    find: (name) => named.get(name) ?? whole.get(name),
+  };
 }

@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { jsonLines } from '../bounds/json-line.ts';
 import { whyNotServed } from './endpoints.ts';
-import { type OpenRequests, watchRequests } from './open-requests.ts';
 import { whileAvailable } from './refusal.ts';
 import { announceChanges } from './server.ts';
 import { createToolServers, type ToolServers, type ToolServersOptions } from './tool-servers.ts';
@@ -73,4 +73,60 @@ async function firstLook(
   } catch (error) {
     onError(error as Error);
   }
+}
+
+interface OpenRequests {
+  /** Resolves when the connection is closed, by whichever side. */
+  readonly closed: Promise<void>;
+  /** Resolves when every request that was read has its answer. */
+  answered(): Promise<void>;
+}
+
+interface Message {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: { readonly requestId?: unknown };
+}
+
+/** Call it when the transport is in use, and before its input flows. */
+function watchRequests(transport: StdioServerTransport): OpenRequests {
+  const open = new Set<unknown>();
+  const closed = Promise.withResolvers<void>();
+  let none = Promise.withResolvers<void>();
+  const settle = (id: unknown): void => {
+    open.delete(id);
+    if (open.size === 0) none.resolve();
+  };
+  const { onmessage: hear, onclose: end } = transport;
+  const send = transport.send.bind(transport);
+
+  transport.onmessage = (message: JSONRPCMessage) => {
+    const { id, method, params } = message as Message;
+    if (isAnswered(message as Message)) open.add(id);
+    else if (method === 'notifications/cancelled') settle(params?.requestId);
+    hear?.(message);
+  };
+  transport.send = async (message) => {
+    await send(message);
+    const { id, method } = message as Message;
+    if (method === undefined) settle(id);
+  };
+  transport.onclose = () => {
+    end?.();
+    closed.resolve();
+  };
+
+  return {
+    closed: closed.promise,
+    async answered() {
+      if (open.size === 0) return;
+      none = Promise.withResolvers<void>();
+      await none.promise;
+    },
+  };
+}
+
+/** A subscription has its answer when it ends. */
+function isAnswered({ id, method }: Message): boolean {
+  return id !== undefined && method !== undefined && method !== 'subscriptions/listen';
 }

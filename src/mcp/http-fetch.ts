@@ -9,11 +9,10 @@ import {
 } from '@modelcontextprotocol/client';
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
-import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
+import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
 import { createPace, OPENINGS, type Pace } from './pace.ts';
-import { readEvent } from './read-event.ts';
-import { type ReadMessages, readMessages } from './read-message.ts';
+import { type ReadMessages, readMessages, startsAsMessage } from './read-message.ts';
 
 /** A message that is not passed on. */
 export interface RefusedMessage extends RefusedEvent {
@@ -215,4 +214,37 @@ export function readRetryAfterMs(header: string | null, now: number): number | n
   if (Number.isFinite(seconds)) return Math.max(0, Math.ceil(seconds * 1_000));
   const at = Date.parse(header);
   return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
+type Bytes = Buffer<ArrayBuffer>;
+
+const CARRIAGE_RETURN = 0x0d;
+const DATA = /^data(?:: ?|$)/;
+
+/** The event itself when nothing is wrong with it. `onBroken`: its message is not JSON. */
+export function readEvent(event: Bytes, onBroken: (text: string) => void): Bytes {
+  // A reader waits at a carriage return: a line feed may follow.
+  const plain = event.includes(CARRIAGE_RETURN) ? withLineFeeds(event) : event;
+  const lines = plain
+    .toString('utf8')
+    .replace(/^\u{feff}/u, '')
+    .split('\n');
+  const data = lines.filter((line) => DATA.test(line)).map((line) => line.replace(DATA, ''));
+  if (data.length === 0 || lines.some(isOtherType)) return plain;
+  const text = data.join('\n');
+  const read = readMessages(text);
+  if (read === null && startsAsMessage(text)) onBroken(text);
+  if (read === null || read.isSound || read.messages.length === 0) return plain;
+  const others = lines.filter((line) => line !== '' && !DATA.test(line)).map((line) => `${line}\n`);
+  const events = read.messages.map((message) => `${others.join('')}data: ${JSON.stringify(message)}\n\n`);
+  return Buffer.from(events.join(''));
+}
+
+function withLineFeeds(event: Bytes): Bytes {
+  return Buffer.from(event.toString('utf8').replaceAll(/\r\n?/g, '\n'));
+}
+
+/** An event of the transport itself, such as the endpoint of the older one. */
+function isOtherType(line: string): boolean {
+  return line.startsWith('event:') && !['', 'message'].includes(line.slice('event:'.length).trim());
 }

@@ -7,20 +7,27 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  SSEClientTransport,
+  type Transport,
 } from '@modelcontextprotocol/client';
 import { isObject } from '../contract/json-object.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
-import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
-import { createHttpTransport } from './http-transport.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { createAnswerGuard } from './answer-guard.ts';
+import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
+import { createHttpFetch, type RefusedMessage } from './http-fetch.ts';
+import { createHttpTransport } from './http-transport.ts';
+import { dataIn, deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
-import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
-import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
+import { bearerOf } from './oauth/bearer.ts';
 import { deniedHint } from './oauth/login-fault.ts';
 import type { TokenSource } from './oauth/token-source.ts';
-import { createSseTransport } from './sse-transport.ts';
-import { TASKS_EXTENSION } from './task.ts';
+import { createPace } from './pace.ts';
+import { createReplyGate } from './reply-gate.ts';
+import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
+import { openedSession, type Session, type SessionTransport, type TransportKind } from './session.ts';
 import { createStdioTransport } from './stdio-transport.ts';
+import { TASKS_EXTENSION } from './task.ts';
 
 /** What earlier attempts learned; it saves the next connection a wait. */
 export interface ProtocolMemory {
@@ -247,4 +254,42 @@ function isNegotiationFailure(error: unknown): boolean {
 /** How an endpoint of the old SSE transport answers a POST. */
 function isNotStreamable(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(error.status);
+}
+
+function createSseTransport(
+  { url, headers }: HttpTransportOptions,
+  tokens: TokenSource | null = null,
+): Transport {
+  const guard = createAnswerGuard();
+  const gate = createReplyGate();
+  const inner = new SSEClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    ...bearerOf(
+      tokens,
+      createHttpFetch({
+        pace: createPace(),
+        answersElsewhere: true,
+        onRefused: (message) => answerRefused(transport, message),
+      }),
+    ),
+  });
+  const transport: Transport = {
+    start: () => inner.start(),
+    close: () => inner.close(),
+    setProtocolVersion: (version) => inner.setProtocolVersion(version),
+    send(message) {
+      guard.sends(message);
+      return gate(message, () => inner.send(message));
+    },
+  };
+  inner.onclose = () => transport.onclose?.();
+  inner.onerror = (error) => transport.onerror?.(error);
+  inner.onmessage = (message: JSONRPCMessage) =>
+    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
+  return transport;
+}
+
+function answerRefused(transport: Transport, { reason, head, tail }: RefusedMessage): void {
+  const id = idOfRefused(dataIn(head), tail);
+  if (id !== null) transport.onmessage?.(refusedAnswer(id, reason));
 }

@@ -1,19 +1,18 @@
 /** The MCP transport over a child's stdin and stdout: one JSON-RPC message a line, both directions bounded.
  *  It must never throw at what the server writes, nor let an unread stdin grow for ever. */
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
-import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
-import { createLineReader } from './line-reader.ts';
-import type { Logger } from '../telemetry/logger.ts';
 import { jsonLine } from '../bounds/json-line.ts';
 import { headOf, tailOf } from '../bounds/text-ends.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
+import { createLineReader } from './line-reader.ts';
 import { deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
 import { createOutputTail, type OutputTail } from './output-tail.ts';
-import { type Pace, createPace } from './pace.ts';
+import { createPace, type Pace } from './pace.ts';
 import { readMessages, startsAsMessage } from './read-message.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-import { type ProbeWatch, createProbeWatch } from './unanswered-probe.ts';
 
 /** Of a refused line, to find the request that it answers. */
 const KEPT_END_BYTES = 256;
@@ -188,4 +187,25 @@ function send(link: Link, message: JSONRPCMessage): Promise<void> {
   }
   stdin.write(jsonLine(message));
   return Promise.resolve();
+}
+
+interface ProbeWatch {
+  /** null: the message may be sent. */
+  refusal(message: JSONRPCMessage): SdkError | null;
+  received(message: JSONRPCMessage): void;
+}
+
+function createProbeWatch(): ProbeWatch {
+  const unanswered = new Set<string | number>();
+  return {
+    refusal(message) {
+      if (!('method' in message && 'id' in message)) return null;
+      if (message.method === 'server/discover') unanswered.add(message.id);
+      if (message.method !== 'initialize' || unanswered.size === 0) return null;
+      return new SdkError(SdkErrorCode.EraNegotiationFailed, 'The server has not answered the probe');
+    },
+    received(message) {
+      if (!('method' in message) && message.id !== undefined) unanswered.delete(message.id);
+    },
+  };
 }

@@ -1,31 +1,30 @@
 /** A folder's private Redis, under `.adjutant/redis`: starts when no Redis is configured, stops with the service.
- *  It must never be shared by two services, nor be started twice on one folder. */
-import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+ *  It is never shared by two services, nor started twice on one folder. */
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { pause } from '../lifecycle.ts';
+import { isAlive, PrivateRedisFailure, readLock, releaseLock, takeLock, writeLock } from './private-lock.ts';
 import {
-  isAlive,
-  PrivateRedisFailure,
-  readLock,
-  type RedisLock,
-  releaseLock,
-  takeLock,
-  thisProcess,
-  writeLock,
-} from './private-lock.ts';
-import { configOf, logOf, ownRedisPid } from './redis-identity.ts';
-import { keepRedis, type KeeperOptions, type RedisKeeper } from './redis-keeper.ts';
-import {
-  endRedisProcess,
-  foundProcess,
-  freeLocalPort,
+  configOf,
+  configuredUrl,
+  endRedis,
   isAnswering,
+  isPortTaken,
+  type Launch,
+  logOf,
   type RedisProcess,
-  startRedisProcess,
+  type RunningRedis,
+  runningRedis,
+  startNewRedis,
+  startRedis,
   untilItWorks,
 } from './redis-process.ts';
 
-const START_ATTEMPTS = 3;
+/** Something that a person should read; `fix`: null when there is nothing to do. */
+export interface RedisNotice {
+  readonly says: string;
+  readonly fix: string | null;
+}
 
 export interface PrivateRedis {
   readonly url: string;
@@ -34,7 +33,16 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
-export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'limitMs' | 'pausesMs' | 'onNews'>;
+export interface PrivateRedisOptions extends Launch {
+  /** Pauses before it is started again after an end of its own, milliseconds; after the last one it is given up. */
+  readonly pausesMs?: readonly number[];
+  readonly onNotice: (notice: RedisNotice) => void;
+}
+
+const PAUSES_MS = [100, 1_000, 3_000, 10_000, 30_000];
+/** The tries begin anew for a Redis that lived this long. */
+const SOUND_AFTER_MS = 60_000;
+const LOOK_MS = 250;
 
 /**
  * Finds the private Redis that `adjutant up` or `npm start` runs in a folder.
@@ -49,25 +57,22 @@ export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'limi
  */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const dir = redisFolder(folder);
-  const { url, redisPid } = (await readLock(dir)) ?? {};
-  if (typeof url !== 'string' || !URL.canParse(url)) return null;
-  const pid = await ownRedisPid(dir, url, redisPid);
-  return pid !== null && (await isAnswering(pid, url)) ? url : null;
+  const url = await configuredUrl(dir);
+  if (url === null || (await runningRedis(dir, url)) === null) return null;
+  return (await isAnswering(url)) ? url : null;
 }
 
 /** The log of the private Redis of a service that runs in `folder`; null: there is no such service. */
 export async function privateRedisLog(folder: string): Promise<string | null> {
   const dir = redisFolder(folder);
-  const lock = await readLock(dir);
-  return typeof lock?.pid === 'number' && typeof lock.url === 'string' && isAlive(lock.pid)
-    ? logOf(dir)
-    : null;
+  const { pid } = (await readLock(dir)) ?? {};
+  return typeof pid === 'number' && isAlive(pid) ? logOf(dir) : null;
 }
 
-const THIS_MACHINE: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /**
- * The URL of the service that runs in `folder` with a private Redis; null: there is none. Only an address of this machine:
+ * The URL of the service that runs in `folder` with a private Redis; null: there is none. Only a loopback address:
  * the folder may have been copied from a stranger.
  */
 export async function localServiceUrl(folder: string): Promise<string | null> {
@@ -75,20 +80,19 @@ export async function localServiceUrl(folder: string): Promise<string | null> {
   if (typeof serviceUrl !== 'string' || !URL.canParse(serviceUrl)) return null;
   if (typeof pid !== 'number' || !isAlive(pid)) return null;
   const { protocol, hostname, origin } = new URL(serviceUrl);
-  return protocol === 'http:' && THIS_MACHINE.has(hostname) ? origin : null;
+  return protocol === 'http:' && LOOPBACK.has(hostname) ? origin : null;
 }
 
 /** Starts a Redis, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
 export async function startPrivateRedis(folder: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
   const dir = redisFolder(folder);
   await makeFolder(folder, dir);
-  const left = await takeLock(dir);
+  await takeLock(dir);
   try {
-    const { url, first } = (await adopt(dir, left, options)) ?? (await start(dir, options));
-    return await handle(dir, url, first, options);
+    const { url, redis } = (await adopt(dir, options)) ?? (await start(dir, options));
+    return keep(dir, url, redis, options);
   } catch (error) {
-    if (error instanceof SilentRedis && left !== null) await writeLock(dir, left);
-    else await releaseLock(dir);
+    await releaseLock(dir);
     throw error;
   }
 }
@@ -109,98 +113,117 @@ function redisFolder(folder: string): string {
   return resolve(folder, '.adjutant', 'redis');
 }
 
-interface Started {
-  readonly url: string;
-  readonly first: RedisProcess;
-}
-
-/** A second one on the folder would write to the same file: what the first one acknowledges would be lost. */
-class SilentRedis extends PrivateRedisFailure {
-  constructor(dir: string, pid: number) {
-    super({
-      what: `The private Redis of this folder (process ${pid}) runs and does not answer.`,
-      how: `Wait until it does, or end it (\`kill ${pid}\`, then \`kill -9 ${pid}\`); then start again. Its log: ${logOf(dir)}.`,
+/** null: none runs. A second one on the folder would write to the same file: what the first one acknowledges would be lost. */
+async function adopt(dir: string, options: PrivateRedisOptions): Promise<RunningRedis | null> {
+  const url = await configuredUrl(dir);
+  const redis = url === null ? null : await runningRedis(dir, url);
+  if (url === null || redis === null) return null;
+  const which = `The private Redis of this folder (process ${redis.pid})`;
+  if (!(await isAnswering(url)))
+    options.onNotice({ says: `${which} runs and does not answer yet: this start waits for it.`, fix: null });
+  const state = await untilItWorks(redis, url, options);
+  if (state === 'silent')
+    throw new PrivateRedisFailure({
+      what: `${which} runs and does not answer.`,
+      how: `Wait until it does, or end it (\`kill ${redis.pid}\`, then \`kill -9 ${redis.pid}\`); then start again. Its log: ${logOf(dir)}.`,
     });
-  }
+  return state === 'works' ? { url, redis } : null;
 }
 
-/** null: none runs. Throws `PrivateRedisFailure` where one runs and does not answer. */
-async function adopt(
-  dir: string,
-  left: RedisLock | null,
-  options: PrivateRedisOptions,
-): Promise<Started | null> {
-  const url = left?.url ?? (await configuredUrl(dir));
-  const pid = url === null || !URL.canParse(url) ? null : await ownRedisPid(dir, url, left?.redisPid);
-  if (url === null || pid === null) return null;
-  const first = foundProcess(pid, dir, url);
-  if (!(await isAnswering(pid, url))) options.onNews({ says: waitsText(pid), fix: null });
-  const state = await untilItWorks(first, url, options);
-  if (state === 'silent') throw new SilentRedis(dir, pid);
-  return state === 'works' ? { url, first } : null;
-}
-
-function waitsText(pid: number): string {
-  return `The private Redis of this folder (process ${pid}) runs and does not answer yet: this start waits for it.`;
-}
-
-/** As the last start wrote it: the lock may have been removed by hand while its Redis runs. */
-async function configuredUrl(dir: string): Promise<string | null> {
-  const config = await readFile(configOf(dir), 'utf8').catch(() => '');
-  const { port, password } = /^port (?<port>\d+)\nrequirepass (?<password>\w+)$/m.exec(config)?.groups ?? {};
-  return port === undefined ? null : `redis://:${password}@127.0.0.1:${port}`;
-}
-
-async function start(dir: string, options: PrivateRedisOptions): Promise<Started> {
-  for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
-    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
-    const lock: RedisLock = { ...thisProcess(), url, redisPid: null };
-    // Before it starts, and again with its pid: if this process is killed now, the next one finds what it started.
-    await writeLock(dir, lock);
-    const onSpawned = (redisPid: number): Promise<void> => writeLock(dir, { ...lock, redisPid });
-    const first = await startRedisProcess(dir, url, { ...options, onSpawned });
-    if (first !== null) return { url, first };
-  }
+async function start(dir: string, options: PrivateRedisOptions): Promise<RunningRedis> {
+  const started = await startNewRedis(dir, options);
+  if (started !== null) return started;
   throw new PrivateRedisFailure({
     what: 'The private redis-server does not start.',
     how: `Its log says why: ${logOf(dir)}. Or set REDIS_URL to a Redis that runs.`,
   });
 }
 
-async function handle(
+function keep(dir: string, url: string, first: RedisProcess, options: PrivateRedisOptions): PrivateRedis {
+  const stopping = new AbortController();
+  const watching = watch(dir, url, first, options, stopping.signal);
+  return {
+    url,
+    noteService: (serviceUrl) => writeLock(dir, serviceUrl),
+    async stop() {
+      stopping.abort();
+      const redis = (await watching) ?? (await runningRedis(dir, url));
+      // The next start finds one that goes on, and waits for it.
+      if (redis !== null && !(await endRedis(redis, options.limitMs)))
+        options.onNotice({
+          says: `The private Redis (process ${redis.pid}) does not end: it goes on without this service.`,
+          fix: `Nothing acknowledged is lost: the next start in this folder uses it, or waits for its end. Its log: ${logOf(dir)}`,
+        });
+      await releaseLock(dir);
+    },
+  };
+}
+
+/** Starts a Redis again that ended by itself, at the same address, so that every connection comes back. Resolves to the one that runs. */
+async function watch(
   dir: string,
   url: string,
   first: RedisProcess,
   options: PrivateRedisOptions,
-): Promise<PrivateRedis> {
-  let lock: RedisLock = { ...thisProcess(), url, redisPid: first.pid };
-  let written = writeLock(dir, lock);
-  /** One after the other: they share a temporary file. */
-  const note = (more: Partial<RedisLock>): Promise<void> => {
-    lock = { ...lock, ...more };
-    const noted = lock;
-    written = written.catch(() => {}).then(() => writeLock(dir, noted));
-    return written;
-  };
-  await written.catch(async (error: unknown) => {
-    await endRedisProcess(first);
-    throw error;
-  });
-  const onSpawned = (redisPid: number): Promise<void> => note({ redisPid });
-  const keeper = keepRedis({ ...options, dir, url, first, onSpawned });
-  return {
-    url,
-    noteService: (serviceUrl) => note({ serviceUrl }),
-    stop: () => stopRedis(dir, keeper, options),
-  };
+  stopping: AbortSignal,
+): Promise<RedisProcess | null> {
+  const { pausesMs = PAUSES_MS, onNotice } = options;
+  let redis = first;
+  let [startedAt, tries] = [performance.now(), 0];
+  while (!stopping.aborted) {
+    const how = await redis.howItEnded();
+    if (how === null) {
+      await pause(LOOK_MS, stopping);
+      continue;
+    }
+    const endedAt = performance.now();
+    if (endedAt - startedAt >= SOUND_AFTER_MS) tries = 0;
+    let next: RedisProcess | null = null;
+    for (; next === null && tries < pausesMs.length && !stopping.aborted; tries += 1) {
+      await pause(pausesMs[tries] ?? 0, stopping);
+      if (!stopping.aborted) next = await startAgain(dir, url, options, stopping);
+    }
+    if (next === null) {
+      if (!stopping.aborted) onNotice(await givenUp(dir, url, how));
+      return null;
+    }
+    [redis, startedAt] = [next, performance.now()];
+    const afterS = ((startedAt - endedAt) / 1_000).toFixed(1);
+    if (!stopping.aborted)
+      onNotice({
+        says: `The private Redis ended (${how}) and runs again, after ${afterS} s, with what it had.`,
+        fix: null,
+      });
+  }
+  return redis;
 }
 
-/** The lock stays with a Redis that goes on: the next start waits for that one, and starts no second one. */
-async function stopRedis(dir: string, keeper: RedisKeeper, { onNews }: PrivateRedisOptions): Promise<void> {
-  const pid = await keeper.stop();
-  if (pid === null) return releaseLock(dir);
-  onNews({
-    says: `The private Redis (process ${pid}) does not end: it goes on without this service.`,
-    fix: `Nothing acknowledged is lost: the next start in this folder uses it, or waits for its end. Its log: ${logOf(dir)}`,
-  });
+/** null: it does not start, or another program holds its port and must not read the password. */
+async function startAgain(
+  dir: string,
+  url: string,
+  options: PrivateRedisOptions,
+  stopping: AbortSignal,
+): Promise<RedisProcess | null> {
+  try {
+    const found = await runningRedis(dir, url);
+    if (found !== null) return found;
+    return (await isPortTaken(url)) ? null : await startRedis(dir, url, options, stopping);
+  } catch {
+    // Its program is gone, or its folder cannot be written to.
+    return null;
+  }
+}
+
+async function givenUp(dir: string, url: string, how: string): Promise<RedisNotice> {
+  const waits = 'Results wait in this process; nothing else works.';
+  if (await isPortTaken(url))
+    return {
+      says: `The private Redis ended (${how}) and another program holds its port ${new URL(url).port}. ${waits}`,
+      fix: 'Start this service again: its Redis takes another port and has what it had.',
+    };
+  return {
+    says: `The private Redis keeps ending (${how}): it is not started again. ${waits}`,
+    fix: `Its log says why: ${logOf(dir)}. Then start it by hand: \`redis-server ${configOf(dir)}\`; or start this service again.`,
+  };
 }

@@ -1,12 +1,14 @@
-/** One redis-server process of a folder: its configuration, its start, whether it answers, its end.
- *  It must never listen beyond this machine, nor get more of the environment than the PATH. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/** The redis-server process of a folder: `redis.conf` has its address and password, `redis.pid` its process.
+ *  It listens on the loopback interface only, and gets nothing of the environment but the PATH. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
+import { join } from 'node:path';
 import { pause } from '../lifecycle.ts';
-import { PrivateRedisFailure } from './private-lock.ts';
-import { configOf, isOwnRedis, listensAt, logOf, pidFileOf } from './redis-identity.ts';
+import { isAlive, PrivateRedisFailure } from './private-lock.ts';
 
 const START_LIMIT_MS = 15_000;
 const STOP_LIMIT_MS = 10_000;
@@ -20,64 +22,112 @@ export interface Launch {
   readonly path: string | undefined;
   /** How long it may be silent, or take to end, milliseconds. Default: 15 s, and 10 s. */
   readonly limitMs?: number;
-  /** Called as soon as the process is there: if the service is killed while it starts, the next one finds it. */
-  readonly onSpawned: (pid: number) => Promise<void>;
 }
 
 export interface RedisProcess {
   readonly pid: number;
-  /** Of this process. */
-  readonly isChild: boolean;
-  /** Also when the system has given its pid to another program. */
-  hasEnded(): Promise<boolean>;
-  /** As in `signal SIGKILL`; null: it runs, or another process started it. */
-  howItEnded(): string | null;
+  /** For example `signal SIGKILL`; null: it runs. */
+  howItEnded(): Promise<string | null>;
 }
 
-/** One that another process started. */
-export function foundProcess(pid: number, dir: string, url: string): RedisProcess {
-  const hasEnded = async (): Promise<boolean> => !(await isOwnRedis(pid, dir, url));
-  return { pid, isChild: false, hasEnded, howItEnded: () => null };
+export function logOf(dir: string): string {
+  return join(dir, 'redis.log');
 }
 
-function startedProcess(child: ChildProcess): RedisProcess {
-  const hasEnded = async (): Promise<boolean> => !isRunning(child);
-  return { pid: child.pid ?? 0, isChild: true, hasEnded, howItEnded: () => endOf(child) };
+export function configOf(dir: string): string {
+  return join(dir, 'redis.conf');
+}
+
+function pidFileOf(dir: string): string {
+  return join(dir, 'redis.pid');
+}
+
+/** The address of the last start, with its password; null: there was none. */
+export async function configuredUrl(dir: string): Promise<string | null> {
+  const config = await readFile(configOf(dir), 'utf8').catch(() => '');
+  const { port, password } = /^port (?<port>\d+)\nrequirepass (?<password>\w+)$/m.exec(config)?.groups ?? {};
+  return port === undefined ? null : `redis://:${password}@127.0.0.1:${port}`;
+}
+
+/** The Redis of this folder, whichever process started it; null: none runs. */
+export async function runningRedis(dir: string, url: string): Promise<RedisProcess | null> {
+  const pid = Number(await readFile(pidFileOf(dir), 'utf8').catch(() => ''));
+  const isRunning = async (): Promise<boolean> =>
+    isAlive(pid) && isRedisCommand(await commandOf(pid), dir, url);
+  // 0 and negative ones name groups of processes, and 1 the system.
+  if (!Number.isSafeInteger(pid) || pid <= 1 || !(await isRunning())) return null;
+  return { pid, howItEnded: async () => ((await isRunning()) ? null : 'it was started by another process') };
+}
+
+const REDIS_PROGRAM = /(?:redis|valkey|keydb|server)[-\d.]*$/;
+
+/** A pid alone is not enough: the system uses it again. Redis replaces its arguments with its address after it has read them. */
+export function isRedisCommand(command: string, dir: string, url: string): boolean {
+  return [configOf(dir), new URL(url).host].some((word) => {
+    const [program = '', ...rest] = `${command} `.split(` ${word} `);
+    return rest.length > 0 && REDIS_PROGRAM.test(program);
+  });
+}
+
+const PS_LIMIT_MS = 5_000;
+
+/** The command line, with one space between its words; empty: it has ended. */
+async function commandOf(pid: number): Promise<string> {
+  const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
+  if (words !== null) return words.replaceAll('\0', ' ');
+  const options = { env: { PATH: '/bin:/usr/bin' }, timeout: PS_LIMIT_MS };
+  return new Promise((done) => {
+    execFile('ps', ['-ww', '-o', 'command=', '-p', String(pid)], options, (_, text) => done(text.trim()));
+  });
+}
+
+export interface RunningRedis {
+  readonly url: string;
+  readonly redis: RedisProcess;
+}
+
+const START_ATTEMPTS = 3;
+
+/** Starts one at a free port, with a password of its own. null: it does not start. Throws `PrivateRedisFailure` where there is no program. */
+export async function startNewRedis(dir: string, launch: Launch): Promise<RunningRedis | null> {
+  for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
+    // Another program may take the port before Redis does.
+    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
+    const redis = await startRedis(dir, url, launch);
+    if (redis !== null) return { url, redis };
+  }
+  return null;
 }
 
 /** null: it does not answer in time, and was ended. Throws `PrivateRedisFailure` where there is no program. */
-export async function startRedisProcess(
+export async function startRedis(
   dir: string,
   url: string,
   launch: Launch,
   interrupt?: AbortSignal,
 ): Promise<RedisProcess | null> {
-  const child = await spawnRedis(dir, url, launch);
-  const started = startedProcess(child);
-  await launch.onSpawned(started.pid).catch(() => {});
-  if ((await untilItWorks(started, url, { ...launch, interrupt })) === 'works') return started;
+  await writeFile(configOf(dir), redisConfig(dir, new URL(url)), { mode: 0o600 });
+  const child = spawnRedis(dir, launch);
+  const howItEnded = async (): Promise<string | null> => endOf(child);
+  const redis: RedisProcess = { pid: child.pid ?? 0, howItEnded };
+  if ((await untilItWorks(redis, url, { ...launch, interrupt })) === 'works') return redis;
   child.kill('SIGKILL');
-  while (isRunning(child)) await pause(POLL_MS);
+  while (endOf(child) === null) await pause(POLL_MS);
   return null;
 }
 
 /** In its own process group: an interrupt from the keyboard reaches only the service, which stops its Redis last. */
-async function spawnRedis(
-  dir: string,
-  url: string,
-  { program = 'redis-server', path }: Launch,
-): Promise<ChildProcess> {
-  await writeFile(configOf(dir), redisConfig(dir, new URL(url)), { mode: 0o600 });
-  const child = spawn(program, [configOf(dir)], {
-    detached: true,
-    stdio: 'ignore',
-    // Every process of this user can read the environment that it is started with.
-    env: { PATH: path },
-  });
-  const failed = once(child, 'error').then(([error]) => error as Error);
-  const spawned = once(child, 'spawn').then(() => null);
-  const error = await Promise.race([failed, spawned]);
-  if (error !== null) throw notInstalled();
+function spawnRedis(dir: string, { program = 'redis-server', path }: Launch): ChildProcess {
+  // Every process of this user can read the environment that it is started with.
+  const child = spawn(program, [configOf(dir)], { detached: true, stdio: 'ignore', env: { PATH: path } });
+  child.on('error', () => {});
+  if (child.pid === undefined)
+    throw new PrivateRedisFailure({
+      what: 'redis-server is not installed, and REDIS_URL is not set.',
+      how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
+    });
+  // Redis writes the same later. If this process is killed before that, the next start finds this Redis and starts no second one.
+  writeFileSync(pidFileOf(dir), `${child.pid}\n`);
   child.unref();
   return child;
 }
@@ -99,17 +149,6 @@ function redisConfig(dir: string, url: URL): string {
   ].join('\n');
 }
 
-function notInstalled(): PrivateRedisFailure {
-  return new PrivateRedisFailure({
-    what: 'redis-server is not installed, and REDIS_URL is not set.',
-    how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
-  });
-}
-
-function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode === null && signalCode === null;
-}
-
 function endOf({ exitCode, signalCode }: ChildProcess): string | null {
   if (signalCode !== null) return `signal ${signalCode}`;
   return exitCode === null ? null : `exit code ${exitCode}`;
@@ -126,22 +165,19 @@ export async function untilItWorks(
   { interrupt, limitMs = START_LIMIT_MS }: Patience,
 ): Promise<'works' | 'ended' | 'silent'> {
   const limit = AbortSignal.timeout(limitMs);
-  while (!(await redis.hasEnded())) {
-    const reply = await replyOf(redis.pid, url);
-    if (isWorking(reply)) return 'works';
-    if (interrupt?.aborted === true || (limit.aborted && !isLoading(reply))) return 'silent';
+  while ((await redis.howItEnded()) === null) {
+    const reply = await replyAt(url);
+    // Another program may answer at the port of a Redis that has just failed to listen there.
+    if (isWorking(reply) && (await redis.howItEnded()) === null) return 'works';
+    if (interrupt?.aborted === true || (limit.aborted && !reply.includes('\r\n-LOADING '))) return 'silent';
     await pause(POLL_MS);
   }
   return 'ended';
 }
 
-/** Whether this process holds the address, knows our password and works. */
-export async function isAnswering(pid: number, url: string): Promise<boolean> {
-  return isWorking(await replyOf(pid, url));
-}
-
-function isLoading(reply: string): boolean {
-  return reply.includes('\r\n-LOADING ');
+/** Whether it knows our password and works. */
+export async function isAnswering(url: string): Promise<boolean> {
+  return isWorking(await replyAt(url));
 }
 
 function isWorking(reply: string): boolean {
@@ -149,11 +185,6 @@ function isWorking(reply: string): boolean {
 }
 
 const LONGEST_REPLY = 65_536;
-
-/** Empty where another program holds the port: that one must not read the password. */
-async function replyOf(pid: number, url: string): Promise<string> {
-  return (await listensAt(pid, new URL(url).port)) ? replyAt(url) : '';
-}
 
 async function replyAt(url: string): Promise<string> {
   const { port, password } = new URL(url);
@@ -178,7 +209,7 @@ export async function freeLocalPort(): Promise<number> {
   return port;
 }
 
-/** Whether some program listens at it, or is connected from it. */
+/** Whether some program listens at the port of this address. */
 export async function isPortTaken(url: string): Promise<boolean> {
   return (await portFrom(Number(new URL(url).port))) === null;
 }
@@ -198,21 +229,17 @@ async function portFrom(wanted: number): Promise<number | null> {
 }
 
 /** False: it still runs when the time is over. Sends nothing where the process has ended: its pid may be another's. */
-export async function endRedisProcess(redis: RedisProcess, limitMs = STOP_LIMIT_MS): Promise<boolean> {
-  if (await redis.hasEnded()) return true;
-  terminate(redis.pid);
+export async function endRedis(redis: RedisProcess, limitMs = STOP_LIMIT_MS): Promise<boolean> {
+  if ((await redis.howItEnded()) !== null) return true;
+  try {
+    process.kill(redis.pid, 'SIGTERM');
+  } catch {
+    // It has just ended.
+  }
   const limit = AbortSignal.timeout(limitMs);
-  while (!(await redis.hasEnded())) {
+  while ((await redis.howItEnded()) === null) {
     if (limit.aborted) return false;
     await pause(POLL_MS);
   }
   return true;
-}
-
-function terminate(pid: number): void {
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch {
-    // It has already ended.
-  }
 }

@@ -2,7 +2,6 @@
 // Must never flood the log, nor hide how many lines it left out.
 import { requestField } from '../contract/tenant.ts';
 import type { Startable } from '../lifecycle.ts';
-import { createLineLimit, type LineLimit } from './line-limit.ts';
 import type { Logger } from './logger.ts';
 import { traceIdOf } from './trace-context.ts';
 
@@ -97,4 +96,47 @@ function textOf({ type, message }: FailedDirective['error']): { type: string; me
 
 function cut(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`;
+}
+
+interface LineLimit {
+  /** Whether the line of `sort` may be written now. */
+  take(sort: string): boolean;
+  /** What was left out since the last call, by sort; null: nothing. */
+  leftOut(): Readonly<Record<string, number>> | null;
+}
+
+/** `most` lines in `perMs`; `mostSorts`: further ones are counted together. */
+function createLineLimit(
+  most: number,
+  perMs: number,
+  now: () => number = () => performance.now(),
+  mostSorts = 20,
+): LineLimit {
+  let beganAt = -Infinity;
+  let taken = 0;
+  let left = new Map<string, number>();
+
+  function leaveOut(sort: string): void {
+    const name = left.has(sort) || left.size < mostSorts ? sort : 'others';
+    left.set(name, (left.get(name) ?? 0) + 1);
+  }
+
+  return {
+    take(sort) {
+      if (now() - beganAt >= perMs) {
+        beganAt = now();
+        taken = 0;
+      }
+      taken += 1;
+      if (taken <= most) return true;
+      leaveOut(sort);
+      return false;
+    },
+    leftOut() {
+      if (left.size === 0) return null;
+      const counts = Object.fromEntries(left);
+      left = new Map();
+      return counts;
+    },
+  };
 }

@@ -2,10 +2,9 @@
 // Must never throw, wait, or let a value that a caller chose become a label.
 import type { CallVocabulary } from '../contract/call-vocabulary.ts';
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
-import { boundedNames, OTHER } from './bounded-names.ts';
+import type { MetricName } from './metric-names.ts';
 import { LABEL } from './metric.ts';
 import { NEWEST_GEN_AI } from './semantic-names.ts';
-import type { MetricName } from './metric-names.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -210,3 +209,18 @@ function distributeTokens(measure: Measure, { input, output }: Tokens, labels: L
 
 /** Nothing is measured. */
 export const NO_METERS: Meters = createMeters(() => {}, { agents: [], models: [] });
+
+/** What OpenTelemetry calls a value outside the known ones. */
+const OTHER = '_OTHER';
+
+/** `most` others beside the known ones. */
+function boundedNames(known: Iterable<string>, most: number): (name: string) => string {
+  const names = new Set(known);
+  const limit = names.size + most;
+  return (name) => {
+    if (names.has(name)) return name;
+    if (names.size >= limit) return OTHER;
+    names.add(name);
+    return name;
+  };
+}

@@ -1,13 +1,13 @@
 // The metrics of a process: opened before its roles, closed after them.
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
-import { type GaugeSource, readAll, type Reading } from './gauges.ts';
 import { exportFault, isNotServed, shownCollector } from './export-fault.ts';
+import { type GaugeSource, readAll, type Reading } from './gauges.ts';
 import type { Logger } from './logger.ts';
 import { beginAtZero, createMeters, type KnownNames, type Meters, NO_METERS } from './meters.ts';
 import type { MetricExport, OtlpTarget } from './metric-export.ts';
 import { createOutage, type OutageNews, secondsOf } from './outage.ts';
-import { type ProcessGauges, watchProcess } from './process-gauges.ts';
 
 export interface MetricSettings {
   /** null: nobody is sent anything. */
@@ -103,5 +103,38 @@ function exportLog(url: string, logger: Logger): (error: Error | null) => void {
         { ...exportFault('metrics', url, error) },
         'the collector takes no metrics; they are dropped',
       );
+  };
+}
+
+const NANOSECONDS = 1e9;
+/** How often the delay is measured, milliseconds. Each measurement costs a timer. */
+const RESOLUTION_MS = 20;
+
+interface ProcessGauges {
+  readonly read: GaugeSource;
+  stop(): void;
+}
+
+/** The delay is that beyond the timer's own time, since the last reading. */
+function watchProcess(): ProcessGauges {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  let load = performance.eventLoopUtilization();
+  const seconds = (nanoseconds: number): number =>
+    Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000);
+  return {
+    read() {
+      const since = performance.eventLoopUtilization(load);
+      load = performance.eventLoopUtilization();
+      const readings = [
+        { metric: 'loopDelayP99', value: seconds(delay.percentile(99)) },
+        { metric: 'loopDelayMax', value: seconds(delay.max) },
+        { metric: 'loopUtilization', value: since.utilization },
+        { metric: 'memory', value: process.memoryUsage.rss() },
+      ] as const;
+      delay.reset();
+      return readings;
+    },
+    stop: () => void delay.disable(),
   };
 }

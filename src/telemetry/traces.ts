@@ -6,12 +6,11 @@ import { exportFault, shownCollector } from './export-fault.ts';
 import type { Logger } from './logger.ts';
 import type { Meters } from './meters.ts';
 import { createOutage, secondsOf } from './outage.ts';
-import { createSpanLedger, type SpanLedger } from './span-ledger.ts';
+import { renaming } from './semantic-names.ts';
+import type { SpanRecord } from './span.ts';
 import { NO_SPANS, type Spans } from './spans.ts';
 import { isUndecided, traceContext } from './trace-context.ts';
 import type { TraceExport } from './trace-export.ts';
-import { renaming } from './semantic-names.ts';
-import { createWallClock } from './wall-clock.ts';
 
 export interface TracingSettings {
   /** Where OTLP traces are posted. */
@@ -156,5 +155,84 @@ function recordedSpans(settings: TracingSettings, ledger: SpanLedger, open: () =
     process: settings.resource['service.instance.id'] ?? '',
     now: createWallClock(),
     content: { bytes: settings.contentBytes, ...(settings.secrets && { hide: settings.secrets.hide }) },
+  };
+}
+
+interface Begun {
+  readonly span: SpanRecord;
+  /** What waits for its report. */
+  readonly waiting: (() => void)[];
+}
+
+interface SpanLedger {
+  begin(span: SpanRecord): void;
+  begun(spanId: string | null): SpanRecord | null;
+  /** Before `span` is handed to the export. */
+  reported(span: SpanRecord): void;
+  /** So many have been sent, or are lost. */
+  gone(count: number): void;
+  /** `done` follows what was reported until now, and the begun span `spanId`. */
+  whenSent(spanId: string | null, done: () => void): void;
+}
+
+/** A request that is answered later than this many others is not noted any longer. */
+const MOST_BEGUN = 10_000;
+
+function createSpanLedger(): SpanLedger {
+  const begun = new Map<string, Begun>();
+  const waiting: { after: number; done: () => void }[] = [];
+  let [reported, gone] = [0, 0];
+
+  function wait(done: () => void): void {
+    if (gone >= reported) done();
+    else waiting.push({ after: reported, done });
+  }
+
+  return {
+    begin(span) {
+      begun.set(span.place.spanId, { span, waiting: [] });
+      if (begun.size > MOST_BEGUN) begun.delete(begun.keys().next().value ?? '');
+    },
+    begun: (spanId) => begun.get(spanId ?? '')?.span ?? null,
+    reported({ place: { spanId } }) {
+      reported += 1;
+      const entry = begun.get(spanId);
+      if (entry === undefined) return;
+      begun.delete(spanId);
+      for (const done of entry.waiting) wait(done);
+    },
+    gone(count) {
+      gone += count;
+      const still = waiting.findIndex(({ after }) => after > gone);
+      for (const { done } of waiting.splice(0, still === -1 ? waiting.length : still)) done();
+    },
+    whenSent(spanId, done) {
+      const entry = begun.get(spanId ?? '');
+      if (entry === undefined) wait(done);
+      else entry.waiting.push(done);
+    },
+  };
+}
+
+/** A machine that slept, or whose clock was set, is further off than this. Milliseconds. */
+const MOST_OFF_MS = 20;
+
+interface Clocks {
+  /** Milliseconds since the epoch. */
+  readonly system: () => number;
+  /** Milliseconds from any origin. */
+  readonly monotonic: () => number;
+}
+
+const REAL: Clocks = { system: () => Date.now(), monotonic: () => performance.now() };
+
+export function createWallClock({ system, monotonic }: Clocks = REAL): () => number {
+  let offset = system() - monotonic();
+  return () => {
+    const at = monotonic() + offset;
+    const off = system() - at;
+    if (Math.abs(off) <= MOST_OFF_MS) return at;
+    offset += off;
+    return at + off;
   };
 }

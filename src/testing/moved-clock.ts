@@ -2,7 +2,7 @@
  *  It must never go back: what has ended would be open again. */
 import { lengthOfTime } from '../contract/length-of-time.ts';
 import { connectRedis, closeRedis } from '../redis/connection.ts';
-import { MOVED_CLOCK_KEY } from '../redis/moved-clock.ts';
+import { MOVED_CLOCK_KEY } from '../redis/clock.ts';
 import type { ServiceProcess } from './service-process.ts';
 
 /** Clock of the services that a test moves forward. */

@@ -1,7 +1,7 @@
 /** A process of the service under test: its roles, on a clock that the test moves. Messages of its parent start, move and stop it.
  *  It must never outlive the test, however that ends. */
 import { enableCompileCache } from 'node:module';
-import { moveClock } from '../redis/moved-clock.ts';
+import { moveClock } from '../redis/clock.ts';
 import { endProcess } from './end-process.ts';
 import { removeFolder } from './remove-folder.ts';
 import type { Roles } from '../service/roles.ts';

@@ -1,18 +1,12 @@
 /** `adjutant/testing`: a real service for one test suite, with its own Redis, a scripted model, the test's own tools, faults and a clock.
  *  It must never touch a service, a Redis or a model of somebody else, nor leave a process behind. */
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHttpClient } from '../client/http-client.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { Signal } from '../contract/signal.ts';
-import {
-  endRedisProcess,
-  freeLocalPort,
-  type RedisProcess,
-  startRedisProcess,
-} from '../redis/redis-process.ts';
+import { endRedis, freeLocalPort, startNewRedis } from '../redis/redis-process.ts';
 import { pause } from '../lifecycle.ts';
 import { endProcess } from './end-process.ts';
 import { removeFolder } from './remove-folder.ts';
@@ -168,7 +162,9 @@ interface OwnRedis {
 async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-testing-'));
   open.push(async () => rm(folder, { recursive: true, force: true }));
-  const { url, redis } = await startRedis(folder);
+  const started = await startNewRedis(folder, { path: process.env['PATH'] });
+  if (started === null) throw new Error('The Redis of the test kit does not answer.');
+  const { url, redis } = started;
   const kill = (): void => {
     endProcess(redis.pid);
     removeFolder(folder);
@@ -176,22 +172,9 @@ async function openRedis(open: (() => Promise<unknown>)[]): Promise<OwnRedis> {
   process.once('exit', kill);
   open.push(async () => {
     process.off('exit', kill);
-    await endRedisProcess(redis);
+    await endRedis(redis);
   });
   return { url, pid: redis.pid, folder };
-}
-
-const START_ATTEMPTS = 3;
-
-/** A port that was free a moment ago may be another's by now. */
-async function startRedis(folder: string): Promise<{ url: string; redis: RedisProcess }> {
-  const { PATH: path } = process.env;
-  for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
-    const url = `redis://:${randomBytes(16).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
-    const redis = await startRedisProcess(folder, url, { path, onSpawned: async () => {} });
-    if (redis !== null) return { url, redis };
-  }
-  throw new Error('The Redis of the test kit does not answer.');
 }
 
 interface Beginning {

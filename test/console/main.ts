@@ -21,7 +21,7 @@ function program(args: readonly string[]): readonly string[] {
   const others = args.filter((each) => each !== '--screens');
   if (args.includes('--screens'))
     return [process.execPath, '--conditions=adjutant-source', 'test/console/screens.ts', ...others];
-  return ['vitest', 'run', ...(others.length === 0 ? ['test/console/', 'test/unit/console/'] : others)];
+  return ['vitest', 'run', ...(others.length === 0 ? ['test/console/', 'console/test/'] : others)];
 }
 
 if (chromiumPath() === null) installChromium();

@@ -405,7 +405,7 @@ describe('doctor', () => {
     const address = await api.said(URL_OF_A_SERVICE);
     await fragile.kill9();
     // As the note of an `up` says it whose private Redis has just ended.
-    const owner = { pid: api.child.pid, startedAt: 0, url: fragile.url, redisPid: null };
+    const owner = { pid: api.child.pid, startedAt: 0 };
     await mkdir(join(cwd, '.adjutant/redis'), { recursive: true });
     await writeFile(join(cwd, '.adjutant/redis/owner.json'), JSON.stringify(owner));
     const { code, stdout } = await run(['doctor'], { cwd, env: { ADJUTANT_URL: address } });
@@ -438,6 +438,12 @@ describe('init', () => {
   });
 });
 
+async function redisPidIn(cwd: string): Promise<number> {
+  const pid = Number(await readFile(join(cwd, '.adjutant/redis/redis.pid'), 'utf8'));
+  if (!(pid > 1)) throw new Error('Its pid is not written yet.');
+  return pid;
+}
+
 describe('a stop', () => {
   test('that takes long is forced by a later signal', async () => {
     await using redis = await startRedis();
@@ -462,16 +468,7 @@ describe('a stop', () => {
   test('during the start ends the private Redis, too, and leaves the folder free', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const running = startCli(['up', '--port', '0'], { cwd });
-    const redisPid = await vi.waitFor(
-      async () => {
-        const owner = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
-          redisPid: number | null;
-        };
-        expect(owner.redisPid).not.toBeNull();
-        return owner.redisPid ?? 0;
-      },
-      { timeout: 20_000, interval: 5 },
-    );
+    const redisPid = await vi.waitFor(() => redisPidIn(cwd), { timeout: 20_000, interval: 5 });
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(() => process.kill(redisPid, 0)).toThrow();
@@ -486,13 +483,6 @@ describe('a folder', () => {
     expect(stderr).toContain('already runs in this folder');
     expect(stderr).toContain(`Use it at ${service.url}, stop it`);
   });
-
-  async function redisPidIn(cwd: string): Promise<number> {
-    const owner = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
-      redisPid: number;
-    };
-    return owner.redisPid;
-  }
 
   /** Also when nobody has asked yet how it ended: it was nobody's child any more. */
   function hasEnded(pid: number): boolean {

@@ -3,8 +3,8 @@
 import { userInfo } from 'node:os';
 import type { InputAnswerBody } from '../../contract/tool-question.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { objectArgument } from '../object-argument.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { objectArgument } from '../option-values.ts';
 
 export interface AnswerOptions {
   readonly decline?: boolean;
@@ -15,7 +15,19 @@ export interface AnswerOptions {
 
 const WORDS = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' } as const;
 
-export async function answerQuestion(
+export function addAnswer({ program, withClient }: CommandLine): void {
+  program
+    .command('answer <request> <input> [json]')
+    .description('answer a question that a tool asks')
+    .option('--decline', 'refuse to answer')
+    .option('--cancel', 'leave the question without a choice')
+    .option('--by <name>', 'who answers; default: the user of this process')
+    .action(async (requestId: string, inputId: string, json: string | undefined, given: AnswerOptions) =>
+      withClient(async (invocation) => answerQuestion(invocation, { requestId, inputId }, json, given)),
+    );
+}
+
+async function answerQuestion(
   { client, terminal, json }: Invocation,
   { requestId, inputId }: { readonly requestId: string; readonly inputId: string },
   text: string | undefined,

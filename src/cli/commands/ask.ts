@@ -4,24 +4,35 @@ import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
-import type { AnswerMode } from '../answer-printer.ts';
-import { createPrompts } from '../prompts.ts';
-import { promptFor } from '../signal-prompts.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { type EndOptions, endFieldsOf } from '../end-options.ts';
-import { encryptingWhere } from '../encrypting.ts';
-import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
-import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
+import { type AnswerMode, createRunPrinter, type RunPrinter } from '../answer-printer.ts';
+import { createPrompts, promptFor } from '../prompts.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import {
+  addEndOption,
+  addFlowOptions,
+  addLaterOptions,
+  addOnceOptions,
+  beginsInWords,
+  encryptingWhere,
+  endFieldsOf,
+  type EndOptions,
+  type FlowOptions,
+  flowOptionsOf,
+  isOthers,
+  laterFieldsOf,
+  type LaterOptions,
+  onceFieldsOf,
+  onceInWords,
+  type OnceOptions,
+  WITH_KEY,
+} from '../submission-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { payloadText } from '../payload-text.ts';
-import { promptOf } from '../prompt.ts';
-import { createRunPrinter, type RunPrinter } from '../run-printer.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { payloadText } from './payload.ts';
+import { promptOf } from '../option-values.ts';
 import { runLine } from '../run-lines.ts';
 import { anyErrorText } from '../signal-gist.ts';
-import { orUnread } from '../unread-answer.ts';
 
 export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   /** Default: `default`. */
@@ -38,7 +49,25 @@ export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndO
 
 type Ending = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.failed' }>;
 
-export async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
+export function addAsk({ program, withClient }: CommandLine): void {
+  const verb = program
+    .command('ask <query>')
+    .description('start a run of an agent and follow it to its answer; - reads the query from stdin')
+    .option('--agent <name>', 'default: default')
+    .option('--conversation <id>', 'runs of one conversation share its history')
+    .option('--model <provider:model>', "default: the agent's")
+    .option('--alias <name>', "an alias of models; default: the agent's")
+    .option('--stream', 'print the answer as it arrives; default: on a terminal')
+    .option('--no-stream', 'request whole answers from the models')
+    .option('--request <id>', 'id of the request; default: a new one')
+    .option('--encrypt', `encrypt the query ${WITH_KEY}`);
+  addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(verb)), 'run')).action(
+    async (query: string, given: AskOptions) =>
+      withClient(async (invocation) => ask(invocation, query, given)),
+  );
+}
+
+async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
   const invocation = encryptingWhere(given, options);
   const { client, terminal } = invocation;
   using cancellation = cancelOnInterrupt(invocation);

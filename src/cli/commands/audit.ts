@@ -2,17 +2,29 @@
  *  It must never show a key. */
 import type { AuditEntry } from '../../contract/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { table } from '../table.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
-import type { KeyInvocation } from './keys.ts';
+import { wholeNumber } from '../option-values.ts';
+import type { CommandLine, KeyInvocation } from '../invocation.ts';
 
 export interface AuditOptions {
   readonly submissions?: boolean;
   readonly limit?: number;
 }
 
-export async function showAudit(
+export function addAudit({ program, withKeys }: CommandLine): void {
+  program
+    .command('audit')
+    .description('who has changed what with which key, newest first')
+    .option(
+      '--submissions',
+      'who has submitted, started runs, given input or cancelled, instead of all other changes',
+    )
+    .option('--limit <count>', 'at most this many; default: 100', wholeNumber)
+    .action(async (given: AuditOptions) => withKeys(async (invocation) => showAudit(invocation, given)));
+}
+
+async function showAudit(
   { keys, terminal, json }: KeyInvocation,
   { submissions = false, limit }: AuditOptions,
 ): Promise<ExitCode> {

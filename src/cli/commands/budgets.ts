@@ -2,10 +2,16 @@
  *  It must never change anything. */
 import type { BudgetListing, ListedBudget } from '../../contract/budget-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
+
+export function addBudgets({ program, withClient }: CommandLine): void {
+  program
+    .command('budgets')
+    .description('show what models have used today, and what is left')
+    .action(async () => withClient(budgets));
+}
 
 export async function budgets({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.budgets();

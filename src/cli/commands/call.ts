@@ -5,23 +5,35 @@ import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { OnceAnswer } from '../../contract/once.ts';
 import type { Submission } from '../../contract/submission.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
-import { type EndOptions, endFieldsOf } from '../end-options.ts';
-import { type FlowOptions, flowOptionsOf } from '../flow-options.ts';
-import { beginsInWords, laterFieldsOf, type LaterOptions } from '../later-options.ts';
-import { isOthers, onceFieldsOf, onceInWords, type OnceOptions } from '../once-options.ts';
-import { encryptingWhere } from '../encrypting.ts';
+import {
+  addEndOption,
+  addFlowOptions,
+  addLaterOptions,
+  addOnceOptions,
+  beginsInWords,
+  encryptingWhere,
+  endFieldsOf,
+  type EndOptions,
+  type FlowOptions,
+  flowOptionsOf,
+  isOthers,
+  laterFieldsOf,
+  type LaterOptions,
+  onceFieldsOf,
+  onceInWords,
+  type OnceOptions,
+} from '../submission-options.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
-import { objectArgument } from '../object-argument.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { createPrompts } from '../prompts.ts';
-import { promptFor } from '../signal-prompts.ts';
-import { callIdOf } from '../signal-line.ts';
-import { orUnread } from '../unread-answer.ts';
+import { objectArgument, wholeNumber } from '../option-values.ts';
+import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import { createPrompts, promptFor } from '../prompts.ts';
+import { callIdOf } from '../signal-lines.ts';
 import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
+import { Option } from 'commander';
 
 export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   readonly timeoutMs?: number;
@@ -34,6 +46,37 @@ export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, End
   readonly id?: string;
   readonly request?: string;
   readonly encrypt?: boolean;
+}
+
+export function addCall({ program, withClient }: CommandLine): void {
+  const command = program
+    .command('call <tool> [json]')
+    .description('call a tool (server.tool) with a JSON object, and print its answer')
+    .option(
+      '--timeout-ms <ms>',
+      'limit of one attempt; default: 30000, or as the lane is configured',
+      wholeNumber,
+    )
+    .option('--deadline-ms <ms>', 'limit of everything; default: 900000', wholeNumber)
+    .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
+    .option('--retry-backoff-ms <ms>', 'wait before a retry; default: 0', wholeNumber)
+    .addOption(
+      new Option('--backoff <kind>', 'how the wait grows; default: fixed').choices(['fixed', 'exponential']),
+    )
+    .addOption(
+      new Option(
+        '--effect <effect>',
+        'whether it may be repeated when its worker dies; default: as the tool declares',
+      ).choices(['read', 'idempotent', 'once']),
+    )
+    .option('--server <name>', 'the MCP server, when the tool name has none')
+    .option('--request <id>', 'the request it belongs to; default: a new one')
+    .option('--id <id>', 'its id; default: a new one')
+    .option('--encrypt', 'encrypt the arguments with the first key of ADJUTANT_ENCRYPTION_KEYS');
+  addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(command)))).action(
+    async (tool: string, json: string | undefined, given: CallOptions) =>
+      withClient(async (invocation) => call(invocation, tool, json, given)),
+  );
 }
 
 export async function call(

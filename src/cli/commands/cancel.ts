@@ -1,15 +1,15 @@
 /** `adjutant cancel`: cancels a directive, or all of a request, and prints the effect.
  *  It must never call a directive cancelled that may still be executed. */
 import type { CancelledDirective } from '../../contract/cancellation.ts';
-import { engineAbsence } from '../engine-absence.ts';
+import { engineAbsence } from '../run-lines.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { ownMember } from '../../contract/own-member.ts';
 
-export interface CancelOptions {
+interface CancelOptions {
   readonly reason?: string;
 }
 
@@ -19,7 +19,17 @@ const MEANING: Readonly<Record<CancelledDirective['status'], string>> = {
   ended: 'had ended before',
 };
 
-export async function cancel(
+export function addCancel({ program, withClient }: CommandLine): void {
+  program
+    .command('cancel <request> [directive]')
+    .description('cancel one directive, or all of a request')
+    .option('--reason <text>', 'shown in the terminal signal')
+    .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
+      withClient(async (invocation) => cancel(invocation, request, directive, given)),
+    );
+}
+
+async function cancel(
   { client, terminal, json }: Invocation,
   requestId: string,
   directiveId: string | undefined,

@@ -1,15 +1,18 @@
 /** `adjutant dead`: lists directives that ended in an error, and redrives them.
  *  It must never redrive more than the filter or the given names select. */
-import { ADJUTANT } from '../command-name.ts';
+import type { Command } from 'commander';
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { isObject } from '../../contract/json-object.ts';
+import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import { filterHints } from '../filter-hints.ts';
-import type { Invocation } from '../invocation.ts';
+import { filterHints } from '../failure-lines.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { defaultVerb, wholeNumber } from '../option-values.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { nameOf, REPEATS, uncertainOf } from '../uncertain.ts';
 
-export interface DeadOptions {
+interface DeadOptions {
   readonly lane?: string;
   readonly errorType?: string;
   readonly limit?: number;
@@ -38,10 +41,30 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
   };
 }
 
-export async function listDead(
-  { client, terminal, json }: Invocation,
-  options: DeadOptions,
-): Promise<ExitCode> {
+export function addDead({ program, withClient }: CommandLine): void {
+  const dead = program.command('dead').description('directives that ended in an error');
+  filtered(defaultVerb(dead, 'list').description('show them, oldest first')).action(
+    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
+  );
+  filtered(
+    dead
+      .command('redrive [names...]')
+      .description('execute them again, by <request>/<directive> names or all that match')
+      .option('--all', 'every dead letter')
+      .option('--dry-run', 'name them, at most 1000, and do nothing'),
+  ).action(async (names: string[], given: DeadOptions) =>
+    withClient(async (invocation) => redriveDead(invocation, names, given)),
+  );
+}
+
+function filtered(command: Command): Command {
+  return command
+    .option('--lane <lane>', 'only of this lane')
+    .option('--error-type <type>', 'only with this type of error')
+    .option('--limit <count>', 'at most this many', wholeNumber);
+}
+
+async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
   const limit = options.limit === undefined ? {} : { limit: options.limit };
   const page = await client.deadLetters({ ...filterOf(options), ...limit });
   const lines = json
@@ -152,3 +175,39 @@ async function report(
   for (const { from, code, detail } of redrive.refused)
     terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);
 }
+
+interface Ref {
+  readonly request_id: string;
+  readonly id: string;
+}
+
+/** Each is read by itself. */
+const MOST_READ = 50;
+
+const nameOf = ({ request_id, id }: Ref): string => `${request_id}/${id}`;
+
+/** Their names; of the first fifty. */
+async function uncertainOf(
+  refs: readonly Ref[],
+  client: Pick<DirectiveClient, 'directive'>,
+): Promise<ReadonlySet<string>> {
+  const read = refs.slice(0, MOST_READ).map(async (ref) => {
+    const view = await client.directive(ref.request_id, ref.id).catch(() => null);
+    return mayHaveHappened(view?.result?.data) ? [nameOf(ref)] : [];
+  });
+  return new Set((await Promise.all(read)).flat());
+}
+
+/** The call may have reached the tool, and no answer of the tool came back. */
+function mayHaveHappened(data: unknown): boolean {
+  const result = isObject(data) ? data['result'] : null;
+  const error = isObject(result) ? result['error'] : null;
+  if (!isObject(error)) return false;
+  return (
+    error['type'] === 'outcome_unknown' ||
+    (isObject(error['details']) && error['details']['outcome'] === 'unknown')
+  );
+}
+
+/** Beside each that is redriven, or would be. */
+const REPEATS = 'may have happened already: it is called again';

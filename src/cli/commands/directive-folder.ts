@@ -3,6 +3,8 @@
 import { ADJUTANT } from '../command-name.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Terminal } from '../terminal.ts';
+import { Argument } from 'commander';
+import type { CommandLine } from '../invocation.ts';
 
 type Starter = typeof import('../../directive-server/starter.ts');
 type FileChange = Awaited<ReturnType<Starter['writeStarter']>>[number];
@@ -10,6 +12,27 @@ type Template = Parameters<typeof import('../../directive-server/bundle.ts').bun
 
 /** A command of the upstream project, which tools repeat to the letter; here it does not exist. */
 const UPSTREAM_FIX = / Run 'directive init' to create it\.$/;
+
+export function addFolder({ program, local }: CommandLine): void {
+  program
+    .command('update')
+    .description('renew the procedure and the templates in directive/; your context and specs stay')
+    .option('--dry-run', 'only say what would change', false)
+    .action(async ({ dryRun }: { dryRun: boolean }) =>
+      local(async ({ terminal }) => updateDirective(terminal, process.cwd(), dryRun)),
+    );
+  program
+    .command('bundle')
+    .description('print a template with procedure and context, as the tools return it')
+    .addArgument(new Argument('<template>').choices(TEMPLATES))
+    .option('--root <folder>', 'the folder that holds directive/; default: this folder', '.')
+    .action(async (template: (typeof TEMPLATES)[number], { root }: { root: string }) =>
+      local(async ({ terminal }) => bundle(terminal, root, template)),
+    );
+}
+
+/** As `bundle.ts` of the server names them; a test compares. */
+const TEMPLATES = ['spec_template.md', 'impact_template.md', 'tdr_template.md'] as const;
 
 export async function initDirective(terminal: Terminal, place: string): Promise<ExitCode> {
   const { writeStarter } = await import('../../directive-server/starter.ts');
@@ -25,7 +48,7 @@ export async function initDirective(terminal: Terminal, place: string): Promise<
   return EXIT.done;
 }
 
-export async function updateDirective(terminal: Terminal, place: string, dryRun: boolean): Promise<ExitCode> {
+async function updateDirective(terminal: Terminal, place: string, dryRun: boolean): Promise<ExitCode> {
   const { renewStarter } = await import('../../directive-server/starter.ts');
   const changes = await writing(place, async () => renewStarter(place, !dryRun));
   if (changes === null) {
@@ -41,7 +64,7 @@ export async function updateDirective(terminal: Terminal, place: string, dryRun:
   return EXIT.done;
 }
 
-export async function bundle(terminal: Terminal, place: string, template: Template): Promise<ExitCode> {
+async function bundle(terminal: Terminal, place: string, template: Template): Promise<ExitCode> {
   const [{ bundleOf }, { createDirectiveFolder }] = await Promise.all([
     import('../../directive-server/bundle.ts'),
     import('../../directive-server/directive-folder.ts'),

@@ -4,28 +4,54 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import { Option } from 'commander';
+import { wholeNumber } from '../option-values.ts';
+import type { CommandLine, LocalInvocation } from '../invocation.ts';
 
-export interface DirectiveServerOptions {
-  /** The folder that holds directive/, or a folder of that name. Default: this folder. */
+interface ServerOptions {
+  /** The folder that holds directive/, or a folder of that name. */
   readonly root: string;
   readonly names: 'exact' | 'portable';
   /** Whether each call is a line on stderr. */
   readonly log: boolean;
-  /** null: over stdin and stdout. */
-  readonly http: Http | null;
-  readonly version: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Absent: over stdin and stdout. */
+  readonly http?: number;
+  readonly host: string;
+  readonly allowHost: readonly string[];
 }
 
 type Http = Parameters<typeof import('../../directive-server/http-listener.ts').listenDirectiveHttp>[1];
 type Served = Parameters<typeof import('../../directive-server/stdio.ts').serveDirectiveStdio>[0];
 
-/** Resolves when the client has closed the input, or `stop` aborts. */
-export async function directiveServer(
-  terminal: Terminal,
-  stop: AbortSignal,
-  { root, names, log, http, version, environment }: DirectiveServerOptions,
+const LOG_VARIABLE = 'ADJUTANT_DIRECTIVE_LOG';
+
+export function addDirectiveServer({ program, local }: CommandLine): void {
+  program
+    .command('directive-server')
+    .description('serve a directive/ folder to agents: an MCP server with five tools, read-only')
+    .option('--root <folder>', 'the folder that holds directive/; default: this folder', '.')
+    .addOption(
+      new Option('--names <style>', 'portable: tool names without / and ., for hosts that refuse them')
+        .choices(['exact', 'portable'])
+        .default('exact'),
+    )
+    .option('--log', `a line on stderr for each call, without content; also ${LOG_VARIABLE}=1`, false)
+    .option(
+      '--http <port>',
+      'over Streamable HTTP instead of stdin and stdout; 0 = any free port',
+      wholeNumber,
+    )
+    .option('--host <host>', 'with --http: where it listens; default: 127.0.0.1', '127.0.0.1')
+    .option('--allow-host <names...>', 'with --http: more names under which clients reach it', [])
+    .action(async (given: ServerOptions) => local(async (place) => directiveServer(place, given)));
+}
+
+/** Resolves when the client has closed the input, or on an interrupt. */
+async function directiveServer(
+  { terminal, interrupt: stop, version, environment }: LocalInvocation,
+  { root, names, log: isLogged, http: port, host, allowHost: allowedHosts }: ServerOptions,
 ): Promise<ExitCode> {
+  const log = isLogged || isOn(environment[LOG_VARIABLE]);
   if (!existsSync(root)) {
     const how = 'Name the folder that holds directive/, or leave --root out in that folder.';
     throw usage(`--root names a folder that does not exist: ${oneLine(root, 200)}`, how);
@@ -45,8 +71,8 @@ export async function directiveServer(
   };
   const served = { folder: createDirectiveFolder(root), version, names, onCall };
   try {
-    if (http === null) await serveStreams(terminal, stop, served);
-    else await listen(terminal, stop, served, http);
+    if (port === undefined) await serveStreams(terminal, stop, served);
+    else await listen(terminal, stop, served, { port, host, allowedHosts });
   } finally {
     await Promise.all([spans?.close(), metrics?.close()]);
   }
@@ -55,12 +81,12 @@ export async function directiveServer(
 
 const COLLECTOR = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-function hasOneOf(environment: DirectiveServerOptions['environment'], ...names: readonly string[]): boolean {
+function hasOneOf(environment: LocalInvocation['environment'], ...names: readonly string[]): boolean {
   return names.some((name) => (environment[name] ?? '') !== '');
 }
 
 /** null: nobody collects, and nothing of it is loaded. */
-async function callSpans(version: string, environment: DirectiveServerOptions['environment']) {
+async function callSpans(version: string, environment: LocalInvocation['environment']) {
   if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')) return null;
   const [{ telemetryOfVariables }, { openCallSpans }] = await Promise.all([
     import('../../config/telemetry.ts'),
@@ -72,7 +98,7 @@ async function callSpans(version: string, environment: DirectiveServerOptions['e
 }
 
 /** null: as of spans. */
-async function callMetrics(version: string, environment: DirectiveServerOptions['environment']) {
+async function callMetrics(version: string, environment: LocalInvocation['environment']) {
   if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')) return null;
   const [{ metricsOfVariables }, { openCallMetrics }] = await Promise.all([
     import('../../config/metrics.ts'),
@@ -101,4 +127,8 @@ async function listen(terminal: Terminal, stop: AbortSignal, served: Served, htt
   terminal.out(`directive-server listens on ${listener.url}`);
   if (!stop.aborted) await once(stop, 'abort');
   await listener.close();
+}
+
+function isOn(value: string | undefined): boolean {
+  return /^(1|true|yes|on)$/i.test(value ?? '');
 }

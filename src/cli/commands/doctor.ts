@@ -2,7 +2,7 @@
  *  It must never change anything but a login that is due: it renews it, as a worker does. */
 import { ADJUTANT } from '../command-name.ts';
 import * as z from 'zod';
-import { hideEnvironment } from '../environment-block.ts';
+import { configurationFindings, hideEnvironment } from '../start-fault.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import type { ListedLane } from '../../contract/lane-listing.ts';
@@ -11,13 +11,13 @@ import type { ListedServer } from '../../contract/tool-listing.ts';
 import type { ListedWorker } from '../../contract/worker-listing.ts';
 import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { configurationFindings } from '../start-fault.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
 import { scheduleFindings } from '../../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import type { CommandLine } from '../invocation.ts';
 
-export interface DoctorOptions {
+interface DoctorOptions {
   /** Default: adjutant.json here. */
   readonly config?: string;
   readonly url: string;
@@ -35,7 +35,19 @@ const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when R
 const LOOK_AT_WARNINGS = 'The service answers, but not all of it works: the warnings in its log say why.';
 const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
 
-export async function doctor(
+export function addDoctor({ program, local }: CommandLine): void {
+  program
+    .command('doctor')
+    .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
+    .option('--config <file>', 'the configuration; default: adjutant.json here')
+    .action(async (given: { config?: string }) =>
+      local(async ({ terminal, interrupt, json, service }) =>
+        doctor(terminal, interrupt, { ...given, ...(await service()), json }),
+      ),
+    );
+}
+
+async function doctor(
   terminal: Terminal,
   interrupt: AbortSignal,
   options: DoctorOptions,

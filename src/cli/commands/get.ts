@@ -1,31 +1,54 @@
 /** `adjutant get`: the state of a request, or of one directive.
  *  It must never wait for anything. */
-import { ADJUTANT } from '../command-name.ts';
+import type { ArchiveLine } from '../../contract/archive.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { PayloadUnreadable } from '../../contract/encrypted.ts';
+import { isObject } from '../../contract/json-object.ts';
+import { ownMember } from '../../contract/own-member.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { redrivenAs } from '../../contract/redriven.ts';
 import type {
   DirectiveStatus,
   DirectiveSummary,
   DirectiveView,
   RequestView,
 } from '../../contract/request-view.ts';
-import { engineAbsence } from '../engine-absence.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { counted, durationText, elapsedMs, type EndedDirectives, runLines, section } from '../run-lines.ts';
-import { gistOf, waitText, whyText } from '../signal-gist.ts';
+import type { Signal } from '../../contract/signal.ts';
+import { ADJUTANT } from '../command-name.ts';
+import {
+  counted,
+  durationText,
+  elapsedMs,
+  type EndedDirectives,
+  engineAbsence,
+  runLines,
+  section,
+} from '../run-lines.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
+import type { ArchiveInvocation, CommandLine, Invocation } from '../invocation.ts';
 import { noticeCells, noticeRows } from '../notice-lines.ts';
-import { redrivenAs } from '../../contract/redriven.ts';
-import { nextCommands } from '../next-commands.ts';
 import { commandLines, questionLines } from '../questions.ts';
-import { signalLine } from '../signal-line.ts';
+import { gistOf, waitText, whyText } from '../signal-gist.ts';
+import { signalLine } from '../signal-lines.ts';
 import { table } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
-import { ownMember } from '../../contract/own-member.ts';
 
 const MOST_ERRORS = 20;
 const CANCEL_ASKED = 'a cancellation is asked for';
+
+export function addGet({ program, withClient, withArchive }: CommandLine): void {
+  program
+    .command('get <request> [directive]')
+    .description('show the state of a request, or of one directive')
+    .option('--archive', 'the request as it was archived when it closed, also after it has expired')
+    .action(async (request: string, directive: string | undefined, given: { archive?: boolean }) => {
+      if (given.archive !== true)
+        return withClient(async (invocation) => get(invocation, request, directive));
+      if (directive !== undefined)
+        throw usage('--archive shows a whole request.', 'Leave the directive out.');
+      return withArchive(async (invocation) => getArchived(invocation, request));
+    });
+}
 
 export async function get(
   { client, terminal, json }: Invocation,
@@ -195,3 +218,76 @@ const STYLES: Readonly<Record<DirectiveStatus, Style>> = {
   succeeded: 'green',
   failed: 'red',
 };
+
+async function getArchived(
+  { archive, terminal, json }: ArchiveInvocation,
+  requestId: string,
+): Promise<ExitCode> {
+  for await (const line of archive.lines(requestId)) {
+    if (json) terminal.out(JSON.stringify(line));
+    else for (const text of textsOf(line, terminal)) terminal.out(text);
+  }
+  return EXIT.done;
+}
+
+function textsOf(line: ArchiveLine, { paint }: Terminal): string[] {
+  switch (line.kind) {
+    case 'request':
+      return [
+        `${paint('bold', line.request_id)} closed ${line.closed_at}, ${counted(line.sequence, 'signal')}`,
+      ];
+    case 'directive': {
+      const { id, type, status } = line.directive;
+      return [
+        `${paint('dim', 'directive')} ${[id, type, status].map((word) => oneLine(String(word), 128)).join(' ')}`,
+      ];
+    }
+    case 'signal':
+      return [signalLine(line.signal as unknown as Signal, paint)];
+    case 'payload':
+      return [`${paint('dim', 'payload of')} ${oneLine(line.directive_id, 128)}: in the output of --json`];
+    case 'end':
+      return [];
+  }
+}
+
+const MOST_COMMANDS = 6;
+
+interface Ended {
+  readonly id: string;
+  readonly result: { readonly data: object };
+}
+
+/** `failed`: the ends of directives that failed. Questions of tools come with their own commands. */
+export function nextCommands(
+  { request_id, run, directives }: RequestView,
+  failed: readonly Ended[],
+): string[] {
+  const decisions = (run?.waiting_for ?? []).flatMap(({ kind, id }) =>
+    kind === 'approval' || kind === 'budget'
+      ? [
+          `${ADJUTANT} approve ${request_id} ${word(id)}`,
+          `${ADJUTANT} deny ${request_id} ${word(id)} --reason '…'`,
+        ]
+      : [],
+  );
+  const redrives = failed
+    .filter((each) => isDeadLetter(each, directives))
+    .map(({ id }) => `${ADJUTANT} dead redrive ${request_id}/${word(id)}`);
+  return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
+}
+
+/** What was attempted, and ended in an error that nobody asked for. */
+function isDeadLetter({ id, result }: Ended, all: readonly DirectiveSummary[]): boolean {
+  const attempts = all.find((each) => each.id === id)?.attempts ?? 0;
+  const ended = (result.data as { result?: unknown }).result;
+  const error = isObject(ended) ? ended['error'] : null;
+  const isCancelled = !isObject(error) || error['type'] === 'cancelled';
+  return attempts > 0 && !isCancelled && redrivenAs(id, all) === null;
+}
+
+/** As one word of a shell. */
+function word(id: string): string {
+  const shown = oneLine(id, 128);
+  return /^[\w.:@%+=/~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
+}

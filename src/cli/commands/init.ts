@@ -5,6 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Terminal } from '../terminal.ts';
+import { initDirective } from './directive-folder.ts';
+import type { CommandLine } from '../invocation.ts';
 
 const FILE = 'adjutant.json';
 
@@ -29,7 +31,21 @@ const SAMPLE = {
   },
 };
 
-export async function init(terminal: Terminal, folder: string): Promise<ExitCode> {
+export function addInit({ program, local }: CommandLine): void {
+  program
+    .command('init')
+    .description('write a first adjutant.json')
+    .option(
+      '--directive',
+      'instead create a directive/ folder: procedure, context and templates for agents',
+      false,
+    )
+    .action(async ({ directive }: { directive: boolean }) =>
+      local(async ({ terminal }) => (directive ? initDirective : init)(terminal, process.cwd())),
+    );
+}
+
+async function init(terminal: Terminal, folder: string): Promise<ExitCode> {
   try {
     await writeFile(join(folder, FILE), `${JSON.stringify(SAMPLE, null, 2)}\n`, { flag: 'wx' });
   } catch (error) {

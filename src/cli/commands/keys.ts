@@ -1,28 +1,16 @@
 /** `adjutant keys create`, `list`, `revoke`: the API keys of the service.
  *  It must never print a key but the one that was just made. */
-import {
-  type AccessKey,
-  type AccessClient,
-  KEY_MARK,
-  type Scope,
-  SCOPES,
-  type SubmittedKey,
-} from '../../contract/access.ts';
+import { type AccessKey, KEY_MARK, type Scope, SCOPES, type SubmittedKey } from '../../contract/access.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { lengthOfTime } from '../../contract/length-of-time.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import { table } from '../table.ts';
-import { oneLine, type Terminal } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
+import { instantText, table } from '../table.ts';
+import { oneLine } from '../terminal.ts';
+import { wholeNumber } from '../option-values.ts';
+import type { CommandLine, KeyInvocation } from '../invocation.ts';
 
-export interface KeyInvocation {
-  readonly keys: AccessClient;
-  readonly terminal: Terminal;
-  readonly json: boolean;
-}
-
-export interface NewKeyOptions {
+interface NewKeyOptions {
   /** Default: that of the key that makes it. */
   readonly tenant?: string;
   readonly scopes: readonly string[];
@@ -36,6 +24,46 @@ export interface NewKeyOptions {
   readonly moneyPerDay?: number;
   /** As in `30d`, `12h` or an instant. */
   readonly expires?: string;
+}
+
+export function addKeys({ program, withKeys }: CommandLine): void {
+  const keys = program.command('keys').description('API keys: who may use the service, and for what');
+  keys
+    .command('create <name>')
+    .description('make a key and print it, this once; from the first one on every call needs a key')
+    .requiredOption(
+      '--scopes <scopes...>',
+      `what it may do, of ${SCOPES.join(', ')}; separated by spaces or commas`,
+    )
+    .option('--tenant <name>', 'whose requests it reaches; default: that of the key that makes it')
+    .option(
+      '--tools <patterns...>',
+      'only these tools, as in github.*; no agent and no model that is not named',
+    )
+    .option(
+      '--agents <patterns...>',
+      'only these agents, with the tools of their definition; no tool and no model that is not named',
+    )
+    .option('--models <patterns...>', 'only these models and aliases; no tool and no agent that is not named')
+    .option('--per-minute <count>', 'at most so many directives and runs a minute', wholeNumber)
+    .option('--per-day <count>', 'at most so many a day, of UTC', wholeNumber)
+    .option('--tokens-per-day <count>', 'at most so many tokens of models a day', wholeNumber)
+    .option('--money-per-day <millionths>', 'at most so many millionths of a US dollar a day', wholeNumber)
+    .option('--expires <when>', 'as in 30d, 12h or an instant; default: never')
+    .action(async (name: string, given: NewKeyOptions) =>
+      withKeys(async (invocation) => createKey(invocation, name, given)),
+    );
+  keys
+    .command('list')
+    .description('show what each may do, and when it was last used')
+    .action(async () => withKeys(listKeys));
+  keys
+    .command('revoke <id>')
+    .description('within 2 s no API takes it any more')
+    .option('--force', 'also the last one with the scope admin: then only ADJUTANT_ADMIN_KEY makes keys')
+    .action(async (id: string, given: { force?: boolean }) =>
+      withKeys(async (invocation) => revokeKey(invocation, id, given)),
+    );
 }
 
 /** The key alone goes to stdout, so that a script can keep it. */
@@ -76,7 +104,7 @@ export async function createKey(
   return EXIT.done;
 }
 
-export async function listKeys({ keys, terminal, json }: KeyInvocation): Promise<ExitCode> {
+async function listKeys({ keys, terminal, json }: KeyInvocation): Promise<ExitCode> {
   const listing = await keys.list();
   if (json) {
     terminal.out(JSON.stringify(listing));
@@ -87,7 +115,7 @@ export async function listKeys({ keys, terminal, json }: KeyInvocation): Promise
   return EXIT.done;
 }
 
-export async function revokeKey(
+async function revokeKey(
   { keys, terminal, json }: KeyInvocation,
   given: string,
   options: { readonly force?: boolean } = {},

@@ -9,10 +9,10 @@ import { post } from '../../webhooks/post.ts';
 import { messageHeaders } from '../../webhooks/signature.ts';
 import { createEndWatch, type EndWatch } from '../end-watch.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { oneLine } from '../terminal.ts';
 
-export interface ListenOptions {
+interface ListenOptions {
   /** Where events are posted. */
   readonly forward: string;
   /** Only this request's, until it is closed. Default: those of all requests. */
@@ -28,6 +28,16 @@ const LONGEST_REASON = 200;
 const KEY_BYTES = 32;
 /** Of a message, as the service makes it. */
 const ID_CHARACTERS = 32;
+
+export function addListen({ program, withClient }: CommandLine): void {
+  program
+    .command('listen')
+    .description('pass ends on to a program on this machine, signed as webhooks are, until interrupted')
+    .requiredOption('--forward <url>', 'where they are posted, as in http://localhost:3000/hook')
+    .option('--request <id>', 'only those of this request, also earlier ones, until it is closed')
+    .option('--secret <whsec>', 'signs them; default: a new one, which is printed')
+    .action(async (given: ListenOptions) => withClient(async (invocation) => listen(invocation, given)));
+}
 
 export async function listen(invocation: Invocation, options: ListenOptions): Promise<ExitCode> {
   const { terminal, interrupt } = invocation;

@@ -5,17 +5,29 @@ import { closeNames } from '../../bounds/close-names.ts';
 import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { whyText } from '../signal-gist.ts';
-import { loginLine } from '../login-line.ts';
+import { loginLine } from './mcp-login.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
+export function addListings({ program, withClient }: CommandLine): void {
+  program
+    .command('tools [server]')
+    .description('list the tools of every MCP server, or of one')
+    .action(async (server?: string) => withClient(async (invocation) => tools(invocation, server)));
+  program
+    .command('agents')
+    .description('list the agents that runs can use')
+    .action(async () => withClient(agents));
+  program
+    .command('lanes')
+    .description('list the lanes and how busy they are')
+    .action(async () => withClient(lanes));
+}
+
 /** `server`: only its tools. Throws `CliFailure` when there is no such server. */
-export async function tools(
-  { client, terminal, json }: Invocation,
-  server: string | undefined,
-): Promise<ExitCode> {
+async function tools({ client, terminal, json }: Invocation, server: string | undefined): Promise<ExitCode> {
   const listing = ofServer(await client.tools(), server);
   if (json) terminal.out(JSON.stringify(listing));
   else {
@@ -76,7 +88,7 @@ function faultLines({ name, faults = [] }: ListedServer, terminal: Terminal): st
   );
 }
 
-export async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {
+async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.agents();
   if (json) {
     terminal.out(JSON.stringify(listing));
@@ -93,7 +105,7 @@ export async function agents({ client, terminal, json }: Invocation): Promise<Ex
   return EXIT.done;
 }
 
-export async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> {
+async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.lanes();
   if (json) {
     terminal.out(JSON.stringify(listing));

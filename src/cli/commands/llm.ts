@@ -8,11 +8,11 @@ import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../ans
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
-import { promptOf } from '../prompt.ts';
+import { decimal, promptOf, wholeNumber } from '../option-values.ts';
 import { retryText } from '../signal-gist.ts';
-import { callIdOf } from '../signal-line.ts';
+import { callIdOf } from '../signal-lines.ts';
 import type { Terminal } from '../terminal.ts';
 import { answerText, turnIn, turnLine } from '../turn-text.ts';
 
@@ -46,7 +46,28 @@ interface Call {
   readonly cancellation: CancelOnInterrupt;
 }
 
-export async function llm(invocation: Invocation, prompt: string, options: LlmOptions): Promise<ExitCode> {
+export function addLlm({ program, withClient }: CommandLine): void {
+  program
+    .command('llm <prompt>')
+    .description('call a model, and print its answer; - reads the prompt from stdin')
+    .option('--model <provider:model>', 'the model; default: the alias')
+    .option('--alias <name>', 'the alias of a model or a chain of them; default: fast')
+    .option('--system <text>', 'the system prompt')
+    .option('--max-tokens <n>', 'limit of the answer; default: 1024', wholeNumber)
+    .option('--temperature <t>', 'default: 0.2', decimal)
+    .option('--schema <file>', 'a JSON Schema; the answer is a value that fits it')
+    .option('--timeout-ms <ms>', "limit of one attempt; default: the provider's", wholeNumber)
+    .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
+    .option('--stream', 'print the answer as it arrives; default: on a terminal')
+    .option('--no-stream', 'request the whole answer at once')
+    .option('--request <id>', 'the request it belongs to; default: a new one')
+    .option('--id <id>', 'its id; default: a new one')
+    .action(async (prompt: string, given: LlmOptions) =>
+      withClient(async (invocation) => llm(invocation, prompt, given)),
+    );
+}
+
+async function llm(invocation: Invocation, prompt: string, options: LlmOptions): Promise<ExitCode> {
   const { client, terminal } = invocation;
   const directive = await directiveOf(await promptOf(prompt), options);
   using cancellation = cancelOnInterrupt(invocation);

@@ -1,17 +1,18 @@
 /** `adjutant mcp login` and `logout`: one login of the service at an MCP server, for all its workers.
  *  It must never print a token, nor send one over the API. */
 import { spawn } from 'node:child_process';
+import type { Command } from 'commander';
 import { closeNames } from '../../bounds/close-names.ts';
+import type { ServerLogin } from '../../contract/tool-listing.ts';
 import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { hideEnvironment } from '../environment-block.ts';
+import { hideEnvironment, startFault } from '../start-fault.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import type { ServerLogin } from '../../contract/tool-listing.ts';
-import { loginLine } from '../login-line.ts';
-import { startFault } from '../start-fault.ts';
+import type { CommandLine } from '../invocation.ts';
+import { wholeNumber } from '../option-values.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
-export interface LogoutOptions {
+interface LogoutOptions {
   /** Default: adjutant.json here. */
   readonly config?: string;
   readonly json: boolean;
@@ -26,7 +27,7 @@ export interface LoginOptions extends LogoutOptions {
   readonly timeLimit: number;
 }
 
-export interface LoginPlace {
+interface LoginPlace {
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -36,7 +37,36 @@ type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadCon
 
 const MAX_TIME_LIMIT_S = 86_400;
 
-export async function login(place: LoginPlace, server: string, options: LoginOptions): Promise<ExitCode> {
+const CONFIG = ['--config <file>', 'the configuration; default: adjutant.json here'] as const;
+
+/** The verbs of `mcp` about logins at servers. */
+export function addLogins(verbs: Command, { local }: CommandLine): void {
+  verbs
+    .command('login <server>')
+    .description(
+      'log the service in at an MCP server that asks for OAuth: for all workers, until you log out',
+    )
+    .option(...CONFIG)
+    .option(
+      '--scope <scopes...>',
+      'ask for these, beside those of the configuration and of the last login',
+      [],
+    )
+    .option('--no-browser', 'only print the address')
+    .option('--time-limit <seconds>', 'how long to wait for the browser', wholeNumber, 300)
+    .action(async (server: string, given: LoginOptions) =>
+      local(async (place) => login(place, server, given)),
+    );
+  verbs
+    .command('logout <server>')
+    .description('forget the login at an MCP server, for all workers')
+    .option(...CONFIG)
+    .action(async (server: string, given: LogoutOptions) =>
+      local(async (place) => logout(place, server, given)),
+    );
+}
+
+async function login(place: LoginPlace, server: string, options: LoginOptions): Promise<ExitCode> {
   const { terminal, interrupt } = place;
   const { json, timeLimit } = options;
   const { config, redisUrl } = await prepared(place, server, options);
@@ -58,7 +88,7 @@ export async function login(place: LoginPlace, server: string, options: LoginOpt
   }
 }
 
-export async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
+async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
   const { config, redisUrl } = await prepared(place, server, options);
   const { logOut } = await import('../../service/mcp-login.ts');
   try {
@@ -184,4 +214,17 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 function showLogin(terminal: Terminal, json: boolean, server: string, login: ServerLogin): void {
   if (json) terminal.out(JSON.stringify({ server, ...login }));
   else terminal.out(`Logged in to ${server} ${loginLine(login)}. Workers use it within seconds.`);
+}
+
+export function loginLine(login: ServerLogin): string {
+  const { issuer, client_id: client, account, scope } = login;
+  const who = account === undefined ? `as client ${oneLine(client, 100)}` : `as ${oneLine(account, 100)}`;
+  const scopes = scope === undefined ? '' : `, for ${oneLine(scope, 200)}`;
+  return `${who} at ${oneLine(issuer, 200)}${scopes}; ${untilText(login)}`;
+}
+
+function untilText({ expires_at: expiresAt, renewable }: ServerLogin): string {
+  if (expiresAt === undefined) return 'without an end';
+  const until = `until ${expiresAt.slice(0, 19)}Z`;
+  return renewable ? `${until}, then renewed by itself` : `${until}, then somebody must log in again`;
 }

@@ -2,11 +2,12 @@
  *  It must never print to stdout: the host reads there. */
 import { randomBytes } from 'node:crypto';
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { sharedSeal } from '../seal-file.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import { addLogins } from './mcp-login.ts';
 
-export interface McpOptions {
+interface McpOptions {
   /** Only this server's tools, under their own names. */
   readonly server?: string;
   /** Members of `_meta` in which the host names a call. */
@@ -15,8 +16,22 @@ export interface McpOptions {
 
 const MAX_LINE_CHARACTERS = 2_000;
 
+export function addMcp(line: CommandLine): void {
+  const verbs = line.program
+    .command('mcp')
+    .description(
+      'an MCP server on stdin and stdout: the tools of the service, for a host that starts programs',
+    )
+    .option('--server <name>', 'only the tools of this server, under their own names')
+    .option('--key-from <members...>', 'members of _meta that name a call of this host: claudecode/toolUseId')
+    .action(async (given: McpOptions) =>
+      line.withClient(async (invocation) => mcp(invocation, line.version, given)),
+    );
+  addLogins(verbs, line);
+}
+
 /** Resolves when the host has closed the input, or on an interrupt. Calls that have not ended go on. */
-export async function mcp(
+async function mcp(
   { client, terminal, interrupt }: Invocation,
   version: string,
   { server, keyFrom: keysFrom = [] }: McpOptions,

@@ -2,12 +2,19 @@
  *  It must never end with success before every request is in the list. */
 import { pause } from '../../lifecycle.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 
 const LOOK_EVERY_MS = 500;
 
+export function addReindex({ program, withClient }: CommandLine): void {
+  program
+    .command('reindex')
+    .description('build the list of requests anew; until it is done the list is incomplete')
+    .action(async () => withClient(reindex));
+}
+
 /** The service goes on when this is interrupted. */
-export async function reindex({ client, terminal, json, interrupt }: Invocation): Promise<ExitCode> {
+async function reindex({ client, terminal, json, interrupt }: Invocation): Promise<ExitCode> {
   let found = 0;
   let cursor: string | undefined;
   do {

@@ -4,11 +4,13 @@ import type { BulkCancelBody, BulkRedrive } from '../../contract/bulk.ts';
 import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request-listing.ts';
 import { pause } from '../../lifecycle.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import { filterHints } from '../filter-hints.ts';
-import type { Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
+import { filterHints } from '../failure-lines.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { instantText, table, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
-import { instantText, timeText } from '../time-text.ts';
+import { type Command, Option } from 'commander';
+import { REQUEST_STATUSES } from '../../contract/request-listing.ts';
+import { pastInstantOption, wholeNumber } from '../option-values.ts';
 
 interface FilterOptions {
   readonly status?: RequestFilter['status'];
@@ -22,13 +24,13 @@ interface FilterOptions {
   readonly q?: string;
 }
 
-export interface ListOptions extends FilterOptions {
+interface ListOptions extends FilterOptions {
   readonly limit?: number;
   readonly cursor?: string;
   readonly watch?: true;
 }
 
-export interface BulkOptions extends FilterOptions {
+interface BulkOptions extends FilterOptions {
   readonly all?: true;
   readonly dryRun?: true;
   readonly limit?: number;
@@ -48,7 +50,52 @@ const COLOURS: Readonly<Partial<Record<ListedRequest['status'], Style>>> = {
   succeeded: 'green',
 };
 
-export async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
+export function addRequests({ program, withClient }: CommandLine): void {
+  const requests = program
+    .command('requests')
+    .description('list requests, and cancel or redrive many at once');
+  filtered(requests.command('list', { isDefault: true }).description('show those that fit, newest first'))
+    .option('--limit <count>', 'at most this many; default: 50', wholeNumber)
+    .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--watch', 'then show each one that is new or changes, until interrupted')
+    .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
+  bulk(requests.command('cancel').description('cancel those that fit and have not ended'))
+    .option('--reason <text>', 'shown in the terminal signals')
+    .action(async (given: BulkOptions) =>
+      withClient(async (invocation) => cancelRequests(invocation, given)),
+    );
+  bulk(requests.command('redrive').description('execute the dead letters of those that fit again')).action(
+    async (given: BulkOptions) => withClient(async (invocation) => redriveRequests(invocation, given)),
+  );
+}
+
+function bulk(command: Command): Command {
+  return filtered(command)
+    .option('--all', 'every request')
+    .option('--dry-run', 'name them, and do nothing')
+    .option('--limit <count>', 'at most this many requests, up to 1000; default: 100', wholeNumber)
+    .option('--cursor <place>', 'go on where the command before has stopped');
+}
+
+function filtered(command: Command): Command {
+  return command
+    .addOption(new Option('--status <status>', 'only of this status').choices(REQUEST_STATUSES))
+    .option('--agent <agent>', 'only with a run of this agent')
+    .option('--tool <tool>', 'only with a call of this tool')
+    .option('--error-type <type>', 'only with an error of this type')
+    .option('--tag <tag>', 'only with this tag')
+    .option('--conversation <id>', 'only of this conversation')
+    .option('--since <when>', 'only created since then: 2h, 7d, noon, yesterday, 14:30, or an instant', when)
+    .option('--until <when>', 'only created before then', when)
+    .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
+}
+
+/** The command line passes the value before, too. */
+function when(text: string): string {
+  return pastInstantOption(text);
+}
+
+async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
   const { limit, cursor } = options;
   const page = await invocation.client.requests({ ...filterOf(options), limit, cursor });
   sayTimes(invocation, options);
@@ -134,7 +181,7 @@ function sayIncomplete(terminal: Terminal, { incomplete }: { incomplete?: boolea
 const INCOMPLETE =
   'the list is incomplete: it is being built from what Redis holds, and older requests are still missing';
 
-export async function cancelRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
+async function cancelRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
   requireChoice(options);
   sayTimes(invocation, options);
   const { client, terminal, json } = invocation;
@@ -150,7 +197,7 @@ export async function cancelRequests(invocation: Invocation, options: BulkOption
   return EXIT.done;
 }
 
-export async function redriveRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
+async function redriveRequests(invocation: Invocation, options: BulkOptions): Promise<ExitCode> {
   requireChoice(options);
   sayTimes(invocation, options);
   const { client, terminal, json } = invocation;

@@ -2,16 +2,21 @@
  *  It must never know what the roles do: the service does. */
 import { flushCompileCache } from 'node:module';
 import { ADJUTANT, beforeOptions } from '../command-name.ts';
-import { hideEnvironment } from '../environment-block.ts';
+import { hideEnvironment, requireSound, StartFault, startFault } from '../start-fault.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
-import { type PrivateRedis, privateRedisUrl, startPrivateRedis } from '../../redis/private-redis.ts';
-import type { RedisNews } from '../../redis/redis-keeper.ts';
-import { requireSound, StartFault, startFault } from '../start-fault.ts';
+import {
+  type PrivateRedis,
+  privateRedisUrl,
+  type RedisNotice,
+  startPrivateRedis,
+} from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { createTracePrinter, openReader, type TracePrinter } from '../trace-printer.ts';
+import { wholeNumber } from '../option-values.ts';
+import type { CommandLine } from '../invocation.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly roles: { readonly api?: boolean; readonly engine?: boolean; readonly worker?: boolean };
   /** Default: adjutant.json here. */
   readonly config?: string;
@@ -36,8 +41,47 @@ type Modules = Awaited<ReturnType<typeof import('../../extend/modules.ts').loadM
 type Loaded = { config: Config; modules: Modules };
 type Environment = Readonly<Record<string, string | undefined>>;
 
+export function addRoles({ program, local }: CommandLine): void {
+  const role = (
+    name: string,
+    description: string,
+    fixed: Pick<ServeOptions, 'roles' | 'mayStartRedis'>,
+  ): void => {
+    const command = program.command(name).description(description);
+    command.option('--config <file>', 'the configuration; default: adjutant.json here');
+    if (fixed.roles.api === true) {
+      command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber);
+      command.option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1');
+      command.option('--insecure', 'listen beyond this machine though nobody needs a key');
+    } else {
+      command.option(
+        '--metrics-port <port>',
+        'serve /metrics, /healthz and /readyz there; default: ADJUTANT_METRICS_PORT or none',
+        wholeNumber,
+      );
+    }
+    if (name === 'up')
+      command.option('--traces', 'print the tree of each request when it has ended, a few of them a second');
+    if (name === 'worker')
+      command.option('--lanes <names...>', 'only these, as in tool.* or llm.openai; default: every lane');
+    command.action(async (given: Partial<ServeOptions>) =>
+      local(async ({ terminal, interrupt }) => serve(terminal, interrupt, { ...given, ...fixed })),
+    );
+  };
+  role('up', 'run everything in one process; starts its own Redis when REDIS_URL is not set', {
+    roles: { api: true, engine: true, worker: true },
+    mayStartRedis: true,
+  });
+  role('api', 'run the HTTP API alone', { roles: { api: true }, mayStartRedis: false });
+  role('engine', 'run an engine alone: it takes the turns of runs', {
+    roles: { engine: true },
+    mayStartRedis: false,
+  });
+  role('worker', 'run a worker alone', { roles: { worker: true }, mayStartRedis: false });
+}
+
 /** Resolves when `stop` aborts and everything has stopped. Throws `StartFault` when it cannot start. */
-export async function serve(
+async function serve(
   terminal: Terminal,
   stop: AbortSignal,
   options: ServeOptions,
@@ -170,8 +214,8 @@ async function redisFor(
   mayStart: boolean,
 ): Promise<PrivateRedis> {
   if (url !== '') return runningRedis(url);
-  const onNews = (news: RedisNews): void => printRedisNews(terminal, news);
-  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNews });
+  const onNotice = (notice: RedisNotice): void => printRedisNotice(terminal, notice);
+  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNotice });
   const shared = await privateRedisUrl(process.cwd());
   if (shared === null) throw new StartFault([fault('redis', NO_REDIS, SHARE_REDIS)]);
   terminal.err(SHARES_REDIS);
@@ -186,7 +230,7 @@ function runningRedis(url: string): PrivateRedis {
   return { url, noteService: async () => {}, stop: async () => {} };
 }
 
-function printRedisNews(terminal: Terminal, { says, fix }: RedisNews): void {
+function printRedisNotice(terminal: Terminal, { says, fix }: RedisNotice): void {
   const mark = fix === null ? terminal.paintErr('yellow', 'warning') : terminal.paintErr('red', 'error');
   terminal.err(`${mark} ${oneLine(says, 1_000)}`);
   if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '  fix')} ${fix}`);

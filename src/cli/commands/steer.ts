@@ -4,19 +4,18 @@ import { closeNames } from '../../bounds/close-names.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApprovalDecisionBody } from '../../contract/run.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { type EncryptOption, encryptingWhere } from '../encrypting.ts';
+import { type EncryptOption, encryptingWhere, WITH_KEY } from '../submission-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { objectArgument } from '../object-argument.ts';
-import { promptOf } from '../prompt.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { objectArgument, promptOf } from '../option-values.ts';
 import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 
-export interface InputOptions extends EncryptOption {
+interface InputOptions extends EncryptOption {
   readonly id?: string;
 }
 
-export interface DecisionOptions extends EncryptOption {
+interface DecisionOptions extends EncryptOption {
   readonly reason?: string;
   /** JSON that replaces the arguments of the model. */
   readonly arguments?: string;
@@ -24,7 +23,37 @@ export interface DecisionOptions extends EncryptOption {
   readonly by?: string;
 }
 
-export async function input(
+export function addSteering({ program, withClient }: CommandLine): void {
+  program
+    .command('input <request> <text>')
+    .description('send input to a run under way; the run reads it before its next model call')
+    .option('--id <id>', 'the same id is the same input; default: a new one')
+    .option('--encrypt', `encrypt the text ${WITH_KEY}`)
+    .action(async (request: string, text: string, given: InputOptions) =>
+      withClient(async (invocation) => input(invocation, request, text, given)),
+    );
+  program
+    .command('approve <request> <call>')
+    .description('approve a waiting tool call')
+    .option('--reason <text>', 'kept with the decision')
+    .option('--arguments <json>', 'call it with these instead')
+    .option('--by <name>', 'who decides; default: the user of this process')
+    .option('--encrypt', `encrypt arguments and reason ${WITH_KEY}`)
+    .action(async (requestId: string, callId: string, given: DecisionOptions) =>
+      withClient(async (invocation) => decide(invocation, { requestId, callId }, 'approve', given)),
+    );
+  program
+    .command('deny <request> <call>')
+    .description('deny a waiting tool call; the model reads the reason')
+    .option('--reason <text>', 'shown to the model')
+    .option('--by <name>', 'who decides; default: the user of this process')
+    .option('--encrypt', `encrypt the reason ${WITH_KEY}`)
+    .action(async (requestId: string, callId: string, given: DecisionOptions) =>
+      withClient(async (invocation) => decide(invocation, { requestId, callId }, 'deny', given)),
+    );
+}
+
+async function input(
   given: Invocation,
   requestId: string,
   content: string,
@@ -39,7 +68,7 @@ export async function input(
   return EXIT.done;
 }
 
-export async function decide(
+async function decide(
   given: Invocation,
   { requestId, callId }: { readonly requestId: string; readonly callId: string },
   decision: ApprovalDecisionBody['decision'],

@@ -6,18 +6,24 @@ import { text } from 'node:stream/consumers';
 import { InexactJson, parseExactJson } from '../../contract/exact-json.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 
 export interface SubmitOptions {
   readonly idempotencyKey?: string;
 }
 
-export async function submit(
-  invocation: Invocation,
-  source: string,
-  options: SubmitOptions,
-): Promise<ExitCode> {
+export function addSubmit({ program, withClient }: CommandLine): void {
+  program
+    .command('submit <file>')
+    .description('submit directives from a file, or - for stdin: JSON, or one directive a line')
+    .option('--idempotency-key <key>', 'names the submission: the same key is the same submission')
+    .action(async (file: string, given: SubmitOptions) =>
+      withClient(async (invocation) => submit(invocation, file, given)),
+    );
+}
+
+async function submit(invocation: Invocation, source: string, options: SubmitOptions): Promise<ExitCode> {
   const { client, terminal, json, interrupt } = invocation;
   const directives = readDirectives(await read(source), source);
   const submission = await client.submit(directives, { signal: interrupt, ...options });

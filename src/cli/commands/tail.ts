@@ -1,14 +1,25 @@
 /** `adjutant tail`: prints the signals of a request as they arrive, until it is closed.
  *  It must never skip or repeat one. */
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { createSignalLines } from '../signal-lines.ts';
+import { wholeNumber } from '../option-values.ts';
 
-export interface TailOptions {
+interface TailOptions {
   readonly after?: number;
 }
 
-export async function tail(
+export function addTail({ program, withClient }: CommandLine): void {
+  program
+    .command('tail <request>')
+    .description('print the signals of a request, until it is closed')
+    .option('--after <sequence>', 'only later ones', wholeNumber)
+    .action(async (request: string, given: TailOptions) =>
+      withClient(async (invocation) => tail(invocation, request, given)),
+    );
+}
+
+async function tail(
   { client, terminal, json, interrupt }: Invocation,
   requestId: string,
   { after = 0 }: TailOptions,

@@ -1,18 +1,29 @@
 /** `adjutant trace`: draws what a request did and when, from the journal alone.
  *  It must never wait for the end of anything. */
 import { EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { traceFamily, tracesOf } from '../trace-family.ts';
 import { traceLines } from '../trace-lines.ts';
+import { wholeNumber } from '../option-values.ts';
 
-export interface TraceOptions {
+interface TraceOptions {
   /** The most directives of each request. Default: as the service gives. */
   readonly limit?: number;
 }
 
 const MOST_LINES = 2_000;
 
-export async function trace(
+export function addTrace({ program, withClient }: CommandLine): void {
+  program
+    .command('trace <request>')
+    .description('draw what a request did and when: attempts, waits, turns, children')
+    .option('--limit <count>', 'at most this many directives of each request, up to 1000', wholeNumber)
+    .action(async (request: string, given: TraceOptions) =>
+      withClient(async (invocation) => trace(invocation, request, given)),
+    );
+}
+
+async function trace(
   { client, terminal, json }: Invocation,
   requestId: string,
   { limit }: TraceOptions,

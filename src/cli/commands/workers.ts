@@ -5,15 +5,30 @@ import { closeNames } from '../../bounds/close-names.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { type ListedWorker, takesWork } from '../../contract/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
+import { instantText, table } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
-import { instantText } from '../time-text.ts';
+import { defaultVerb } from '../option-values.ts';
 
 /** Enough of an id to tell the processes of one installation apart. */
 const SHOWN_CHARACTERS = 8;
 
-export async function workers({ client, terminal, json }: Invocation): Promise<ExitCode> {
+export function addWorkers({ program, withClient }: CommandLine): void {
+  const verbs = program.command('workers').description('the processes of the service');
+  defaultVerb(verbs, 'list')
+    .description('show who is there, what each serves, and how busy it is')
+    .action(async () => withClient(workers));
+  verbs
+    .command('drain <id>')
+    .description('it takes no more work, finishes what it has, and stays idle until it is stopped')
+    .action(async (id: string) => withClient(async (invocation) => drainWorker(invocation, id, true)));
+  verbs
+    .command('resume <id>')
+    .description('a drained one works again')
+    .action(async (id: string) => withClient(async (invocation) => drainWorker(invocation, id, false)));
+}
+
+async function workers({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.workers();
   if (json) {
     terminal.out(JSON.stringify(listing));

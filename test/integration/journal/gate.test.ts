@@ -6,7 +6,7 @@ import type { Ticket, TicketLimit } from '../../../src/contract/flow.ts';
 import type { GateRef, LetOut } from '../../../src/journal/gate.ts';
 import { type KeySpace, keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
-import { MOVED_CLOCK_KEY } from '../../../src/redis/moved-clock.ts';
+import { MOVED_CLOCK_KEY } from '../../../src/redis/clock.ts';
 import { uniquePrefix } from '../../support/journal.ts';
 import { useRedis } from '../../support/shared.ts';
 
@@ -21,7 +21,7 @@ let movedMs = 0;
 /** Files share their modules: the scripts that read a moved clock are of modules of this file's own. */
 beforeAll(async () => {
   vi.resetModules();
-  const { moveClock } = await import('../../../src/redis/moved-clock.ts');
+  const { moveClock } = await import('../../../src/redis/clock.ts');
   moveClock(() => movedMs);
   ({ createGate } = await import('../../../src/journal/gate.ts'));
   connection = connectRedis(redis.url, 'commands');

@@ -10,18 +10,18 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../src/redis/private-lock.ts';
 import {
+  localServiceUrl,
   privateRedisLog,
   privateRedisUrl,
   type PrivateRedis,
+  type RedisNotice,
   startPrivateRedis,
 } from '../../../src/redis/private-redis.ts';
-import { isRedisCommand, listensAt } from '../../../src/redis/redis-identity.ts';
-import type { RedisNews } from '../../../src/redis/redis-keeper.ts';
-import { endRedisProcess, foundProcess } from '../../../src/redis/redis-process.ts';
+import { isRedisCommand } from '../../../src/redis/redis-process.ts';
 import { spawnProcess } from '../../support/process.ts';
 
 let folder: string;
-let news: RedisNews[];
+let notices: RedisNotice[];
 let redis: PrivateRedis;
 
 /** With a program that refuses while the file `broken` is there. */
@@ -29,21 +29,26 @@ async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<voi
   const program = join(folder, 'redis');
   const script = `#!/bin/sh\nif [ -e '${folder}/broken' ]; then exit 3; fi\nexec redis-server "$@"\n`;
   await writeFile(program, script, { mode: 0o755 });
-  const onNews = (one: RedisNews): void => void news.push(one);
-  redis = await startPrivateRedis(folder, { program, path: process.env['PATH'], pausesMs, limitMs, onNews });
+  const onNotice = (one: RedisNotice): void => void notices.push(one);
+  redis = await startPrivateRedis(folder, {
+    program,
+    path: process.env['PATH'],
+    pausesMs,
+    limitMs,
+    onNotice,
+  });
 }
 
-async function owner(): Promise<{ redisPid: number; url: string }> {
-  const text = await readFile(join(folder, '.adjutant/redis/owner.json'), 'utf8');
-  return JSON.parse(text) as { redisPid: number; url: string };
+async function pidOf(): Promise<number> {
+  return Number(await readFile(join(folder, '.adjutant/redis/redis.pid'), 'utf8'));
 }
 
 async function kill(): Promise<void> {
-  process.kill((await owner()).redisPid, 'SIGKILL');
+  process.kill(await pidOf(), 'SIGKILL');
 }
 
-async function untilNews(count: number): Promise<void> {
-  await vi.waitFor(() => expect(news.length).toBeGreaterThanOrEqual(count), { timeout: 20_000 });
+async function untilNotices(count: number): Promise<void> {
+  await vi.waitFor(() => expect(notices.length).toBeGreaterThanOrEqual(count), { timeout: 20_000 });
 }
 
 /** Each with a connection of its own. */
@@ -58,7 +63,7 @@ async function ask<T>(question: (connection: Redis) => Promise<T>): Promise<T> {
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'adjutant-private-'));
-  news = [];
+  notices = [];
 });
 
 afterEach(async () => {
@@ -66,39 +71,39 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Where the service's own lock is. */
+const lockOf = (): string => join(folder, '.adjutant/redis/owner.json');
+
 test('one that is killed comes back at its address with what it had, as often as it is killed', async () => {
   await start([0, 0, 0]);
   await redis.noteService('http://127.0.0.1:1');
   await ask((connection) => connection.set('kept', 'yes'));
   for (const times of [1, 2]) {
-    const { redisPid, url } = await owner();
+    const pid = await pidOf();
     await kill();
-    await untilNews(times);
-    expect(await owner()).toMatchObject({ url, serviceUrl: 'http://127.0.0.1:1' });
-    expect((await owner()).redisPid).not.toBe(redisPid);
+    await untilNotices(times);
+    expect(await pidOf()).not.toBe(pid);
+    expect(await privateRedisUrl(folder)).toBe(redis.url);
+    expect(await localServiceUrl(folder)).toBe('http://127.0.0.1:1');
     expect(await ask((connection) => connection.get('kept'))).toBe('yes');
   }
   const says = expect.stringMatching(
     /^The private Redis ended \(signal SIGKILL\) and runs again, after [\d.]+ s, with what it had\.$/,
   ) as string;
-  expect(news).toEqual([
+  expect(notices).toEqual([
     { says, fix: null },
     { says, fix: null },
   ]);
 });
 
-test('one that does not start is given up after some tries, and one that is started by hand takes its place', async () => {
+test('one that does not start again is given up and reported, and one that is started by hand ends with the service', async () => {
   await start([0, 1]);
   await writeFile(join(folder, 'broken'), '');
   await kill();
-  await untilNews(2);
+  await untilNotices(1);
   const log = join(folder, '.adjutant/redis/redis.log');
   const config = join(folder, '.adjutant/redis/redis.conf');
-  expect(news).toEqual([
-    {
-      says: `The private Redis ended (signal SIGKILL) and does not start: try 2 of 2 in 0.001 s. Its log: ${log}`,
-      fix: null,
-    },
+  expect(notices).toEqual([
     {
       says: 'The private Redis keeps ending (signal SIGKILL): it is not started again. Results wait in this process; nothing else works.',
       fix: `Its log says why: ${log}. Then start it by hand: \`redis-server ${config}\`; or start this service again.`,
@@ -107,139 +112,119 @@ test('one that does not start is given up after some tries, and one that is star
   expect(await privateRedisUrl(folder)).toBeNull();
   expect(await privateRedisLog(folder)).toBe(log);
   const byHand = spawnProcess('redis-server', [config]);
-  await untilNews(3);
-  expect((await owner()).redisPid).toBe(byHand.pid);
+  await vi.waitFor(async () => expect(await privateRedisUrl(folder)).toBe(redis.url), { timeout: 20_000 });
   await redis.stop();
   expect((await byHand.exited).code).toBe(0);
 });
 
 test('a stop while it waits for the next try, or while it starts, ends all of it and leaves the folder free', async () => {
-  await start([0, 3_600_000]);
-  await writeFile(join(folder, 'broken'), '');
-  await kill();
-  await untilNews(1);
-  await redis.stop();
-  expect(existsSync(join(folder, '.adjutant/redis/owner.json'))).toBe(false);
-  await rm(join(folder, 'broken'));
-  await start([0]);
-  const { redisPid } = await owner();
-  await kill();
-  await vi.waitFor(() => expect(isAlive(redisPid)).toBe(false));
-  await redis.stop();
-  expect(await privateRedisUrl(folder)).toBeNull();
-  expect(existsSync(join(folder, '.adjutant/redis/owner.json'))).toBe(false);
-  expect(news).toHaveLength(1);
+  for (const pausesMs of [[3_600_000], [0]]) {
+    await start(pausesMs);
+    const pid = await pidOf();
+    await kill();
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await redis.stop();
+    expect(await privateRedisUrl(folder)).toBeNull();
+    expect(existsSync(lockOf())).toBe(false);
+  }
+  expect(notices).toEqual([]);
 });
 
-test('one that a killed service left is adopted, whichever process was noted as it', async () => {
-  await start([0]);
-  const { redisPid } = await owner();
+/** The lock, as a service leaves it that was killed. */
+async function leave(): Promise<void> {
   const dead = spawnProcess('true', []);
   await dead.exited;
-  // As a service leaves it that is killed between the start of its Redis and the note of it.
-  const left = { ...(await owner()), pid: dead.pid, redisPid: null };
-  await writeFile(join(folder, '.adjutant/redis/owner.json'), JSON.stringify(left));
-  const first = redis;
+  await writeFile(lockOf(), JSON.stringify({ pid: dead.pid, startedAt: 1 }));
+}
+
+test.each([
+  ['that a killed service left', leave],
+  ['whose lock was removed by hand', () => rm(lockOf())],
+])('one %s is adopted', async (_, leaveIt) => {
+  await start([0]);
+  const [first, pid] = [redis, await pidOf()];
+  await leaveIt();
   await start([0]);
   expect(redis.url).toBe(first.url);
-  expect((await owner()).redisPid).toBe(redisPid);
+  expect(await pidOf()).toBe(pid);
   await Promise.all([first.stop(), redis.stop()]);
 });
-
-/** As a service leaves it that was killed. */
-async function leave(more: Record<string, unknown> = {}): Promise<void> {
-  const dead = spawnProcess('true', []);
-  await dead.exited;
-  const left = { ...(await owner()), pid: dead.pid, ...more };
-  await writeFile(join(folder, '.adjutant/redis/owner.json'), JSON.stringify(left));
-}
 
 test('one that is left and does not answer is waited for: no second one writes to its file', async () => {
   await start([0]);
-  const first = redis;
-  const { redisPid } = await owner();
-  for (const more of [{}, { redisPid: null }]) {
-    await leave(more);
-    process.kill(redisPid, 'SIGSTOP');
+  const [first, pid] = [redis, await pidOf()];
+  await leave();
+  for (const _ of [1, 2]) {
+    process.kill(pid, 'SIGSTOP');
     await expect(start([0], 100)).rejects.toThrow(
-      `The private Redis of this folder (process ${redisPid}) runs and does not answer.`,
+      `The private Redis of this folder (process ${pid}) runs and does not answer.`,
     );
-    process.kill(redisPid, 'SIGCONT');
-    expect(news.at(-1)?.says).toContain(
-      `(process ${redisPid}) runs and does not answer yet: this start waits`,
-    );
+    process.kill(pid, 'SIGCONT');
+    expect(notices.at(-1)?.says).toContain(`(process ${pid}) runs and does not answer yet: this start waits`);
   }
-  // Its lock is removed by hand, as the refusal of a second service offers.
-  await rm(join(folder, '.adjutant/redis/owner.json'));
   await start([0]);
   expect(redis.url).toBe(first.url);
-  expect((await owner()).redisPid).toBe(redisPid);
+  expect(await pidOf()).toBe(pid);
   await Promise.all([first.stop(), redis.stop()]);
 });
 
-test('one that does not end keeps the folder, and a person reads so', async () => {
+test('one that does not end goes on, and a person reads so', async () => {
   // Long enough for a start on a busy machine: the same limit holds for the stop, which waits it out.
   await start([0], 4000);
-  const { redisPid } = await owner();
-  process.kill(redisPid, 'SIGSTOP');
+  const pid = await pidOf();
+  process.kill(pid, 'SIGSTOP');
   await redis.stop();
-  expect(await owner()).toMatchObject({ redisPid });
-  expect(news[0]?.says).toContain(`(process ${redisPid}) does not end`);
-  process.kill(redisPid, 'SIGCONT');
-  await vi.waitFor(() => expect(isAlive(redisPid)).toBe(false));
+  expect(isAlive(pid)).toBe(true);
+  expect(notices[0]?.says).toContain(`(process ${pid}) does not end`);
+  process.kill(pid, 'SIGCONT');
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
 });
 
 test('a stop sends nothing to a pid that is no longer its Redis', async () => {
-  await start([0]);
-  const { redisPid, url } = await owner();
-  await writeFile(join(folder, 'broken'), '');
+  await start([]);
   await kill();
-  await untilNews(1);
-  const sent = vi.spyOn(process, 'kill');
-  await redis.stop();
-  expect(sent.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
-  sent.mockRestore();
+  await untilNotices(1);
+  // The system has given the pid in its file to another program.
   const other = spawnProcess('sleep', ['600']);
-  const dir = join(folder, '.adjutant/redis');
-  expect(await endRedisProcess(foundProcess(other.pid, dir, url))).toBe(true);
+  await writeFile(join(folder, '.adjutant/redis/redis.pid'), String(other.pid));
+  await redis.stop();
   expect(isAlive(other.pid)).toBe(true);
-  expect(redisPid).not.toBe(other.pid);
   await other.kill9();
 });
 
-/** Answers as a Redis that knows the password, and says it is another process. */
-async function stranger(port: number, pid: number, read: string[]): Promise<Server> {
+/** Answers as a Redis that knows the password. */
+async function stranger(port: number, read: string[]): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', (chunk) => read.push(String(chunk)));
-    socket.end(`+OK\r\n+PONG\r\n$20\r\nprocess_id:${pid}\r\n\r\n+OK\r\n`);
+    socket.end('+OK\r\n+PONG\r\n+OK\r\n');
   }).listen(port, '127.0.0.1');
   await once(server, 'listening');
   return server;
 }
 
-test('a program that takes its port reads no password, is not adopted and names no process to end', async () => {
-  await start([0, 2_000, 0]);
+test('a program that takes its port reads no password and is not adopted', async () => {
+  await start([1_000]);
   const port = Number(new URL(redis.url).port);
-  const other = spawnProcess('sleep', ['600']);
   const read: string[] = [];
-  await writeFile(join(folder, 'broken'), '');
+  const pid = await pidOf();
   await kill();
-  await untilNews(1);
-  const server = await stranger(port, other.pid, read);
-  await untilNews(3);
-  expect(news[1]?.says).toContain(`and another program holds its port ${port}: try 3 of 3`);
-  expect(news[2]?.says).toContain(`and another program holds its port ${port}. Results wait`);
-  expect(news[2]?.fix).toBe('Start this service again: its Redis takes another port and has what it had.');
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  const server = await stranger(port, read);
+  await untilNotices(1);
+  expect(notices).toEqual([
+    {
+      says: `The private Redis ended (signal SIGKILL) and another program holds its port ${port}. Results wait in this process; nothing else works.`,
+      fix: 'Start this service again: its Redis takes another port and has what it had.',
+    },
+  ]);
   expect(await privateRedisUrl(folder)).toBeNull();
   await redis.stop();
   expect(read).toEqual([]);
-  expect(isAlive(other.pid)).toBe(true);
-  await other.kill9();
   server.close();
 });
 
-test('a process is its Redis by its command line, and holds the port by the word of the system', async () => {
+test('a process is its Redis by its command line', () => {
   const url = 'redis://:p@127.0.0.1:6390';
   const known = (command: string): boolean => isRedisCommand(command, '/a b', url);
   expect(known('/opt/my tools/redis-server /a b/redis.conf')).toBe(true);
@@ -247,9 +232,4 @@ test('a process is its Redis by its command line, and holds the port by the word
   expect(known('redis-server 127.0.0.1:63901')).toBe(false);
   expect(known('redis-aof-rewrite 127.0.0.1:6390')).toBe(false);
   expect(known('tail -f /a b/redis.conf')).toBe(false);
-  await start([0]);
-  const { redisPid } = await owner();
-  const { port } = new URL(redis.url);
-  expect(await listensAt(redisPid, port)).toBe(true);
-  expect(await listensAt(process.pid, port)).toBe(false);
 });

@@ -2,7 +2,7 @@
  *  It must never keep a submission waiting for a read that it does not need. */
 import { expect, test } from 'vitest';
 import type { CatalogEntry, ToolCatalog } from '../../../src/catalog/tool-catalog.ts';
-import { knownServers } from '../../../src/catalog/known-servers.ts';
+import { knownServers } from '../../../src/catalog/catalog.ts';
 
 function entry(server: string, ...tools: string[]): CatalogEntry {
   const published = tools.map((tool) => ({

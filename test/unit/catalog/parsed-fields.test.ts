@@ -1,7 +1,7 @@
 /** Texts of a hash that are parsed once.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import { createParsedFields } from '../../../src/catalog/parsed-fields.ts';
+import { createParsedFields } from '../../../src/catalog/tool-catalog.ts';
 
 test('a text is parsed again only when it has changed, and a field that is gone is not kept', async () => {
   const parse = createParsedFields(async (text) => JSON.parse(text) as object);

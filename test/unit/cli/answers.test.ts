@@ -1,13 +1,12 @@
 /** The output for models and runs: live or whole text, tool calls as lines, reported restarts. */
 import { describe, expect, test } from 'vitest';
 import { ADJUTANT } from '../../../src/cli/command-name.ts';
-import { createAnswerPrinter } from '../../../src/cli/answer-printer.ts';
+import { createAnswerPrinter, createRunPrinter } from '../../../src/cli/answer-printer.ts';
 import { type Failed, printFailure } from '../../../src/cli/failure-lines.ts';
-import { createReachLines } from '../../../src/cli/reach-lines.ts';
-import { runLine, runLines } from '../../../src/cli/run-lines.ts';
-import { createRunPrinter } from '../../../src/cli/run-printer.ts';
-import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import { answerText, turnLine } from '../../../src/cli/turn-text.ts';
+import { createReachLines } from '../../../src/cli/program.ts';
+import { runLine, runLines } from '../../../src/cli/run-lines.ts';
+import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import type { ModelTurn } from '../../../src/contract/model-turn.ts';
 import type { RunView } from '../../../src/contract/run.ts';

@@ -2,7 +2,7 @@
  *  It must never need a service. */
 import { Command, CommanderError } from 'commander';
 import { expect, test } from 'vitest';
-import { addFlowOptions, type FlowOptions, flowOptionsOf } from '../../../src/cli/flow-options.ts';
+import { addFlowOptions, type FlowOptions, flowOptionsOf } from '../../../src/cli/submission-options.ts';
 
 function read(...words: string[]): object {
   const command = addFlowOptions(new Command('call').exitOverride().configureOutput({ writeErr: () => {} }));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { cancelOnInterrupt } from '../../../src/cli/cancel-on-interrupt.ts';
-import { createInterruption } from '../../../src/cli/interruption.ts';
+import { createInterruption } from '../../../src/cli/keyboard.ts';
 
 function interruption() {
   const clock = { ms: 5 };

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { showSchedule } from '../../../src/cli/commands/schedules.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
-import { zonedText } from '../../../src/cli/time-text.ts';
+import { zonedText } from '../../../src/cli/table.ts';
 
 const firing = (day: number, request: string | null): object => ({
   scheduled_at: `2026-11-2${day}T06:00:00.000Z`,

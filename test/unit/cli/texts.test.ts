@@ -1,10 +1,10 @@
 /** The texts of the command line: tables, payloads, signals, errors and findings. */
 import { Command } from 'commander';
-import { filterHints } from '../../../src/cli/filter-hints.ts';
-import { addLaterOptions } from '../../../src/cli/later-options.ts';
-import { nextCommands } from '../../../src/cli/next-commands.ts';
+import { filterHints, printFailure } from '../../../src/cli/failure-lines.ts';
+import { addLaterOptions } from '../../../src/cli/submission-options.ts';
+import { nextCommands } from '../../../src/cli/commands/get.ts';
 import { describe, expect, test } from 'vitest';
-import { objectArgument } from '../../../src/cli/object-argument.ts';
+import { objectArgument } from '../../../src/cli/option-values.ts';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
@@ -18,10 +18,9 @@ import type { AccessClient, SubmittedKey } from '../../../src/contract/access.ts
 import { explain } from '../../../src/cli/explanation.ts';
 import { PayloadUnreadable } from '../../../src/contract/encrypted.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
-import { printFailure } from '../../../src/cli/failure-lines.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
-import { payloadText } from '../../../src/cli/payload-text.ts';
-import { signalLine } from '../../../src/cli/signal-line.ts';
+import { payloadText } from '../../../src/cli/commands/payload.ts';
+import { signalLine } from '../../../src/cli/signal-lines.ts';
 import { table } from '../../../src/cli/table.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';

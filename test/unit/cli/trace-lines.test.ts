@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { traceLines } from '../../../src/cli/trace-lines.ts';
 import { unsentNotice } from '../../../src/contract/notice.ts';
-import type { TraceFamily } from '../../../src/cli/trace-request.ts';
+import type { TraceFamily } from '../../../src/cli/trace-tree.ts';
 import type {
   RequestTrace,
   TracedAttempt,

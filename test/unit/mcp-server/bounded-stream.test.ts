@@ -1,7 +1,7 @@
 /** Streams of events for clients that read slowly, or not at all.
  *  It must not need a connection: the bound holds before one. */
 import { expect, test, vi } from 'vitest';
-import { boundedStream } from '../../../src/mcp-server/bounded-stream.ts';
+import { boundedStream } from '../../../src/mcp-server/endpoint.ts';
 
 const EVENT = new Uint8Array(400);
 const LIMIT = 1_000;

@@ -1,8 +1,7 @@
 /** What hosts are told of the servers: all within one limit, and nothing of hidden ones.
  *  It must never depend on the words of our own paragraph. */
 import { expect, test } from 'vitest';
-import { instructionsFor } from '../../../src/mcp-server/instructions.ts';
-import { offeredTools } from '../../../src/mcp-server/offered-tools.ts';
+import { instructionsFor, offeredTools } from '../../../src/mcp-server/offered-tools.ts';
 
 const MAX_BYTES = 2_048;
 

@@ -2,7 +2,7 @@
  *  It must never throw. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readEvent } from '../../../src/mcp/read-event.ts';
+import { readEvent } from '../../../src/mcp/http-fetch.ts';
 import { readMessage, readMessages } from '../../../src/mcp/read-message.ts';
 
 test.each([

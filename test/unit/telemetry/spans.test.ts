@@ -13,7 +13,7 @@ import {
   newTraceparent,
   traceContext,
 } from '../../../src/telemetry/trace-context.ts';
-import { createWallClock } from '../../../src/telemetry/wall-clock.ts';
+import { createWallClock } from '../../../src/telemetry/traces.ts';
 
 const TRACE = 'a'.repeat(32);
 const directive = (fields: object): never => ({ id: 'd', request_id: 'r', metadata: {}, ...fields }) as never;

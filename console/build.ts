@@ -1,0 +1,79 @@
+/** The console from its sources: `dist/console`, with gzip and brotli beside each file.
+ *  It must replace an earlier build in one step, and leave nothing when it fails. It prints nothing when it succeeds. */
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import react from '@vitejs/plugin-react';
+import { build } from 'vite';
+
+const SOURCES = import.meta.dirname;
+const TARGET = resolve(import.meta.dirname, '../dist/console');
+/** Smaller ones do not gain. */
+const LEAST_COMPRESSED_BYTES = 512;
+const COMPRESSED = /\.(?:js|css|html|svg|json)$/;
+
+/** Throws when the sources have a fault. */
+export async function buildConsole(target: string = TARGET): Promise<void> {
+  const folder = `${target}.${process.pid}.tmp`;
+  try {
+    await bundle(folder);
+    for (const file of globSync('**/*', { cwd: folder })) await compress(join(folder, file));
+    mkdirSync(dirname(target), { recursive: true });
+    replace(folder, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of two builds at the same time one stays: both are of the same sources. */
+function replace(folder: string, target: string): void {
+  const old = `${folder}.old`;
+  try {
+    if (existsSync(target)) renameSync(target, old);
+    renameSync(folder, target);
+  } catch (error) {
+    if (!existsSync(target)) throw error;
+  } finally {
+    rmSync(old, { recursive: true, force: true });
+  }
+}
+
+async function bundle(folder: string): Promise<void> {
+  // Vite builds for development where a test runner has set another one.
+  process.env['NODE_ENV'] = 'production';
+  await build({
+    configFile: false,
+    root: SOURCES,
+    base: '/console/',
+    publicDir: 'public',
+    logLevel: 'error',
+    plugins: [react()],
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      target: 'es2023',
+      // The policy allows no data: URL.
+      assetsInlineLimit: 0,
+      // One file, there from the beginning: a piece that could not be read while the service was away is not asked for again.
+      cssCodeSplit: false,
+      modulePreload: { polyfill: false },
+      manifest: true,
+      reportCompressedSize: false,
+    },
+  });
+}
+
+async function compress(file: string): Promise<void> {
+  if (!COMPRESSED.test(file)) return;
+  const body = readFileSync(file);
+  if (body.length < LEAST_COMPRESSED_BYTES) return;
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+  };
+  writeFileSync(`${file}.br`, await promisify(brotliCompress)(body, { params }));
+  writeFileSync(`${file}.gz`, await promisify(gzip)(body, { level: constants.Z_BEST_COMPRESSION }));
+}
+
+if (import.meta.main) await buildConsole();

@@ -1,0 +1,28 @@
+/** The numbers beside the places of the navigation: what waits for a person.
+ *  It must never read more than the first page of a list. */
+import { useRead } from '../data/queries.ts';
+import type { DeadLetterPage } from '../../src/contract/dead-letter.ts';
+import type { RequestListing } from '../../src/contract/request-listing.ts';
+import { countText } from '../data/shown.ts';
+
+const EVERY_MS = 5_000;
+const MOST = 100;
+
+export interface PlaceCount {
+  readonly text: string;
+  readonly needsPerson: boolean;
+}
+
+/** By the address of the place. */
+export function useCounts(isOn: boolean): Readonly<Record<string, PlaceCount>> {
+  const options = { everyMs: EVERY_MS, enabled: isOn };
+  const dead = useRead<DeadLetterPage>(`/v1/dead-letters?limit=${MOST}`, options);
+  const requests = useRead<RequestListing>('/v1/requests?limit=1', options);
+  const waiting = requests.data?.counts.status.waiting ?? 0;
+  const letters = dead.data?.dead_letters.length ?? 0;
+  const more = typeof dead.data?.next === 'string' ? '+' : '';
+  return {
+    ...(waiting > 0 && { '/approvals': { text: countText(waiting), needsPerson: true } }),
+    ...(letters > 0 && { '/dead-letters': { text: `${letters}${more}`, needsPerson: false } }),
+  };
+}

@@ -1,0 +1,56 @@
+/** Sends a text to an agent: input of the run under way, or the question of a new run.
+ *  It must never make two of one text. */
+import { useRef } from 'react';
+import type { AcceptedInput, StartedRun } from '../../../src/contract/run.ts';
+import { call, path } from '../../data/api.ts';
+import { newId } from '../../data/new-id.ts';
+import { useChange } from '../../data/queries.ts';
+
+export interface Talk {
+  readonly requestId: string;
+  /** null: it is in none. */
+  readonly conversationId: string | null;
+  readonly isRunning: boolean;
+}
+
+interface Sent {
+  readonly id: string;
+  readonly text: string;
+}
+
+export function useSend(
+  agent: string,
+  talk: Talk | null,
+  heard: { onStarted(requestId: string): void; onSent(): void },
+) {
+  const unanswered = useRef<(Sent & { readonly to: string }) | null>(null);
+  const to = talk?.isRunning === true ? talk.requestId : '';
+  const change = useChange(async ({ id, text }: Sent): Promise<string | null> => {
+    if (to !== '') {
+      await call<AcceptedInput>('POST', path`/v1/requests/${to}/input`, {
+        body: { input_id: id, content: text, source: 'console' },
+      });
+      return null;
+    }
+    // The first run of a conversation names it.
+    const conversation_id = talk?.conversationId ?? id;
+    const body = { request_id: id, agent, query: text, conversation_id };
+    return (await call<StartedRun>('POST', '/v1/requests', { body })).request_id;
+  });
+  function send(text: string): void {
+    const last = unanswered.current;
+    const id = last?.text === text && last.to === to ? last.id : newId();
+    unanswered.current = { id, text, to };
+    change.mutate(
+      { id, text },
+      {
+        onSuccess: (started) => {
+          unanswered.current = null;
+          heard.onSent();
+          if (started !== null) heard.onStarted(started);
+        },
+      },
+    );
+  }
+  return { send, isPending: change.isPending, error: change.error };
+}

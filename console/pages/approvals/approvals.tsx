@@ -1,0 +1,96 @@
+/** The inbox of what waits for a person, over all requests: the oldest deadline first.
+ *  It must never decide by a key or by Enter alone. */
+import { useEffect, useState } from 'react';
+import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
+import { useNow } from '../../data/use-now.ts';
+import { useUrlState } from '../../data/url-state.ts';
+import { useKeys } from '../../keys/keymap.ts';
+import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Page } from '../../parts/page.tsx';
+import { DecisionDialog, type Asked } from './decision-dialog.tsx';
+import { itemKey } from './inbox.ts';
+import { InboxList } from './inbox-list.tsx';
+import { ItemView } from './item-view.tsx';
+import { useInbox } from './use-inbox.ts';
+import './approvals.css';
+
+export function ApprovalsPage() {
+  const { data, error, refetch } = useInbox();
+  const now = useNow();
+  const [done, setDone] = useState<ReadonlySet<string>>(new Set());
+  const [asked, ask] = useState<Asked | null>(null);
+  const items = (data?.items ?? []).filter((item) => !done.has(itemKey(item)));
+  const [shown, show] = useShown(items);
+  useAnnouncement(items.length);
+  useKeys(keysOf(items, shown, show, ask));
+  return (
+    <Page title="Approvals">
+      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {data?.incomplete === true && <IncompleteBanner />}
+      {data !== undefined && items.length === 0 && (
+        <Empty
+          title={data.incomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
+          command="npx adjutant ask --help"
+        >
+          A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
+        </Empty>
+      )}
+      {data?.more === true && <p className="muted">More is waiting than is shown here.</p>}
+      {shown !== null && (
+        <div className="approvals">
+          <InboxList items={items} shown={shown} now={now} onShow={show} />
+          <ItemView key={itemKey(shown)} item={shown} now={now} onAsk={ask} />
+        </div>
+      )}
+      {asked !== null && (
+        <DecisionDialog
+          key={`${itemKey(asked.item)} ${asked.decision}`}
+          asked={asked}
+          onClose={() => ask(null)}
+          onDone={(item) => setDone((old) => new Set([...old, itemKey(item)]))}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** What the URL names, else the first one. */
+function useShown(
+  items: readonly OpenApproval[],
+): readonly [OpenApproval | null, (item: OpenApproval) => void] {
+  const [named, name] = useUrlState('item');
+  const shown = items.find((item) => itemKey(item) === named) ?? items[0] ?? null;
+  return [shown, (item) => name(itemKey(item))];
+}
+
+function keysOf(
+  items: readonly OpenApproval[],
+  shown: OpenApproval | null,
+  show: (item: OpenApproval) => void,
+  ask: (asked: Asked) => void,
+) {
+  const step = (by: number): void => {
+    const at = items.findIndex((item) => item === shown);
+    const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) show(next);
+  };
+  const asking = (decision: Asked['decision']) => (): void => {
+    if (shown !== null && shown.kind !== 'question') ask({ item: shown, decision, isEdit: false });
+  };
+  return {
+    j: () => step(1),
+    ArrowDown: () => step(1),
+    k: () => step(-1),
+    ArrowUp: () => step(-1),
+    a: asking('approve'),
+    d: asking('deny'),
+  };
+}
+
+/** The number in the title of the tab: somebody may look at another one. */
+function useAnnouncement(count: number): void {
+  useEffect(() => {
+    document.title = `${count === 0 ? '' : `(${count}) `}Approvals · Adjutant`;
+  }, [count]);
+}

@@ -1,0 +1,92 @@
+/** The decision about one item: its reason, its arguments if they are changed, and who decided if somebody else was faster.
+ *  It must never send a decision twice, nor one by Enter alone. */
+import { useState } from 'react';
+import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { ApprovalDecisionBody, RecordedDecision } from '../../../src/contract/run.ts';
+import { call, path, Refused } from '../../data/api.ts';
+import { useChange } from '../../data/queries.ts';
+import { Banner, ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Text } from '../../parts/text.tsx';
+import { toast } from '../../parts/toast.ts';
+import { type Draft, DecisionFields } from './decision-fields.tsx';
+import { decidedWords, readArguments, shownArguments } from './inbox.ts';
+import { useDecider } from './use-decider.tsx';
+
+export interface Asked {
+  readonly item: OpenApproval;
+  readonly decision: 'approve' | 'deny';
+  readonly isEdit: boolean;
+}
+
+export interface DecisionDialogProps {
+  readonly asked: Asked;
+  readonly onClose: () => void;
+  /** It waits no more. */
+  readonly onDone: (item: OpenApproval) => void;
+}
+
+export function DecisionDialog({ asked, onClose, onDone }: DecisionDialogProps) {
+  const { item, decision } = asked;
+  const [draft, setDraft] = useState<Draft>({ reason: '', args: shownArguments(item), fault: null });
+  const decider = useDecider();
+  const change = useDecision(item);
+  const elsewhere = change.error instanceof Refused ? decidedWords(change.error.problem, Date.now()) : null;
+
+  function decide(): void {
+    const read = asked.isEdit ? readArguments(draft.args) : null;
+    if (read !== null && 'fault' in read) return setDraft({ ...draft, fault: read.fault });
+    const args = read === null ? {} : { arguments: read.value };
+    const onSuccess = (): void => {
+      toast(`${decision === 'approve' ? 'Approved' : 'Denied'}: ${item.tool}`);
+      onDone(item);
+      onClose();
+    };
+    change.mutate({ decision, ...reasonOf(draft.reason), ...decider.by, ...args }, { onSuccess });
+  }
+
+  function close(): void {
+    if (elsewhere !== null) onDone(item);
+    onClose();
+  }
+
+  const act = elsewhere === null && (
+    <Button look={decision === 'approve' ? 'primary' : 'danger'} disabled={change.isPending} onClick={decide}>
+      {decision === 'approve' ? 'Approve' : 'Deny'}
+    </Button>
+  );
+  const closeText = elsewhere === null ? 'Do not decide' : 'Close';
+  return (
+    <Dialog isOpen onClose={close} title={titleOf(asked)} closeText={closeText} actions={act}>
+      {elsewhere !== null && <Elsewhere words={elsewhere} />}
+      {elsewhere === null && change.error !== null && <ErrorBanner error={change.error} />}
+      {elsewhere === null && <DecisionFields asked={asked} draft={draft} onDraft={setDraft} />}
+      {elsewhere === null && decider.field}
+    </Dialog>
+  );
+}
+
+/** Somebody else was faster: who, and when. */
+function Elsewhere({ words }: { words: string }) {
+  return (
+    <Banner tone="wait">
+      <Text>{words}</Text>
+    </Banner>
+  );
+}
+
+function reasonOf(reason: string): { reason?: string } {
+  return reason.trim() === '' ? {} : { reason: reason.trim() };
+}
+
+function titleOf({ item, decision, isEdit }: Asked): string {
+  if (decision === 'deny') return `Deny ${item.tool}?`;
+  return isEdit ? `Approve ${item.tool} with other arguments?` : `Approve ${item.tool}?`;
+}
+
+function useDecision({ request_id, call_id }: OpenApproval) {
+  return useChange((body: ApprovalDecisionBody) =>
+    call<RecordedDecision>('POST', path`/v1/requests/${request_id}/approvals/${call_id}`, { body }),
+  );
+}

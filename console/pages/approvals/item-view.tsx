@@ -1,0 +1,121 @@
+/** One item: what is to be decided, who asks, what the model said before, and the ways to decide.
+ *  It must never decide itself: each way opens a dialog. */
+import { Link } from '@tanstack/react-router';
+import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { ToolListing } from '../../../src/contract/tool-listing.ts';
+import { effectsOf, effectWords } from '../../data/effect-words.ts';
+import { useRead } from '../../data/queries.ts';
+import { useMissingScope } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Instant } from '../../parts/instant.tsx';
+import { KeyValues } from '../../parts/key-values.tsx';
+import { Text } from '../../parts/text.tsx';
+import type { Asked } from './decision-dialog.tsx';
+import { askedWords, leftWords, noEditReason, shownArguments } from './inbox.ts';
+
+export interface ItemViewProps {
+  readonly item: OpenApproval;
+  readonly now: number;
+  readonly onAsk: (asked: Asked) => void;
+}
+
+export function ItemView({ item, now, onAsk }: ItemViewProps) {
+  const args = shownArguments(item);
+  return (
+    <section className="approvals-view" aria-label="What is to be decided">
+      <h2>
+        <Text>{item.tool}</Text> <span className="approvals-what">{askedWords(item)}</span>
+      </h2>
+      <p className="approvals-left">{leftWords(item.deadline_at, now)}, then it is denied</p>
+      {item.message !== null && item.message !== '' && (
+        <p>
+          <Text>{item.message}</Text>
+        </p>
+      )}
+      {args !== '' && <Code label="arguments">{args}</Code>}
+      <EffectLine item={item} />
+      {item.said !== '' && (
+        <blockquote className="approvals-said">
+          <p className="faint">The model said just before</p>
+          <p>
+            <Text>{item.said}</Text>
+          </p>
+        </blockquote>
+      )}
+      <Facts item={item} />
+      {item.kind === 'question' ? <AnswerHint item={item} /> : <Ways item={item} onAsk={onAsk} />}
+    </section>
+  );
+}
+
+function EffectLine({ item }: { item: OpenApproval }) {
+  const { data } = useRead<ToolListing>('/v1/tools?remembered=true', { enabled: item.kind === 'approval' });
+  if (item.kind !== 'approval' || data === undefined) return null;
+  const effect = effectsOf(data.tools).get(item.tool) ?? null;
+  return (
+    <p className={effect === 'once' ? 'approvals-once' : 'muted'}>
+      Effect: {effect ?? 'unknown'}. {effectWords(effect)}
+    </p>
+  );
+}
+
+function Facts({ item }: { item: OpenApproval }) {
+  const link = (
+    <Link
+      className="approvals-link"
+      to="/requests/$requestId"
+      params={{ requestId: item.request_id } as never}
+    >
+      <Text mono>{item.request_id}</Text>
+    </Link>
+  );
+  return (
+    <KeyValues
+      rows={[
+        ['Asked by', <Text key="agent">{item.agent ?? 'the tool of a directive'}</Text>],
+        ['Request', link],
+        [
+          'Call',
+          <Text key="call" mono>
+            {item.call_id}
+          </Text>,
+        ],
+        ['Since', <Instant key="since" at={item.since} />],
+        ['Until', <Instant key="until" at={item.deadline_at} />],
+      ]}
+    />
+  );
+}
+
+function Ways({ item, onAsk }: { item: OpenApproval; onAsk: (asked: Asked) => void }) {
+  const missing = useMissingScope('decide');
+  const why = missing && `needs the scope ${missing}`;
+  return (
+    <div className="row">
+      <Button look="primary" why={why} onClick={() => onAsk({ item, decision: 'approve', isEdit: false })}>
+        Approve… <kbd>a</kbd>
+      </Button>
+      {item.kind === 'approval' && (
+        <Button
+          why={why ?? noEditReason(item)}
+          onClick={() => onAsk({ item, decision: 'approve', isEdit: true })}
+        >
+          Edit…
+        </Button>
+      )}
+      <Button look="danger" why={why} onClick={() => onAsk({ item, decision: 'deny', isEdit: false })}>
+        Deny… <kbd>d</kbd>
+      </Button>
+    </div>
+  );
+}
+
+function AnswerHint({ item }: { item: OpenApproval }) {
+  return (
+    <>
+      <p className="muted">Open the request to answer it, or answer at the command line:</p>
+      <Code label="command">{`npx adjutant answer ${item.request_id} ${item.input_id ?? item.call_id}`}</Code>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+/** One dead letter: its error, and the directive that ended in it.
+ *  It must never act: redriving has a dialog. */
+import { Link } from '@tanstack/react-router';
+import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
+import type { DirectiveView } from '../../../src/contract/request-view.ts';
+import { path } from '../../data/api.ts';
+import { useRead } from '../../data/queries.ts';
+import { ErrorBanner } from '../../parts/banner.tsx';
+import { Json } from '../../parts/code.tsx';
+import { KeyValues } from '../../parts/key-values.tsx';
+import { Text } from '../../parts/text.tsx';
+import { mayHaveHappened } from './redrive-plan.ts';
+
+export function LetterDetails({ letter }: { letter: DeadLetter }) {
+  const { request_id, id, error, lane, attempts } = letter;
+  const place = path`/v1/requests/${request_id}/directives/${id}`;
+  const read = useRead<DirectiveView>(place, { keepOld: false });
+  return (
+    <div className="dead-details">
+      <KeyValues
+        rows={[
+          ['Error', <Text key="error">{`${error.type}: ${error.message}`}</Text>],
+          [
+            'Outcome',
+            mayHaveHappened(letter) ? 'It may have happened: look at its target first.' : 'It failed.',
+          ],
+          ['Lane', <Text key="lane">{lane ?? '–'}</Text>],
+          ['Attempts', attempts],
+          [
+            'Request',
+            <Link
+              key="request"
+              className="dead-link"
+              to="/requests/$requestId"
+              params={{ requestId: request_id } as never}
+            >
+              <Text mono>{request_id}</Text>
+            </Link>,
+          ],
+          [
+            'Directive',
+            <Text key="id" mono>
+              {id}
+            </Text>,
+          ],
+        ]}
+      />
+      {Object.keys(error.details).length > 0 && <Json value={error.details} label="details of the error" />}
+      {read.error !== null && <ErrorBanner error={read.error} />}
+      {read.data !== undefined && <Json value={read.data.directive} label="directive" />}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** Executes a directive again that has failed, after a warning.
+ *  It must never be Enter's default. */
+import { useNavigate } from '@tanstack/react-router';
+import type { Redrive } from '../../../src/contract/dead-letter.ts';
+import { call } from '../../data/api.ts';
+import { useChange } from '../../data/queries.ts';
+import { useMissingScope } from '../../data/session.ts';
+import { Banner, ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { toast } from '../../parts/toast.ts';
+
+interface RedriveProps {
+  readonly requestId: string;
+  readonly directiveId: string;
+  /** The type of the error that it ended with. */
+  readonly error: string | null;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }: RedriveProps) {
+  const missing = useMissingScope('redrive');
+  const navigate = useNavigate();
+  const redrive = useChange(async () =>
+    call<Redrive>('POST', '/v1/dead-letters/redrive', {
+      body: { directives: [{ request_id: requestId, id: directiveId }] },
+    }),
+  );
+  const act = (): void =>
+    redrive.mutate(undefined, {
+      onSuccess: ({ redriven, refused }) => {
+        const next = redriven[0]?.to.request_id;
+        onClose();
+        toast(next === undefined ? (refused[0]?.detail ?? 'It is no dead letter any more.') : 'Redriven');
+        if (next !== undefined && next !== requestId)
+          void navigate({ to: '/requests/$requestId', params: { requestId: next } as never });
+      },
+    });
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Redrive this directive?"
+      closeText="Leave it"
+      actions={
+        <Button
+          look="danger"
+          why={missing && `needs the scope ${missing}`}
+          disabled={redrive.isPending}
+          onClick={act}
+        >
+          Redrive one directive
+        </Button>
+      }
+    >
+      <p>A redrive executes the directive again, as a new one.</p>
+      {error === 'outcome_unknown' && (
+        <Banner tone="wait">
+          It may have happened: redriving may repeat it. See first whether the work was done.
+        </Banner>
+      )}
+      {redrive.error !== null && <ErrorBanner error={redrive.error} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,102 @@
+/** The rows of the list while it is live: what is shown, and what is new and waits.
+ *  It must never move a row under somebody's eyes: new ones come when they are asked for. */
+import type { ListedRequest } from '../../../src/contract/request-listing.ts';
+
+export interface Rows {
+  /** Newest first. */
+  readonly shown: readonly ListedRequest[];
+  /** Newer than all that is shown. */
+  readonly held: readonly ListedRequest[];
+  /** More than a page came since: the list begins anew when they are shown. */
+  readonly hasGap: boolean;
+}
+
+export const NO_ROWS: Rows = { shown: [], held: [], hasGap: false };
+
+/** The first page, read anew. `isStill`: somebody scrolls or selects, so only rows that are there change. */
+export function refreshed(
+  old: Rows,
+  page: readonly ListedRequest[],
+  isStill: boolean,
+  hasOlder: boolean,
+): Rows {
+  const latest = new Map(page.map((row) => [row.request_id, row]));
+  const known = new Set(old.shown.map(({ request_id: id }) => id));
+  const shown = old.shown.map((row) => latest.get(row.request_id) ?? row);
+  const fresh = page.filter(({ request_id: id }) => !known.has(id));
+  if (old.shown.length === 0) return { shown: page, held: [], hasGap: false };
+  const hasGap = fresh.length === page.length && hasOlder;
+  if (isStill) return { shown, held: fresh.filter((row) => isNewer(row, old.shown[0])), hasGap };
+  if (hasGap) return { shown: page, held: [], hasGap: false };
+  return { shown: merged(page, shown), held: [], hasGap: false };
+}
+
+/** Those of a further page, after the ones that are shown. */
+export function extended(old: Rows, page: readonly ListedRequest[]): Rows {
+  const known = new Set(old.shown.map(({ request_id: id }) => id));
+  return { ...old, shown: [...old.shown, ...page.filter(({ request_id: id }) => !known.has(id))] };
+}
+
+/** The first page is right for its range; what is older stays. */
+function merged(page: readonly ListedRequest[], shown: readonly ListedRequest[]): ListedRequest[] {
+  const last = page.at(-1);
+  const older = last === undefined ? [] : shown.filter((row) => isNewer(last, row));
+  return [...page, ...older];
+}
+
+/** In the order of the list: by time, then by id. */
+function isNewer(row: ListedRequest, than: ListedRequest | undefined): boolean {
+  if (than === undefined) return true;
+  if (row.created_at !== than.created_at) return row.created_at > than.created_at;
+  return row.request_id > than.request_id;
+}
+
+/** Rows of any page that was read again, each in its place. */
+export function updated(old: Rows, page: readonly ListedRequest[]): Rows {
+  const latest = new Map(page.map((row) => [row.request_id, row]));
+  return { ...old, shown: old.shown.map((row) => latest.get(row.request_id) ?? row) };
+}
+
+export interface Seen {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The page of the rows in sight that the first page does not have: what it follows, and how many; null: it has all of them. */
+export function pageInSight(
+  shown: readonly ListedRequest[],
+  firstPage: readonly ListedRequest[],
+  seen: Seen,
+): { readonly cursor: string; readonly limit: number } | null {
+  const lastId = firstPage.at(-1)?.request_id;
+  const covered = shown.findIndex(({ request_id: id }) => id === lastId) + 1;
+  const first = Math.max(seen.first, covered, 1);
+  const before = shown[first - 1];
+  const count = Math.min(seen.last + 1, shown.length) - first;
+  if (before === undefined || count <= 0) return null;
+  return {
+    cursor: `${Date.parse(before.created_at)}.${before.request_id}`,
+    limit: Math.min(count, MOST_IN_SIGHT),
+  };
+}
+
+const MOST_IN_SIGHT = 200;
+/** Rows in sight are read each two seconds. */
+const OLD_MS = 10_000;
+
+/** When a row that may change was read, milliseconds; null: just now. `latest`: the last instant at which anything was read. */
+export function ageOf(row: ListedRequest, readAt: number | undefined, latest: number): number | null {
+  if (row.closed_at !== null || readAt === undefined || latest - readAt < OLD_MS) return null;
+  return readAt;
+}
+
+/** What an action is about: of the chosen rows those that the list has. */
+export function chosenOf(
+  rows: readonly ListedRequest[],
+  selected: ReadonlySet<string>,
+): { readonly chosen: readonly ListedRequest[]; readonly words: string } {
+  const chosen = rows.filter(({ request_id: id }) => selected.has(id));
+  const away = selected.size - chosen.length;
+  const words = `${chosen.length} chosen`;
+  return { chosen, words: away === 0 ? words : `${words}, ${away} not in this list any more` };
+}

@@ -1,0 +1,113 @@
+/** One schedule whole: how it fires, what it submits, its last instants, and what can be done with it.
+ *  It must never show what another id was asked for. */
+import { useState } from 'react';
+import type { Firing, ScheduleView } from '../../../src/contract/schedule.ts';
+import { path } from '../../data/api.ts';
+import { useRead } from '../../data/queries.ts';
+import { useMissingScope } from '../../data/session.ts';
+import { ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Json } from '../../parts/code.tsx';
+import { Instant } from '../../parts/instant.tsx';
+import { KeyValues } from '../../parts/key-values.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Text } from '../../parts/text.tsx';
+import { Outcome } from './outcome.tsx';
+import { type ScheduleAct, ScheduleDialog } from './schedule-dialog.tsx';
+import { countWords, lengthWords, whenWords } from './schedule-words.ts';
+
+const EVERY_MS = 2_000;
+const FIRST = 20;
+
+export function ScheduleDetails({ id }: { id: string }) {
+  const { data, error } = useRead<ScheduleView>(path`/v1/schedules/${id}`, {
+    everyMs: EVERY_MS,
+    keepOld: false,
+  });
+  const [act, ask] = useState<ScheduleAct | null>(null);
+  return (
+    <section className="stack schedules-one" aria-label={`Schedule ${id}`}>
+      <div className="row">
+        <h2>
+          <Text>{id}</Text>
+        </h2>
+        {data !== undefined && error === null && <Ways schedule={data} onAsk={ask} />}
+      </div>
+      {error !== null && <ErrorBanner error={error} />}
+      {data !== undefined && <Whole schedule={data} />}
+      {act !== null && <ScheduleDialog id={id} act={act} onClose={() => ask(null)} />}
+    </section>
+  );
+}
+
+interface WaysProps {
+  readonly schedule: ScheduleView;
+  readonly onAsk: (act: ScheduleAct) => void;
+}
+
+function Ways({ schedule: { status }, onAsk }: WaysProps) {
+  const missing = useMissingScope('submit');
+  const why = missing && `needs the scope ${missing}`;
+  return (
+    <>
+      <Button why={why} onClick={() => onAsk('trigger')}>
+        Trigger…
+      </Button>
+      {status === 'active' && (
+        <Button why={why} onClick={() => onAsk('pause')}>
+          Pause…
+        </Button>
+      )}
+      {status === 'paused' && (
+        <Button why={why} onClick={() => onAsk('resume')}>
+          Resume…
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Whole({ schedule }: { schedule: ScheduleView }) {
+  const { next_at: next, queued_at: queued, overlap, catch_up_ms: catchUp, history } = schedule;
+  const { edited_at: edited } = schedule;
+  return (
+    <>
+      <KeyValues
+        rows={[
+          ['When', <Text key="when">{whenWords(schedule)}</Text>],
+          ['Next', <Instant key="next" at={next} />],
+          ...(queued === null ? [] : [['Queued', <Instant key="queued" at={queued} />] as const]),
+          ['Overlap', overlap.replaceAll('_', ' ')],
+          ['Catches up', lengthWords(catchUp)],
+          ['Fires as', <Text key="as">{schedule.fires_as ?? 'nobody: no key was asked for'}</Text>],
+          ...(edited === null ? [] : [['Changed', <Instant key="edited" at={edited} />] as const]),
+          ['So far', countWords(schedule)],
+        ]}
+      />
+      {history.length > 0 && (
+        <Table
+          label="Last instants"
+          columns={COLUMNS}
+          rows={history.slice(0, FIRST)}
+          keyOf={(firing) => `${firing.scheduled_at} ${firing.at} ${firing.request_id}`}
+        />
+      )}
+      <Json value={schedule.template} label="what it submits" />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Firing>[] = [
+  { name: 'Instant', cell: ({ scheduled_at: at }) => <Instant at={at} /> },
+  { name: 'Outcome', cell: (firing) => <Outcome of={firing} /> },
+  {
+    name: 'Why',
+    cell: ({ reason }) => (
+      <span className="muted">
+        <Text>{reason ?? ''}</Text>
+      </span>
+    ),
+    isWide: true,
+  },
+  { name: 'Recorded', cell: ({ at }) => <Instant at={at} />, isNumber: true, isMinor: true },
+];

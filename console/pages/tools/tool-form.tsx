@@ -1,0 +1,149 @@
+/** The form of a tool's arguments, and the button that calls it.
+ *  It must never call a tool that acts once without asking first. */
+import { type SubmitEvent, useState } from 'react';
+import type { ListedTool } from '../../../src/contract/tool-listing.ts';
+import { NoAnswer, Refused } from '../../data/api.ts';
+import { useMissingScope } from '../../data/session.ts';
+import { ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Json } from '../../parts/code.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { TextAreaField } from '../../parts/field.tsx';
+import { Text } from '../../parts/text.tsx';
+import { useCallSubmission } from './call-submission.ts';
+import { faultAt, placedFaults } from './fault-places.ts';
+import type { FormField } from './form-fields.ts';
+import { FormFieldView } from './form-field.tsx';
+import { type FormState, useFormState } from './form-state.ts';
+import type { FieldFault } from './form-values.ts';
+
+export interface ToolFormProps {
+  readonly tool: ListedTool;
+  readonly onCalled: (requestId: string) => void;
+}
+
+type Arguments = Record<string, unknown>;
+
+export function ToolForm({ tool, onCalled }: ToolFormProps) {
+  const form = useFormState(tool.input_schema);
+  const [asked, ask] = useState<Arguments | null>(null);
+  const onError = (error: Error): void => form.setFaults(faultsOf(error, form.fields));
+  const submission = useCallSubmission(tool.name, { onCalled, onError });
+  const { error } = submission;
+
+  function press(event?: SubmitEvent): void {
+    event?.preventDefault();
+    const read = form.read();
+    if (read === null) return;
+    if (tool.effect === 'once') ask(read);
+    else submission.submit(read);
+  }
+
+  return (
+    <form className="tools-form" noValidate onSubmit={press}>
+      {form.json === null ? <Fields form={form} /> : <Whole form={form} text={form.json} />}
+      <Actions form={form} tool={tool} isPending={submission.isPending} />
+      {error !== null && (
+        <ErrorBanner error={error} {...(error instanceof NoAnswer ? { onRetry: () => press() } : {})} />
+      )}
+      <OnceDialog
+        name={tool.name}
+        args={asked}
+        onClose={() => ask(null)}
+        onCall={(args) => {
+          ask(null);
+          submission.submit(args);
+        }}
+      />
+    </form>
+  );
+}
+
+function Fields({ form }: { form: FormState }) {
+  const general = faultAt(form.faults, []);
+  return (
+    <>
+      {form.fields.length === 0 && <p className="muted">The tool takes no arguments.</p>}
+      {form.fields.map((field) => (
+        <FormFieldView
+          key={field.name}
+          field={field}
+          written={form.values.get(field.name)}
+          onWrite={(written) => form.write(field.name, written)}
+          faults={form.faults}
+          path={[field.name]}
+        />
+      ))}
+      {general !== null && <p className="field-error">{general}</p>}
+    </>
+  );
+}
+
+function Whole({ form, text }: { form: FormState; text: string }) {
+  return (
+    <div className="tools-whole">
+      <TextAreaField
+        label="Arguments as JSON"
+        error={wholeFault(form.faults)}
+        value={text}
+        onChange={(event) => form.writeJson(event.target.value)}
+        spellCheck={false}
+      />
+    </div>
+  );
+}
+
+function wholeFault(faults: readonly FieldFault[]): string | null {
+  if (faults.length === 0) return null;
+  return faults.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(' ')).join('; ');
+}
+
+function Actions({ form, tool, isPending }: { form: FormState; tool: ListedTool; isPending: boolean }) {
+  const missing = useMissingScope('submit');
+  return (
+    <div className="row">
+      <Button type="submit" look="primary" why={missing && `needs the scope ${missing}`} disabled={isPending}>
+        <span>
+          Call <Text>{tool.name}</Text>
+          {tool.effect === 'once' && '…'}
+        </span>
+      </Button>
+      {form.json === null && <Button onClick={form.toJson}>Edit as JSON</Button>}
+      {form.json !== null && form.hasForm && <Button onClick={form.toForm}>Back to the form</Button>}
+    </div>
+  );
+}
+
+interface OnceDialogProps {
+  readonly name: string;
+  /** null: it is closed. */
+  readonly args: Arguments | null;
+  readonly onClose: () => void;
+  readonly onCall: (args: Arguments) => void;
+}
+
+function OnceDialog({ name, args, onClose, onCall }: OnceDialogProps) {
+  const act = (
+    <Button look="primary" onClick={() => args !== null && onCall(args)}>
+      Call once
+    </Button>
+  );
+  return (
+    <Dialog
+      isOpen={args !== null}
+      onClose={onClose}
+      title={`Call ${name}?`}
+      closeText="Do not call"
+      actions={act}
+    >
+      <p>Its effect is once: each call acts once more, and it cannot be taken back.</p>
+      <Json value={args} label="arguments" />
+    </Dialog>
+  );
+}
+
+/** What belongs to a field is shown there too. */
+function faultsOf(error: Error, fields: readonly FormField[]): FieldFault[] {
+  const errors = error instanceof Refused ? (error.problem.errors ?? []) : [];
+  return placedFaults(errors, fields).filter(({ path }) => path.length > 0);
+}

@@ -1,0 +1,66 @@
+/** Every verb of the command line, in the order of its help.
+ *  A verb is a file in `commands`, which says its name, options and help; this is its only other place. */
+import { addAnswer } from './commands/answer.ts';
+import { addAsk } from './commands/ask.ts';
+import { addAudit } from './commands/audit.ts';
+import { addBudgets } from './commands/budgets.ts';
+import { addCall } from './commands/call.ts';
+import { addCancel } from './commands/cancel.ts';
+import { addCompletion } from './commands/completion.ts';
+import { addControl } from './commands/control.ts';
+import { addDead } from './commands/dead.ts';
+import { addFolder } from './commands/directive-folder.ts';
+import { addDirectiveServer } from './commands/directive-server.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addGet } from './commands/get.ts';
+import { addInit } from './commands/init.ts';
+import { addKeys } from './commands/keys.ts';
+import { addListen } from './commands/listen.ts';
+import { addListings } from './commands/listings.ts';
+import { addLlm } from './commands/llm.ts';
+import { addMcp } from './commands/mcp.ts';
+import { addPayload } from './commands/payload.ts';
+import { addPrioritize } from './commands/prioritize.ts';
+import { addReindex } from './commands/reindex.ts';
+import { addRequests } from './commands/requests.ts';
+import { addSchedules } from './commands/schedules.ts';
+import { addRoles } from './commands/serve.ts';
+import { addSteering } from './commands/steer.ts';
+import { addSubmit } from './commands/submit.ts';
+import { addTail } from './commands/tail.ts';
+import { addTrace } from './commands/trace.ts';
+import { addWorkers } from './commands/workers.ts';
+import type { CommandLine } from './invocation.ts';
+
+export const VERBS: readonly ((line: CommandLine) => void)[] = [
+  addRoles,
+  addCall,
+  addSubmit,
+  addTail,
+  addGet,
+  addTrace,
+  addCancel,
+  addPrioritize,
+  addAnswer,
+  addDead,
+  addPayload,
+  addListings,
+  addBudgets,
+  addWorkers,
+  addRequests,
+  addListen,
+  addReindex,
+  addLlm,
+  addAsk,
+  addSteering,
+  addSchedules,
+  addKeys,
+  addAudit,
+  addDoctor,
+  addInit,
+  addDirectiveServer,
+  addFolder,
+  addMcp,
+  addControl,
+  addCompletion,
+];
