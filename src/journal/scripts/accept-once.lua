@@ -128,7 +128,7 @@ function does.replace(open)
       redis.call('HSET', STATE, open.id .. '|status', 'waiting', open.id .. '|next_attempt_at', int(now))
     end
     if KEYS[4] then
-      look_by(KEYS[4], request_id() .. '/' .. open.id, int(now + REPLACED_LOOK_MS), false)
+      look_by(KEYS[4], request_id() .. '/' .. open.id, int(now + REPLACED_LOOK_MS))
     end
   end
   return answer
