@@ -194,7 +194,7 @@ export function createRunJournal(options: RunJournalOptions) {
       together?.inlineBytes ?? 0,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
-      ...acceptanceWords(turn.requestId, turn.directives, together),
+      ...acceptanceWords(turn.directives),
     ];
   }
 

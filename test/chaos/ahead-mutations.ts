@@ -1,7 +1,6 @@
 /** The protections of the first claim of a directive, and of the list of changed requests, each with what takes it out.
  *  It must not hold a patch that no test notices. */
 import { OFFERS_NOTICED } from './offer-mutations.ts';
-import { STARTS_NOTICED } from './start-mutations.ts';
 import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const FIRST = `${SCRIPTS}/include-first-claim.lua`;
@@ -41,10 +40,21 @@ const CHANGE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'change-of-others': [patch(`${SCRIPTS}/change-done.lua`, 'if taken == #done then', 'if true then')],
 };
 
+/** Of what becomes of a directive between its claim and its call. */
+const LATE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  'late-cancelled': [
+    patch(
+      `${SCRIPTS}/start.lua`,
+      'elseif not has_begun and record[8] then',
+      'elseif began_at and record[8] then',
+    ),
+  ],
+};
+
 /** With the test that notices them. */
 export const AHEAD_NOTICED = [
   [FIRST_MUTATIONS, 'test/integration/journal/first-claim.test.ts'],
   [CHANGE_MUTATIONS, 'test/integration/journal/sweep-index.test.ts'],
   ...OFFERS_NOTICED,
-  ...STARTS_NOTICED,
+  [LATE_MUTATIONS, 'test/integration/worker/late-calls.test.ts'],
 ] as const;

@@ -21,7 +21,6 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
   'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
   'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
-  'offer-start': [patch(ACCEPT, "ARGV[at + 7] ~= '' and not slot then", "ARGV[at + 7] ~= '' then")],
   'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
   'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
   'offer-delayed': [

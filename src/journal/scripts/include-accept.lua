@@ -3,11 +3,9 @@
 -- @include include-record.lua
 -- @include include-given.lua
 -- @include include-later.lua
--- @include include-start.lua
 --
 -- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
---   end status ('' = stays open), terminal signal JSON (of what stays open the signal of its first attempt, if include-start.lua is
---   to keep it, else ''), 1 = somebody may have to be notified of its end, or ''
+--   end status ('' = stays open), terminal signal JSON ('' of what stays open), 1 = somebody may have to be notified of its end, or ''
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
 local ACCEPT_FIELDS = 9
@@ -134,10 +132,6 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local bodies = facts.bodies or {}
       facts.bodies = nil
       add_fields(bodies, id, ARGV[at + 5])
-      if ARGV[at + 6] == '' and ARGV[at + 7] ~= '' and not slot then
-        add_fields(bodies, START .. id, ARGV[at + 7])
-        facts.bytes = facts.bytes + bytes_of_signals(at + 7, at + 7)
-      end
       add_fields(record, 'bytes', int(facts.bytes))
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))

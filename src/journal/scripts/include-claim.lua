@@ -3,7 +3,6 @@
 -- take its own grant for somebody else's when a lost connection repeats the command.
 -- @include include-claims.lua
 -- @include include-given.lua
--- @include include-start.lua
 -- @include include-sweep.lua
 
 -- Whether it was to begin by an instant that has passed, and has not. `begin`: as include-accept.lua writes it.
@@ -17,7 +16,6 @@ end
 --   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, somebody
 --   looks when the lease ends, not when the directive was to be looked at anyhow
 --   owes_start: the worker reports the first attempt by start.lua, once it has the claim (nil = it does not)
---   start: the signal of the first attempt as it was kept, which its claim writes then (nil = it is not kept)
 -- `started_at`: where in ARGV the signal is that the first claim appends, JSON (nil = there is none)
 -- Returns { verdict, ... }:
 --   unknown | stale_body | moved, lane | held, until | wait, until
@@ -109,10 +107,9 @@ local function claim_directive(id, wish, now, started_at)
       grow(CLAIM_BYTES)
     end
   end
-  if begins_now and (wish.start or started_at) then
-    local before = tonumber(seq or '0')
+  if begins_now and started_at then
     claim[#claim + 1] = 'seq'
-    claim[#claim + 1] = int(wish.start and emit_start(id, wish.start, before, now) or (emit(before, started_at, started_at, false)))
+    claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
   end
   redis.call('HSET', STATE, unpack(claim))
   return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage or '',
