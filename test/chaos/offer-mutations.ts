@@ -32,7 +32,13 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
   'offer-full': [patch(TAKER, 'claims.mayGoOn() && claims.reserve()', 'claims.reserve() || true')],
-  'offer-claim': [patch(RETURN, "redis.call('HDEL', STATE, id .. '|first')\n", '\n')],
+  'offer-claim': [
+    patch(
+      RETURN,
+      "redis.call('HDEL', STATE, id .. '|fence', id .. '|lease_until', id .. '|claimant', id .. '|started_at')\n",
+      '\n',
+    ),
+  ],
   'offer-returned': [patch(RETURN, "redis.call('RPUSH', BASE .. 'wait', job)", '')],
   'offer-withdrawn': [patch('src/queue/consume.ts', '  await claims?.offers?.withdraw();\n', '')],
   'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],

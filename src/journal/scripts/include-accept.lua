@@ -94,7 +94,7 @@ end
 -- The first claim of a directive, for a slot that another process has offered, and which hears of it once all is written.
 local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
   add_fields(record, id .. '|status', 'running')
-  add_first_claim(record, id, int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
+  add_claim(record, id, '1', int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
   slot.deadline_at = int(now + deadline_ms)
   facts.handed = facts.handed or {}
   facts.handed[position] = slot

@@ -49,8 +49,8 @@ end
 
 -- Whether a directive that was there before still has to be taken from this lane.
 local function waits_in(lane, id)
-  local record = redis.call('HMGET', STATE, id .. '|status', id .. '|given', id .. '|lane')
-  return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
+  local status, own = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|lane'))
+  return not is_terminal(status) and own == lane
 end
 
 -- The id of a job, and its data as job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data

@@ -15,12 +15,12 @@ end
 
 -- false = it failed, asks, waits for an instant, or is not there.
 local function type_of(state, id)
-  local fields = { id .. '|status', id .. '|given', id .. '|asked', id .. '|type', id .. '|begin' }
-  local status, given, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
+  local fields = { id .. '|status', id .. '|asked', id .. '|type', id .. '|begin' }
+  local status, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
   if not status or status == 'failed' or asked or (begin and status == 'waiting') then
     return false
   end
-  return given and string.match(given, '^([^ ]+) [^ ]+ %d+ %d+$') or type
+  return type
 end
 
 local function read(state, bodies)
