@@ -1,15 +1,8 @@
 // Acceptances and announcements as the scripts of the journal read them.
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
-import type { Acceptance, AcceptOptions, Announcement, ClaimAhead, WithAcceptance } from './journal.ts';
+import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
 import { writeSignal } from './stored-signal.ts';
-
-/** Characters of the signal of a first attempt, which may have the arguments of its call. */
-const MOST_KEPT = 1_024;
-/** Of the envelope: it is not looked at otherwise. */
-const MOST_KEPT_OF = 2 * MOST_KEPT;
-/** In the place of its instant. */
-const UNTIMED = '-';
 
 const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
@@ -27,13 +20,7 @@ export function acceptArguments(
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
   const { inlineBytes = 0 } = together ?? {};
-  return [
-    ...first,
-    inlineBytes,
-    ...more,
-    ...announced(together),
-    ...acceptanceWords(requestId, batch, together),
-  ];
+  return [...first, inlineBytes, ...more, ...announced(together), ...acceptanceWords(requestId, batch)];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -59,15 +46,9 @@ function announcementWords({ id, afterMs, later }: Announcement): (string | numb
 }
 
 /** As include-accept.lua reads them. */
-export function acceptanceWords(
-  requestId: string,
-  batch: readonly Acceptance[],
-  together: WithAcceptance | undefined,
-): (string | number)[] {
-  const claim = together?.claim;
+export function acceptanceWords(requestId: string, batch: readonly Acceptance[]): (string | number)[] {
   return batch.flatMap((directive) => {
-    const { id, type, digest, lane, envelope, noticed } = directive;
-    const end = id === claim?.id ? claimWords(requestId, claim) : endWords(requestId, directive, together);
+    const { id, type, digest, lane, envelope, end, noticed } = directive;
     return [
       id,
       type,
@@ -75,37 +56,11 @@ export function acceptanceWords(
       lane ?? '',
       deadlineWords(directive),
       envelope,
-      ...end,
+      end?.status ?? '',
+      end ? writeSignal(requestId, end.signal) : '',
       noticed === true ? 1 : '',
     ];
   });
-}
-
-function endWords(
-  requestId: string,
-  directive: Acceptance,
-  together: WithAcceptance | undefined,
-): [string, string] {
-  const { end } = directive;
-  return end
-    ? [end.status, writeSignal(requestId, end.signal)]
-    : ['', keptStart(requestId, directive, together)];
-}
-
-/** Without its instant, which include-start.lua adds. '' = it is not kept: the claim does not come with the job, or it would be long. */
-function keptStart(
-  requestId: string,
-  { started, later, envelope }: Acceptance,
-  { laneBase, inlineBytes }: WithAcceptance = NOTHING_TOGETHER,
-): string {
-  if (!started || later || laneBase === null) return '';
-  if (envelope.length > Math.min(inlineBytes, MOST_KEPT_OF)) return '';
-  const text = writeSignal(requestId, { ...started(), time: UNTIMED });
-  return text.length > MOST_KEPT ? '' : text;
-}
-
-function claimWords(requestId: string, { token, leaseMs, started }: ClaimAhead): [string, string] {
-  return [`claimed ${token} ${leaseMs}`, started ? writeSignal(requestId, started) : ''];
 }
 
 function deadlineWords({ deadlineMs, later }: Acceptance): string | number {

@@ -30,7 +30,6 @@ export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | un
 
 /** Of base64url: 120 bits, so that nobody finds other ids with the job id of somebody else's directive. */
 const JOB_ID_CHARACTERS = 20;
-const EARLIER_DIGITS = 31;
 
 /**
  * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than what it stands for,
@@ -38,11 +37,6 @@ const EARLIER_DIGITS = 31;
  */
 export function jobId(requestId: string, directiveId: string): string {
   return `d${hash('sha1', `${requestId}/${directiveId}`, 'base64url').slice(0, JOB_ID_CHARACTERS)}`;
-}
-
-/** As earlier versions named it. Such a job is taken and ended as every other; who looks for a directive's job looks for both. */
-export function earlierJobId(requestId: string, directiveId: string): string {
-  return `d${hash('sha1', `${requestId}/${directiveId}`).slice(0, EARLIER_DIGITS)}`;
 }
 
 /** The job data for an accepted directive; `encodedBytes` is the size of its envelope as JSON. */

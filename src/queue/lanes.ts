@@ -2,7 +2,7 @@
 // Must never decide whether a directive runs; it only enqueues its job.
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { earlierJobId, jobId, type JobData } from './job.ts';
+import { jobId, type JobData } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
@@ -40,9 +40,8 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
    * after its end.
    */
   async function requeue(lane: string, data: JobData, { evenEnded = false } = {}): Promise<void> {
-    const names = await present(lane, data.request_id, data.id);
-    const states = await Promise.all(names.map((id) => queue(lane).getJobState(id)));
-    if (states.some((state) => state === 'waiting' || state === 'prioritized')) return;
+    const state = await queue(lane).getJobState(jobId(data.request_id, data.id));
+    if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
     await removeJob(lane, data.request_id, data.id);
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
@@ -53,14 +52,8 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
    * through all that waits to find that out.
    */
   async function removeJob(lane: string, requestId: string, directiveId: string): Promise<void> {
-    for (const id of await present(lane, requestId, directiveId)) await queue(lane).remove(id);
-  }
-
-  /** The job of a directive, if there is one: under its name, or that of an earlier version. */
-  async function present(lane: string, requestId: string, directiveId: string): Promise<string[]> {
-    const names = [jobId(requestId, directiveId), earlierJobId(requestId, directiveId)];
-    const found = await Promise.all(names.map((id) => connection.exists(queue(lane).toKey(id))));
-    return names.filter((_, index) => found[index] === 1);
+    const id = jobId(requestId, directiveId);
+    if ((await connection.exists(queue(lane).toKey(id))) === 1) await queue(lane).remove(id);
   }
 
   /** Directives of the lane that wait to be taken. */
@@ -96,13 +89,6 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     };
   }
 
-  /** Nobody has paused or limited it. */
-  async function isFree(lane: string): Promise<boolean> {
-    const { paused, concurrency, max } = await queue(lane).getMeta();
-    if (paused || concurrency !== undefined) return false;
-    return max === undefined || throttle.isUnpaused(lane, max);
-  }
-
   return {
     enqueue,
     requeue,
@@ -115,7 +101,6 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     counts,
     ...createLaneAges(connection, keys, queue),
     ...throttle,
-    isFree,
     scriptedBase: queues.scriptedBase,
     /** Lists these lanes as in use, also while they are empty. */
     note: queues.note,

@@ -7,15 +7,13 @@ import type { Spender } from '../contract/budget.ts';
 import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
 import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { errorResult, type Result } from '../contract/result.ts';
-import { startedTool } from '../contract/started-tool.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import { ticketsOf } from '../flow/ticket.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
-import { startedSignal } from '../journal/started-signal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
-import { type Entry, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
+import { FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataFor, type JobData, withoutEnvelope } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
@@ -148,7 +146,6 @@ export function createPreparer(
       deadlineMs: deadlineOf(directive),
       later: beginOf(directive),
       envelope: encoded,
-      started: startOf(directive, traceparent),
       noticed,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
@@ -168,12 +165,6 @@ function ticketsIn(
   models: readonly string[] | undefined,
 ): Tickets {
   return lane === null ? NO_TICKETS : ticketsOf(directive, { settings, lane, models });
-}
-
-/** Of a call to a tool. */
-function startOf(directive: Directive, traceparent: string): Acceptance['started'] {
-  if (directive.type !== 'tool_exec') return undefined;
-  return () => startedSignal(directive, startedTool(directive), traceparent);
 }
 
 /** What is known is read again where it does not hold one of them. */
@@ -276,23 +267,6 @@ function beginOf(directive: Directive): Later | null {
 /** What is enqueued when it begins. */
 export function isLaterOn({ acceptance }: Pick<Prepared, 'acceptance'>): boolean {
   return acceptance.lane !== null && Boolean(acceptance.later?.when);
-}
-
-/**
- * Of the only one, by the script that accepts it, which knows no instants to begin at or by; undefined: there are others, or it has one.
- * `acceptedAt`: by the clock of Redis; null: it is not known to be claimed.
- */
-export function claimedOf<V>(
-  [only, ...others]: readonly Prepared[],
-  acceptedAt: (verdict: V) => number | null,
-): Entry<V>['claimed'] {
-  if (only === undefined || others.length > 0) return undefined;
-  const { lane, later, deadlineMs } = only.acceptance;
-  if (lane === null || later) return undefined;
-  return (verdict) => {
-    const at = acceptedAt(verdict);
-    return at === null ? null : { at, deadlineMs };
-  };
 }
 
 /** What has a lane; the others end as they are accepted. */

@@ -4,7 +4,6 @@
 -- @include include-job-data.lua
 -- @include include-later.lua
 -- @include include-offers.lua
--- @include include-run-read.lua
 --
 -- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
 -- announces, notes and enqueues; the last one absent = the caller enqueues)
@@ -50,8 +49,8 @@ end
 
 -- Whether a directive that was there before still has to be taken from this lane.
 local function waits_in(lane, id)
-  local record = redis.call('HMGET', STATE, id .. '|status', id .. '|given', id .. '|lane')
-  return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
+  local status, own = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|lane'))
+  return not is_terminal(status) and own == lane
 end
 
 -- The id of a job, and its data as job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data
@@ -109,7 +108,7 @@ local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
     local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
     local offer = handed and handed[position]
     if offer then
-      hand_over(offer, offer.job, now, offer.deadline_at, with_body(offer.data, envelope))
+      hand_over(offer, now, offer.deadline_at, with_body(offer.data, envelope))
     elseif lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
       local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
       added = add_own_job(id, ARGV[at + 2], inline and IS_SMALL or '}', now, verdict == 'accepted') or added
@@ -120,22 +119,9 @@ local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
   end
 end
 
--- A first turn goes to an engine that is there, with what it reads. Returns whether one has it.
-local function hand_over_turn(now)
-  local offer = offered_slot(now)
-  local reading = offer and first_reading(now)
-  if reading then
-    hand_over(offer, request_id(), now, '0', unpack(reading))
-  end
-  return reading
-end
-
 -- The same for the job of a run's turn: one for each version.
 local function enqueue_turn(version, now)
   local job, data = own_job('@run/' .. int(version), '', '}')
-  if version == 0 and redis.call('EXISTS', BASE .. job) == 0 and hand_over_turn(now) then
-    return
-  end
   if add_job(job, 'directive', data, '{}', int(now)) then
     wake_worker()
   end

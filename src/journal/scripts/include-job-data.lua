@@ -23,11 +23,6 @@ local function job_id(ref)
     .. four_of(sub(hex, 25, 30))
 end
 
--- As earlier versions named it.
-local function earlier_job_id(ref)
-  return 'd' .. string.sub(redis.sha1hex(ref), 1, 31)
-end
-
 -- A member of a job's data, at its end: whoever takes the job with a claim gets the body with it, in its place. What has none of the two
 -- has its body read by the worker.
 local IS_SMALL = ',"is_small":true}'
