@@ -52,7 +52,8 @@ func main() {
 	submission := must(client.SubmitWithResponse(ctx, &adjutant.SubmitParams{WaitMs: &waitMs}, echo(nil)))
 	end := must(submission.JSON200.Directives[0].Result.Discriminator())
 
-	run := adjutant.StartRunBody{Agent: "talker", Query: "hello"}
+	query := "hello"
+	run := adjutant.StartRunBody{Agent: "talker", Query: &query}
 	started := must(client.RunsStartWithResponse(ctx, &adjutant.RunsStartParams{}, run))
 	after, last := 0, ""
 	for closed := false; !closed; {

@@ -175,6 +175,8 @@ export function directiveClientContract(transport: string, setup: () => Promise<
           type: 'ai.request.error',
           data: { reason: 'busy', message: 'come back' },
         });
+        // Compiles because the type of the signal follows from that of the directive.
+        expect(ended.data.reason).toBe('busy');
       });
 
       test('returns the same signal for the same directive', async () => {
