@@ -19,37 +19,45 @@ const limitFields = {
     .int()
     .min(1)
     .max(1_000)
-    .describe('Maximum number of model turns of a run, 1 to 1,000. Default: 10.'),
+    .describe(
+      'Maximum number of model turns of a run, 1 to 1,000. Default of an agent: 10; of a run: as its agent.',
+    ),
   max_tool_calls: z
     .int()
     .min(0)
     .nullable()
-    .describe('Maximum number of tool calls of a run; null: no limit. Default: null.'),
+    .describe(
+      'Maximum number of tool calls of a run; null: no limit. Default of an agent: null; of a run: as its agent.',
+    ),
   max_tokens: z
     .int()
     .min(1)
     .nullable()
-    .describe('Maximum number of model tokens (input and output) of a run; null: no limit. Default: null.'),
+    .describe(
+      'Maximum number of model tokens (input and output) of a run; null: no limit. Default of an agent: null; of a run: as its agent.',
+    ),
   max_cost: z
     .number()
     .min(0)
     .nullable()
     .describe(
-      'Maximum cost of a run in USD, computed from the prices in the configuration; null: no limit. Default: null.',
+      'Maximum cost of a run in USD, computed from the prices in the configuration; null: no limit. Default of an agent: null; of a run: as its agent.',
     ),
   deadline_ms: positiveDurationMsSchema.describe(
-    'Time from the start of a run to its end, in milliseconds. Default: 3,600,000 (one hour).',
+    'Time from the start of a run to its end, in milliseconds. Default of an agent: 3,600,000 (one hour); of a run: as its agent.',
   ),
   parallel_tool_calls: z
     .int()
     .min(1)
     .max(100)
-    .describe('Maximum number of tool calls of a run in flight, 1 to 100. Default: 4.'),
+    .describe(
+      'Maximum number of tool calls of a run in flight, 1 to 100. Default of an agent: 4; of a run: as its agent.',
+    ),
   max_pending: z
     .int()
     .min(1)
     .describe(
-      'Maximum number of open directives of a run; a batch that exceeds it is refused together with its state change. Default: 10,000.',
+      'Maximum number of open directives of a run; a batch that exceeds it is refused together with its state change. Default of an agent: 10,000; of a run: as its agent.',
     ),
 };
 

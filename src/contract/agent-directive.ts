@@ -9,11 +9,7 @@ const nameSchema = z.string().min(1).max(128);
 /** A signal as an agent writes it; the runtime adds identity, time, cause and sequence. */
 const emittedSignalSchema = z.strictObject({
   type: z.string().min(1).max(256).describe('Type of the signal, at most 256 characters.'),
-  source: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('CloudEvents source of the signal. Default: the source of custom signals.'),
+  source: z.string().min(1).optional().describe('CloudEvents source of the signal. Default: `/agent`.'),
   subject: identifierSchema
     .optional()
     .describe('CloudEvents subject of the signal: the id of a request. Default: the request of the run.'),

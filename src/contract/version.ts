@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '1e33b195f1742a1de4d5500c354bd968d73fd746e85c0f70e954e711716c4394';
+export const CONTRACT_SHA256 = 'f86fbd909fa901cedc70f040fe49a09cd0ca4a203096309bb46a3dd9ed116e10';

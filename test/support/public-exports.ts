@@ -70,9 +70,10 @@ function declarationOf(file: string, name: string): Declaration & { file: string
     if (from === undefined) throw new Error(`${file} exports no ${name}`);
     return declarationOf(from, name);
   }
+  const local = typeof target === 'string' ? target : name;
   const there = typeof target === 'string' ? imported.get(target) : target;
   if (there !== undefined) return declarationOf(join(dirname(file), there.from), there.name);
-  const own = declared.get(String(target));
+  const own = declared.get(local);
   if (own === undefined) throw new Error(`${file} exports ${name}, which it does not declare`);
   return { file, ...own };
 }
