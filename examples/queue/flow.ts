@@ -17,7 +17,9 @@ const worker = new Worker<unknown, string[]>(
   'reports',
   async (job) => {
     const results = await job.getChildrenValues<{ payload: string }>();
-    return Object.values(results).map(({ payload }) => payload).toSorted();
+    return Object.values(results)
+      .map(({ payload }) => payload)
+      .toSorted();
   },
   place,
 );

@@ -98,7 +98,14 @@ export interface Proofs {
 /** `secret`: shared by all processes of the installation. */
 export function createProofs(secret: () => Promise<string>): Proofs {
   async function proofOf(job: JobFacts, { ids, tenant }: Accepted): Promise<string> {
-    const text = JSON.stringify([job.id, job.timestamp, job.attemptsMade, tenant, ids.request_id, ids.id ?? null]);
+    const text = JSON.stringify([
+      job.id,
+      job.timestamp,
+      job.attemptsMade,
+      tenant,
+      ids.request_id,
+      ids.id ?? null,
+    ]);
     const key = await whileAvailable(secret);
     return createHmac('sha256', `queue api\n${key}`).update(text).digest('base64url');
   }
@@ -110,7 +117,8 @@ export function createProofs(secret: () => Promise<string>): Proofs {
     async accepted(job, progress) {
       if (!isObject(progress)) return null;
       const { request_id, id, tenant, proof } = progress;
-      if (typeof request_id !== 'string' || typeof tenant !== 'string' || typeof proof !== 'string') return null;
+      if (typeof request_id !== 'string' || typeof tenant !== 'string' || typeof proof !== 'string')
+        return null;
       const ids = { request_id, ...(typeof id === 'string' ? { id } : {}) };
       const expected = Buffer.from(await proofOf(job, { ids, tenant }));
       const given = Buffer.from(proof);

@@ -133,7 +133,9 @@ const COUNTED_ID = /^\d+$/;
  */
 function idempotencyKeyOf({ id, timestamp, attemptsMade }: JobFacts): string {
   const isChosen = !COUNTED_ID.test(id) && IDEMPOTENCY_KEY.test(id);
-  const name = isChosen ? id : `job ${COUNTED_ID.test(id) ? `${id} ${timestamp}` : hash('sha256', id, 'hex')}`;
+  const name = isChosen
+    ? id
+    : `job ${COUNTED_ID.test(id) ? `${id} ${timestamp}` : hash('sha256', id, 'hex')}`;
   return attemptsMade === 0 ? name : `${name} retry ${attemptsMade}`;
 }
 
@@ -182,8 +184,15 @@ function backoffOf(backoff: unknown): { fields: object; errors: FieldError[] } {
       : [{ path: 'opts.backoff.type', message: 'must be fixed or exponential' }]),
     ...(isWithin(delay, LONGEST_BACKOFF_MS) && Number.isInteger(delay)
       ? []
-      : [{ path: 'opts.backoff.delay', message: `must be whole milliseconds from 0 to ${LONGEST_BACKOFF_MS}` }]),
-    ...(isWithin(jitter, 1) ? [] : [{ path: 'opts.backoff.jitter', message: 'must be a number from 0 to 1' }]),
+      : [
+          {
+            path: 'opts.backoff.delay',
+            message: `must be whole milliseconds from 0 to ${LONGEST_BACKOFF_MS}`,
+          },
+        ]),
+    ...(isWithin(jitter, 1)
+      ? []
+      : [{ path: 'opts.backoff.jitter', message: 'must be a number from 0 to 1' }]),
   ];
   // BullMQ has no cap of its own: the deadline of the directive is one.
   const fields = { backoff: type, retry_backoff_ms: delay, max_backoff_ms: LONGEST_BACKOFF_MS, jitter };

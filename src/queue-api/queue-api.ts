@@ -63,7 +63,9 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /** What the worker reads of a job before BullMQ parses it. */
 interface Read {
-  readonly data: { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: DirectiveRefused };
+  readonly data:
+    | { readonly ok: true; readonly value: unknown }
+    | { readonly ok: false; readonly refusal: DirectiveRefused };
   /** Set by BullMQ where a child has failed that fails its parent. */
   readonly deferredFailure: string | undefined;
 }
@@ -73,7 +75,11 @@ class BoundedWorker extends Worker {
   readonly #read = new WeakMap<Job, Read>();
   readonly #bounds: DataBounds;
 
-  constructor(processor: (job: Job, token?: string) => Promise<unknown>, options: WorkerOptions, bounds: DataBounds) {
+  constructor(
+    processor: (job: Job, token?: string) => Promise<unknown>,
+    options: WorkerOptions,
+    bounds: DataBounds,
+  ) {
     super(QUEUE_NAME, processor, options);
     this.#bounds = bounds;
   }
@@ -216,7 +222,12 @@ function createProcess(parts: ProcessParts) {
       parts.connection.hdel(`${queuePrefix(parts.prefix)}:${QUEUE_NAME}:${job.id}`, 'parentKey', 'parent'),
     );
     const message = 'must not be among the keys of the service';
-    throw new DirectiveRefused(problem('invalid_body', { detail: `opts.parent ${message}`, errors: [{ path: 'opts.parent', message }] }));
+    throw new DirectiveRefused(
+      problem('invalid_body', {
+        detail: `opts.parent ${message}`,
+        errors: [{ path: 'opts.parent', message }],
+      }),
+    );
   }
 
   return async (job: Job, read: Read, token: string | undefined): Promise<unknown> => {
@@ -268,7 +279,9 @@ async function endOfRun(
   for (;;) {
     const run = (await client.request(requestId))?.run;
     if (run === undefined || run === null)
-      throw new DirectiveRefused(problem('not_found', { detail: `there is no run in a request "${requestId}"` }));
+      throw new DirectiveRefused(
+        problem('not_found', { detail: `there is no run in a request "${requestId}"` }),
+      );
     if (TERMINAL_RUN_STATUSES.has(run.status)) return runEnd({ request_id: requestId }, run);
     let hasEnded = false;
     for await (const { type } of client.signals(requestId, { signal })) {

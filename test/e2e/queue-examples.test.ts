@@ -62,9 +62,13 @@ test('examples/queue/flow.ts reads the results of its children', async () => {
   expect(text).toContain("[ 'The sum of 2 and 3 is 5.', 'The sum of 20 and 30 is 50.' ]");
 });
 
-test('examples/queue/submit.py submits with Python and prints the result', { timeout: INSTALL_MS * 2 }, async (context) => {
-  const found = await python();
-  if ('why' in found) return context.skip(found.why);
-  const text = await printed((env) => spawnProcess(found.path, ['examples/queue/submit.py'], { env }));
-  expect(JSON.parse(text)).toMatchObject({ ok: true, payload: 'The sum of 2 and 3 is 5.' });
-});
+test(
+  'examples/queue/submit.py submits with Python and prints the result',
+  { timeout: INSTALL_MS * 2 },
+  async (context) => {
+    const found = await python();
+    if ('why' in found) return context.skip(found.why);
+    const text = await printed((env) => spawnProcess(found.path, ['examples/queue/submit.py'], { env }));
+    expect(JSON.parse(text)).toMatchObject({ ok: true, payload: 'The sum of 2 and 3 is 5.' });
+  },
+);

@@ -103,7 +103,11 @@ describe('a job', () => {
   test('runs an agent, and completes with the result of the run', async () => {
     const job = await producer.queue.add('run', { agent: 'animal', query: 'Which one is it?' });
     const value = await producer.returned(job);
-    expect(value).toMatchObject({ ok: true, payload: 'It is a wolverine.', termination_reason: 'final_answer' });
+    expect(value).toMatchObject({
+      ok: true,
+      payload: 'It is a wolverine.',
+      termination_reason: 'final_answer',
+    });
     expect((await client.request(String(value['request_id'])))?.run?.status).toBe('completed');
   });
 
@@ -150,7 +154,10 @@ describe('a job', () => {
 
 describe('a flow', () => {
   test('has directives as children, whose results its parent reads', async () => {
-    const place = { connection: { host: '127.0.0.1', port: redis.port }, prefix: `{${service.prefix}:queue}` };
+    const place = {
+      connection: { host: '127.0.0.1', port: redis.port },
+      prefix: `{${service.prefix}:queue}`,
+    };
     const worker = new Worker('reports', async (job) => Object.values(await job.getChildrenValues()), place);
     const tree = await producer.flows.add({
       name: 'report',
@@ -182,7 +189,10 @@ describe('a flow', () => {
       await connection.hset(producer.queue.toKey(forged.id ?? ''), { parentKey, parent });
       const failure = producer.failed(forged);
       await producer.queue.resume();
-      expect(await failure).toMatchObject({ type: 'invalid_body', details: { errors: [{ path: 'opts.parent' }] } });
+      expect(await failure).toMatchObject({
+        type: 'invalid_body',
+        details: { errors: [{ path: 'opts.parent' }] },
+      });
       expect(await connection.keys(`${service.prefix}:catalog:*`)).toEqual([]);
     } finally {
       await connection.quit();
@@ -200,13 +210,37 @@ describe('content that is not valid', () => {
   test.each<[string, unknown, object, string, string[]]>([
     ['nothing', null, {}, 'invalid_body', ['']],
     ['no type', { tool_name: 'peer.echo' }, {}, 'invalid_body', ['type']],
-    ['faulty fields', { ...echo('x'), timeout_ms: -1, extra: 1 }, {}, 'invalid_body', ['timeout_ms', 'extra']],
+    [
+      'faulty fields',
+      { ...echo('x'), timeout_ms: -1, extra: 1 },
+      {},
+      'invalid_body',
+      ['timeout_ms', 'extra'],
+    ],
     ['a batch', { directives: [echo('x')] }, {}, 'invalid_body', ['directives']],
     ['a key of its own', { ...echo('x'), singleton: { key: 'k' } }, {}, 'invalid_body', ['singleton']],
-    ['a token of another kind', { ...echo('x'), token: 5, max_retries: -1 }, {}, 'invalid_body', ['token', 'max_retries']],
-    ['a strategy of backoff', echo('x'), { attempts: 2, backoff: { type: 'mine' } }, 'invalid_body', ['opts.backoff.type']],
+    [
+      'a token of another kind',
+      { ...echo('x'), token: 5, max_retries: -1 },
+      {},
+      'invalid_body',
+      ['token', 'max_retries'],
+    ],
+    [
+      'a strategy of backoff',
+      echo('x'),
+      { attempts: 2, backoff: { type: 'mine' } },
+      'invalid_body',
+      ['opts.backoff.type'],
+    ],
     ['a run without a query', { agent: 'animal', token: 5 }, {}, 'invalid_body', ['token', 'query']],
-    ['many values', { ...echo('x'), arguments: { text: Array.from({ length: 30_000 }, () => 0) } }, {}, 'body_too_large', ['']],
+    [
+      'many values',
+      { ...echo('x'), arguments: { text: Array.from({ length: 30_000 }, () => 0) } },
+      {},
+      'body_too_large',
+      [''],
+    ],
     ['many bytes', { ...echo('x'), arguments: { text: 'x'.repeat(5_000_000) } }, {}, 'body_too_large', ['']],
   ])('of a job fails it, and names each field: %s', async (_name, data, opts, type, paths) => {
     const [code, named] = await faults(data, opts);
@@ -218,15 +252,23 @@ describe('content that is not valid', () => {
     const connection = new Redis(redis.url);
     try {
       await producer.queue.pause();
-      const jobs = await Promise.all(['a', 'b', 'c'].map(async (name) => producer.queue.add(name, echo(name))));
-      const texts = ['{"type":NaN}', '['.repeat(5_000), '{"type":"tool_exec","arguments":{"a":9007199254740993}}'];
+      const jobs = await Promise.all(
+        ['a', 'b', 'c'].map(async (name) => producer.queue.add(name, echo(name))),
+      );
+      const texts = [
+        '{"type":NaN}',
+        '['.repeat(5_000),
+        '{"type":"tool_exec","arguments":{"a":9007199254740993}}',
+      ];
       for (const [index, job] of jobs.entries())
         await connection.hset(producer.queue.toKey(job.id ?? ''), 'data', texts[index] ?? '');
       const failures = Promise.all(jobs.map(async (job) => producer.failed(job)));
       await producer.queue.resume();
       const types = (await failures).map(({ type }) => type);
       expect(types).toEqual(['invalid_json', 'invalid_body', 'invalid_body']);
-      expect(await producer.returned(await producer.queue.add('next', echo('next')))).toMatchObject({ ok: true });
+      expect(await producer.returned(await producer.queue.add('next', echo('next')))).toMatchObject({
+        ok: true,
+      });
     } finally {
       await connection.quit();
     }
@@ -245,7 +287,9 @@ describe('more open jobs than slots', () => {
     const accepted = async (): Promise<number> => (await producer.queue.getDelayed(0, OPEN)).length;
     // Each was accepted: those that have given way look again later.
     await expect.poll(accepted, { timeout: 60_000 }).toBeGreaterThanOrEqual(OPEN - 1_000);
-    expect(await producer.returned(await producer.queue.add('next', echo('next')))).toMatchObject({ ok: true });
+    expect(await producer.returned(await producer.queue.add('next', echo('next')))).toMatchObject({
+      ok: true,
+    });
     const [parked] = (await producer.queue.getDelayed(0, 10)).map(({ id, progress }) => ({ id, progress }));
     const { request_id, id } = parked?.progress as { request_id: string; id: string };
     const job = jobs.find((each) => each.id === parked?.id);
