@@ -90,7 +90,7 @@ test('a token leaves Redis as the job is accepted, and a job that is taken again
   const stored = async () => own.queue.getJob(job.id ?? '');
   await expect.poll(async () => (await stored())?.data).toEqual(held);
   expect(await textOf(own.queue)).not.toContain(key);
-  const { request_id, id } = (await stored())?.progress as { request_id: string; id: string };
+  const { request_id, id } = Object((await stored())?.progress) as { request_id: string; id: string };
   await admin.revoke(keyId);
   await first.stop();
   await using second = await startService({ redisUrl: redis.url, roles, environment, prefix: first.prefix });
