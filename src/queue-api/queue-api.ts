@@ -24,8 +24,8 @@ import { directiveEnd, type JobEnd, refusedEnd, runEnd } from './job-end.ts';
 import { createWaits } from './waits.ts';
 
 /** The name of the queue, and the prefix under which BullMQ keeps it: one cluster slot, within the keys of the installation. */
-export const QUEUE_NAME = 'directives';
-export function queuePrefix(installation: string): string {
+const QUEUE_NAME = 'directives';
+function queuePrefix(installation: string): string {
   return `{${installation}:queue}`;
 }
 
