@@ -56,7 +56,7 @@ const MOST_STALLS = 100;
 const KEPT = { age: 86_400, count: 1_000 };
 
 const PARK_CHECK_MS = 1_000;
-/** Delay of a job that has made room for others, before it is taken again. */
+/** Delay of a job that has given its slot to others, before it is taken again. */
 const PARKED_MS = 30_000;
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -306,7 +306,7 @@ function isOfBullMq(error: unknown): boolean {
   return [UnrecoverableError, DelayedError, WaitingError].some((kind) => error instanceof kind);
 }
 
-/** Refusals for want of room, not for what was submitted. */
+/** Refusals for lack of capacity, not for the content. */
 function isTemporary({ status }: Problem): boolean {
   return status === 429 || status === 503;
 }
