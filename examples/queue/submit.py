@@ -7,7 +7,7 @@ import asyncio
 import json
 import os
 
-from bullmq import Queue, QueueEvents
+from bullmq import Job, Queue
 
 PLACE = {
     "connection": os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"),
@@ -15,23 +15,24 @@ PLACE = {
 }
 
 
+async def ended(queue: Queue, job_id: str) -> object:
+    """The return value of the job, or the error envelope of its failure."""
+    while True:
+        job = await Job.fromId(queue, job_id)
+        if job.finishedOn:
+            return json.loads(job.failedReason) if job.failedReason else job.returnvalue
+        await asyncio.sleep(0.1)
+
+
 async def main() -> None:
     queue = Queue("directives", PLACE)
-    # From the first kept event on: the job may end before the first read.
-    events = QueueEvents("directives", {**PLACE, "lastEventId": "0"})
-    ended = asyncio.get_running_loop().create_future()
-    job_id = "python-" + os.urandom(8).hex()
-    events.on(f"completed:{job_id}", lambda args, _: ended.set_result(args["returnvalue"]))
-    events.on(f"failed:{job_id}", lambda args, _: ended.set_result(json.loads(args["failedReason"])))
-
     directive = {"type": "tool_exec", "tool_name": "everything.get-sum", "arguments": {"a": 2, "b": 3}}
     token = os.environ.get("ADJUTANT_API_KEY")
     data = {**directive, "token": token} if token else directive
-    options = {"jobId": job_id, "attempts": 3, "backoff": {"type": "exponential", "delay": 200}}
-    await queue.add("sum", data, options)
+    options = {"attempts": 3, "backoff": {"type": "exponential", "delay": 200}}
+    job = await queue.add("sum", data, options)
 
-    print(json.dumps(await ended))
-    await events.close()
+    print(json.dumps(await ended(queue, job.id)))
     await queue.close()
 
 

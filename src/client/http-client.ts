@@ -1,5 +1,6 @@
 /** The service over HTTP: the transport of programs without access to Redis.
  *  It must never need anything but web standards: it runs wherever there is a fetch. */
+import type { AccessClient } from '../contract/access.ts';
 import { directivePath, signalsPath } from '../contract/api-path.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
@@ -19,7 +20,6 @@ import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
 export * from '../contract/client-names.ts';
-export { createAccessClient } from './access-client.ts';
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
 export { createAesCodec } from '../encryption/aes-codec.ts';

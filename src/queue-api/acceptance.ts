@@ -42,7 +42,7 @@ export function createAccept({ client, gate, submitterOf }: AcceptanceParts) {
     if (refusal !== undefined && (await submitterOf(request_id, id)) !== caller.id) throw refusal;
   }
 
-  /** As over HTTP, where the result of a run is read with `read`. */
+  /** The result of a run needs `read`, as over HTTP. */
   async function start(asked: Extract<Asked, { kind: 'run' }>, caller: Principal | null) {
     const refusal = caller === null ? undefined : missingScope(caller, 'read');
     if (refusal !== undefined) throw refusal;
@@ -83,7 +83,7 @@ async function admitted(gate: Gate, token: string | undefined): Promise<Principa
   throw new DirectiveRefused(problem('unauthorized', { detail: UNAUTHORIZED[admission.reason] }));
 }
 
-/** What the progress of an accepted job says. `proof`: a producer that writes another progress reaches no other work. */
+/** The progress of an accepted job. `proof`: a producer that writes another progress reaches no other work. */
 export interface AcceptedProgress extends WorkIds {
   readonly tenant: string;
   readonly proof: string;

@@ -21,7 +21,7 @@ export interface DataBounds {
   readonly values: number;
 }
 
-/** As for HTTP bodies: deeper content is refused by its schema anyway. */
+/** Same depth as for HTTP bodies: deeper content is refused by its schema anyway. */
 const DEEPEST = 1_024;
 const LONGEST_TOKEN = 8_192;
 
@@ -101,7 +101,7 @@ function memberErrors({ token, traceparent }: { token: unknown; traceparent: unk
   ];
 }
 
-/** A repeated look at the job must find what was submitted, which a submission under a key of its own would not. */
+/** A second process that takes the job must find the same submission, which one under a key of its own does not guarantee. */
 const BY_DEDUPLICATION = 'is not taken from the queue: use the `deduplication` of the job';
 
 function contentErrors(content: Readonly<Record<string, unknown>>): FieldError[] {

@@ -16,7 +16,7 @@ export type JobEnd =
   | { readonly ok: false; readonly error: ErrorEnvelope & Partial<WorkIds> };
 
 /** BullMQ copies a return value into its event stream, which holds 10 000 events: a larger payload is left out, and named. */
-export const MOST_RETURNED_BYTES = 65_536;
+const MOST_RETURNED_BYTES = 65_536;
 
 /** The `result` of the terminal signal, beside the ids. */
 export function directiveEnd(ids: WorkIds, { data }: TerminalSignal): JobEnd {

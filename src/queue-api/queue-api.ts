@@ -24,8 +24,8 @@ import { directiveEnd, type JobEnd, refusedEnd, runEnd } from './job-end.ts';
 import { createWaits } from './waits.ts';
 
 /** The name of the queue, and the prefix under which BullMQ keeps it: one cluster slot, within the keys of the installation. */
-export const QUEUE_NAME = 'directives';
-export function queuePrefix(installation: string): string {
+const QUEUE_NAME = 'directives';
+function queuePrefix(installation: string): string {
   return `{${installation}:queue}`;
 }
 
@@ -35,7 +35,7 @@ export interface QueueApiOptions extends AcceptanceParts {
   readonly prefix: string;
   /** The client of a tenant, with which ends are awaited. */
   readonly clientOf: ClientOf;
-  /** The value with which the processes of the installation seal. */
+  /** Secret that all processes of the installation share. */
   readonly secret: () => Promise<string>;
   readonly bounds: DataBounds;
   /** Types of directives that may be submitted beside those of the service. */
@@ -56,12 +56,12 @@ const MOST_STALLS = 100;
 const KEPT = { age: 86_400, count: 1_000 };
 
 const PARK_CHECK_MS = 1_000;
-/** How long a job is delayed that has made room for others, before its work is looked at again. */
+/** Delay of a job that has given its slot to others, before it is taken again. */
 const PARKED_MS = 30_000;
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** What the worker reads of a job before BullMQ parses it. */
+/** Content of a job that is read before BullMQ parses it. */
 interface Read {
   readonly data:
     | { readonly ok: true; readonly value: unknown }
@@ -143,7 +143,7 @@ export function createQueueApi(options: QueueApiOptions): Startable {
   worker.on('error', onError);
   queue.on('error', onError);
 
-  /** Where every slot is taken and jobs wait, those give way whose work lasts longest. */
+  /** Parks the longest waits where every slot is taken and jobs wait. */
   async function makeRoom(): Promise<void> {
     if (inHand < slots) return;
     const { wait = 0, prioritized = 0 } = await queue.getJobCounts('wait', 'prioritized');
@@ -293,7 +293,7 @@ async function endOfRun(
   }
 }
 
-/** Throws what BullMQ makes a failure of that is final. */
+/** The return value of the job, or the error that BullMQ records as a final failure. */
 function returned(end: JobEnd): object {
   if (end.ok) return end.value;
   const failure = new UnrecoverableError(JSON.stringify(end.error));
@@ -306,7 +306,7 @@ function isOfBullMq(error: unknown): boolean {
   return [UnrecoverableError, DelayedError, WaitingError].some((kind) => error instanceof kind);
 }
 
-/** Refusals for want of room, not for what was submitted. */
+/** Refusals for lack of capacity, not for the content. */
 function isTemporary({ status }: Problem): boolean {
   return status === 429 || status === 503;
 }

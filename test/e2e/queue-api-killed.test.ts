@@ -20,8 +20,9 @@ test('kill -9 of the API that serves the queue: one execution, one end', async (
   await using producer = await startProducer(redis, prefix);
   const [first] = await Promise.all([installation.start('api'), installation.start('worker')]);
   const ends = new Map<string, number>();
-  for (const name of ['completed', 'failed'] as const)
-    producer.events.on(name, ({ jobId }: { jobId: string }) => ends.set(jobId, (ends.get(jobId) ?? 0) + 1));
+  const count = ({ jobId }: { jobId: string }): void => void ends.set(jobId, (ends.get(jobId) ?? 0) + 1);
+  producer.events.on('completed', count);
+  producer.events.on('failed', count);
 
   let victim = first;
   const jobs = [];
@@ -49,4 +50,28 @@ test('kill -9 of the API that serves the queue: one execution, one end', async (
     jobs.map(async ({ id = '' }) => (await producer.queue.getJob(id))?.stalledCounter),
   );
   expect(stalled.filter((count) => (count ?? 0) > 0).length).toBeGreaterThan(0);
+});
+
+test('kill -9 of Redis while jobs are in hand fails none of them', async () => {
+  await using installation = await install({
+    redis: { appendonly: true, appendfsync: 'always' },
+    server: { lane: { concurrency: 20 } },
+  });
+  const { redis, prefix } = installation;
+  await using producer = await startProducer(redis, prefix);
+  await Promise.all([installation.start('api'), installation.start('worker')]);
+  const calls = Array.from({ length: EACH }, (_, index) => ({
+    name: `read-${index}`,
+    data: {
+      type: 'tool_exec',
+      tool_name: 'counting.read',
+      arguments: { label: `read-${index}`, delay_ms: 500 },
+    },
+  }));
+  const jobs = await producer.queue.addBulk(calls);
+  await installation.untilExecuted(({ length }) => length > 0);
+  await redis.kill9();
+  await redis.restart();
+  const values = await Promise.all(jobs.map(async (job) => producer.returned(job)));
+  expect(values.filter(({ ok }) => ok === true)).toHaveLength(EACH);
 });

@@ -1,5 +1,6 @@
 /** A producer that knows BullMQ and the documented name and prefix of the queue, and nothing else of the service.
  *  It must not import anything of src. */
+import type { EventEmitter } from 'node:events';
 import { FlowProducer, type Job, Queue, QueueEvents } from 'bullmq';
 
 export interface Producer extends AsyncDisposable {
@@ -24,6 +25,8 @@ export async function startProducer({ port, ...login }: Place, installation: str
   const queue = new Queue('directives', place);
   const events = new QueueEvents('directives', place);
   const flows = new FlowProducer(place);
+  // Each job that is waited for listens.
+  for (const emitter of [queue, events] as EventEmitter[]) emitter.setMaxListeners(0);
   await Promise.all([queue.waitUntilReady(), events.waitUntilReady(), flows.waitUntilReady()]);
   return {
     queue,

@@ -1,5 +1,6 @@
 /** The queue of a service that asks for keys: each job brings a token, which counts as it would over HTTP and is kept nowhere.
  *  It must submit with BullMQ alone. */
+import { readFileSync } from 'node:fs';
 import type { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
@@ -89,7 +90,7 @@ test('a token leaves Redis as the job is accepted, and a job that is taken again
   const stored = async () => own.queue.getJob(job.id ?? '');
   await expect.poll(async () => (await stored())?.data).toEqual(held);
   expect(await textOf(own.queue)).not.toContain(key);
-  const { request_id, id } = (await stored())?.progress as { request_id: string; id: string };
+  const { request_id, id } = Object((await stored())?.progress) as { request_id: string; id: string };
   await admin.revoke(keyId);
   await first.stop();
   await using second = await startService({ redisUrl: redis.url, roles, environment, prefix: first.prefix });
@@ -98,6 +99,25 @@ test('a token leaves Redis as the job is accepted, and a job that is taken again
   await client.cancel(request_id, id);
   expect(await failure).toMatchObject({ type: 'cancelled', request_id, id });
   await Promise.all([admin, client].map(async (each) => ('close' in each ? each.close() : undefined)));
+});
+
+test('a Redis user that reaches the queue alone, as the page gives it, submits and waits', async () => {
+  const rule = /ACL SETUSER producer (?<rules>.+)`/.exec(readFileSync('docs/queue-api.md', 'utf8'));
+  const rules = rule?.groups?.['rules']?.replace('{adjutant:queue}', `{${service.prefix}:queue}`) ?? '';
+  const connection = new Redis(redis.url);
+  try {
+    await connection.call('ACL', 'SETUSER', 'producer', ...rules.split(' '));
+    const login = { username: 'producer', password: 'password' };
+    await using limited = await startProducer({ port: redis.port, ...login }, service.prefix);
+    const { key } = await make();
+    const job = await limited.queue.add('job', { ...answered('of the user'), token: key });
+    expect(await limited.failed(job)).toMatchObject({ message: 'of the user' });
+    const own = new Redis(redis.port, '127.0.0.1', login);
+    await expect(own.get(`${service.prefix}:seal`)).rejects.toThrow('NOPERM');
+    own.disconnect();
+  } finally {
+    await connection.quit();
+  }
 });
 
 /** The jobs and events of the queue. */

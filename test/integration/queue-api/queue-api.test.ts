@@ -291,7 +291,7 @@ describe('more open jobs than slots', () => {
       ok: true,
     });
     const [parked] = (await producer.queue.getDelayed(0, 10)).map(({ id, progress }) => ({ id, progress }));
-    const { request_id, id } = parked?.progress as { request_id: string; id: string };
+    const { request_id, id } = Object(parked?.progress) as { request_id: string; id: string };
     const job = jobs.find((each) => each.id === parked?.id);
     if (job === undefined) throw new Error('another job is delayed');
     const failure = producer.failed(job);

@@ -36,6 +36,7 @@ describe('an empty configuration', () => {
       strategies: [],
       engine: { concurrency: 64, drain_ms: 5_000 },
       retention: { closed_ms: 86_400_000 },
+      queue_api: { enabled: true },
       limits: {
         body_bytes: 4_194_304,
         body_values: 20_000,
