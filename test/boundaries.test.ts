@@ -7,102 +7,152 @@ import { describe, expect, test } from 'vitest';
 /** Folder of src, or the console → folders it may import, each of them earlier in this table. This table is the architecture. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contract: [],
-  encryption: ['contract'],
-  telemetry: ['contract'],
-  bounds: [],
-  'json-schema': [],
-  redis: ['contract', 'telemetry'],
-  config: ['contract', 'encryption', 'bounds', 'redis'],
-  journal: ['contract', 'telemetry', 'redis'],
-  flow: ['contract'],
-  catalog: ['contract', 'bounds', 'redis', 'journal'],
-  search: ['bounds', 'contract', 'redis', 'journal'],
-  queue: ['contract', 'telemetry', 'redis', 'journal', 'flow', 'catalog'],
-  mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
-  llm: ['contract', 'bounds'],
-  webhooks: ['bounds'],
-  executors: ['contract', 'bounds', 'telemetry', 'json-schema', 'mcp', 'llm', 'webhooks'],
+  'platform/telemetry': ['contract'],
+  'platform/redis': ['contract', 'platform/telemetry'],
+  'platform/encryption': ['contract'],
+  'platform/bounds': [],
+  config: ['contract', 'platform/redis', 'platform/encryption', 'platform/bounds'],
+  'platform/json-schema': [],
+  store: ['contract', 'platform/telemetry', 'platform/redis'],
+  'store/catalog': ['contract', 'platform/redis', 'platform/bounds', 'store'],
+  'store/search': ['contract', 'platform/redis', 'platform/bounds', 'store'],
+  queue: ['contract', 'platform/telemetry', 'platform/redis', 'store', 'store/catalog'],
+  directives: ['contract', 'platform/telemetry', 'platform/redis', 'store', 'store/catalog', 'queue'],
+  mcp: ['contract', 'platform/telemetry', 'platform/bounds', 'platform/json-schema'],
+  models: ['contract', 'platform/bounds'],
+  'features/webhooks': ['platform/bounds'],
+  'worker/executors': [
+    'contract',
+    'platform/telemetry',
+    'platform/bounds',
+    'platform/json-schema',
+    'mcp',
+    'models',
+    'features/webhooks',
+  ],
   worker: [
     'contract',
-    'encryption',
-    'telemetry',
-    'bounds',
-    'redis',
-    'journal',
-    'flow',
-    'catalog',
+    'platform/telemetry',
+    'platform/redis',
+    'platform/encryption',
+    'platform/bounds',
+    'store',
+    'store/catalog',
     'queue',
-    'executors',
+    'directives',
+    'worker/executors',
   ],
-  engine: ['contract', 'encryption', 'telemetry', 'redis', 'journal', 'catalog', 'queue', 'executors'],
-  extend: ['contract', 'config', 'executors', 'engine'],
-  archive: ['contract', 'bounds', 'journal', 'queue'],
-  schedules: ['contract', 'journal', 'redis', 'telemetry'],
-  access: ['contract', 'journal', 'redis'],
-  'queue-api': ['access', 'contract', 'bounds', 'redis', 'telemetry'],
-  api: ['access', 'contract', 'bounds', 'redis', 'telemetry'],
-  client: ['contract', 'encryption'],
-  console: ['contract'],
-  'directive-server': ['contract', 'telemetry', 'bounds'],
-  'mcp-server': ['contract', 'bounds'],
-  'control-server': ['contract', 'bounds'],
+  agents: [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'platform/encryption',
+    'store',
+    'store/catalog',
+    'queue',
+    'directives',
+    'worker/executors',
+  ],
+  'agents/modules': ['contract', 'config', 'worker/executors', 'agents'],
+  'features/schedules': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
+  'features/archive': ['contract', 'platform/bounds', 'store', 'queue', 'directives'],
+  'http/access': ['contract', 'platform/redis', 'store'],
+  'features/queue-api': [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'platform/bounds',
+    'http/access',
+  ],
+  http: ['contract', 'platform/telemetry', 'platform/redis', 'platform/bounds', 'http/access'],
+  'http/mcp': ['contract', 'platform/bounds'],
+  client: ['contract', 'platform/encryption'],
   service: [
     'contract',
-    'encryption',
-    'telemetry',
-    'bounds',
-    'redis',
+    'platform/telemetry',
+    'platform/redis',
+    'platform/encryption',
+    'platform/bounds',
     'config',
-    'json-schema',
-    'journal',
-    'catalog',
-    'search',
+    'platform/json-schema',
+    'store',
+    'store/catalog',
+    'store/search',
     'queue',
+    'directives',
     'mcp',
-    'llm',
-    'executors',
+    'models',
+    'worker/executors',
     'worker',
-    'engine',
-    'extend',
-    'access',
-    'archive',
-    'schedules',
-    'queue-api',
-    'api',
-    'mcp-server',
+    'agents',
+    'agents/modules',
+    'features/schedules',
+    'features/archive',
+    'http/access',
+    'features/queue-api',
+    'http',
+    'http/mcp',
   ],
-  doctor: ['contract', 'telemetry', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
-  cli: ['contract', 'encryption', 'bounds', 'client', 'redis', 'doctor', 'webhooks'],
-  testing: ['contract', 'redis', 'config', 'extend', 'client', 'llm', 'service'],
+  'cli/doctor': [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'platform/bounds',
+    'config',
+    'mcp',
+    'agents',
+    'agents/modules',
+    'service',
+  ],
+  cli: [
+    'contract',
+    'platform/redis',
+    'platform/encryption',
+    'platform/bounds',
+    'features/webhooks',
+    'client',
+    'cli/doctor',
+  ],
+  testing: ['contract', 'platform/redis', 'config', 'models', 'agents/modules', 'client', 'service'],
+  'servers/directive': ['contract', 'platform/telemetry', 'platform/bounds'],
+  'servers/control': ['contract', 'platform/bounds'],
+  console: ['contract'],
 };
 
 /** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */
-const LOOSE_FILES = ['lifecycle.ts', 'main.ts', 'version.ts'];
-const SHARED_FILES = ['lifecycle.ts', 'version.ts'];
+const LOOSE_FILES = ['main.ts', 'platform/lifecycle.ts', 'version.ts'];
+const SHARED_FILES = ['platform/lifecycle.ts', 'version.ts'];
 
 /** What the role commands load at their start, so that the client verbs never load it. */
-const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server', 'mcp-server', 'control-server'];
+const LAZY_FROM_CLI = [
+  'config',
+  'agents/modules',
+  'service',
+  'servers/directive',
+  'http/mcp',
+  'servers/control',
+];
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^bullmq($|\/)/, ['queue/', 'queue-api/']],
-  [/^ioredis($|\/)/, ['redis/', 'queue/']],
+  [/^bullmq($|\/)/, ['queue/', 'features/queue-api/']],
+  [/^ioredis($|\/)/, ['platform/redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
-  [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/', 'control-server/', 'testing/']],
-  [/^@ai-sdk\/(?!provider$)/, ['llm/']],
-  [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
-  [/^(fastify|@fastify\/|fastify-)/, ['api/']],
-  [/^jose($|\/)/, ['access/']],
-  [/^openid-client($|\/)/, ['access/']],
-  [/^aws4fetch$/, ['archive/', 'llm/']],
-  [/^croner$/, ['schedules/']],
-  [/^standardwebhooks$/, ['webhooks/']],
-  [/^ipaddr\.js$/, ['bounds/']],
+  [/^@modelcontextprotocol\/server/, ['servers/', 'http/mcp/', 'testing/']],
+  [/^@ai-sdk\/(?!provider$)/, ['models/']],
+  [/^@ai-sdk\/provider$/, ['models/', 'worker/executors/llm-']],
+  [/^(fastify|@fastify\/|fastify-)/, ['http/']],
+  [/^jose($|\/)/, ['http/access/']],
+  [/^openid-client($|\/)/, ['http/access/']],
+  [/^aws4fetch$/, ['features/archive/', 'models/']],
+  [/^croner$/, ['features/schedules/']],
+  [/^standardwebhooks$/, ['features/webhooks/']],
+  [/^ipaddr\.js$/, ['platform/bounds/']],
   [/^(commander|undici)($|\/)/, ['cli/']],
   [/^(react|react-dom|@tanstack\/|@base-ui\/)/, ['console/']],
-  [/^ajv/, ['json-schema/']],
-  [/^@opentelemetry\//, ['telemetry/']],
-  [/^pino($|\/)/, ['telemetry/', 'service/']],
+  [/^ajv/, ['platform/json-schema/']],
+  [/^@opentelemetry\//, ['platform/telemetry/']],
+  [/^pino($|\/)/, ['platform/telemetry/', 'service/']],
 ];
 
 /** Each client of model providers takes memory, and a process uses few of them. */
@@ -135,15 +185,19 @@ function placeOf(path: string): string {
   return path.replace(/^src\//, '');
 }
 
-/** The folder (or the top-level file of src) that a relative import of `file` reaches. */
+/** Longest first: a folder inside another one has a row of its own. */
+const FOLDERS = Object.keys(ALLOWED).toSorted((a, b) => b.length - a.length);
+
+/** The folder (or the file outside all of them) that a relative import of `file` reaches. */
 function targetOf(file: string, specifier: string): string {
-  return placeOf(join(dirname(file), specifier)).split('/')[0] ?? '';
+  const path = join(dirname(file), specifier);
+  return folderOf(path) ?? placeOf(path);
 }
 
 /** null: the file is outside the folders. */
 function folderOf(file: string): string | null {
   const place = placeOf(file);
-  return place.includes('/') ? (place.split('/')[0] ?? '') : null;
+  return FOLDERS.find((folder) => place.startsWith(`${folder}/`)) ?? null;
 }
 
 function arrowsOf(file: string): string[] {
@@ -227,26 +281,26 @@ describe('Redis Streams', () => {
   test('are those of all signals and of the audit, and no others', () => {
     const inSrc = places.map(placeOf).toSorted();
     expect(inSrc).toEqual([
-      'journal/audit-log.ts',
-      'journal/scripts/include-audit.lua',
-      'journal/scripts/include-stream.lua',
+      'store/access/audit-log.ts',
+      'store/access/include-audit.lua',
+      'store/log/include-stream.lua',
     ]);
   });
 });
 
 describe('the table itself', () => {
   test.each([
-    ['src/contract/a.ts', "import { b } from '../journal/b.ts';", 'contract may not import journal'],
+    ['src/contract/a.ts', "import { b } from '../store/b.ts';", 'contract may not import store'],
     ['src/contract/a.ts', "import { v7 } from 'uuid';", 'contract may not import uuid'],
-    ['src/worker/deep/a.ts', "import { b } from '../../api/b.ts';", 'worker may not import api'],
+    ['src/worker/deep/a.ts', "import { b } from '../../http/b.ts';", 'worker may not import http'],
     ['src/worker/a.ts', "import { Queue } from 'bullmq';", 'worker/a.ts may not import bullmq'],
     ['src/cli/a.ts', "import { b } from '../service/service.ts';", 'cli may not import service'],
-    ['src/api/a.ts', "const { b } = await import('../mcp/b.ts');", 'api may not import mcp'],
+    ['src/http/a.ts', "const { b } = await import('../mcp/b.ts');", 'http may not import mcp'],
     ['console/pages/a.tsx', "import { b } from '../../src/client/b.ts';", 'console may not import client'],
     [
-      'src/llm/a.ts',
+      'src/models/a.ts',
       "import { createOpenAI } from '@ai-sdk/openai';",
-      'llm/a.ts may import @ai-sdk/openai only when it is needed',
+      'models/a.ts may import @ai-sdk/openai only when it is needed',
     ],
   ])('%s: %s is refused', (file, source, sentence) => {
     expect(violations(file, source)).toEqual([sentence]);
@@ -255,11 +309,11 @@ describe('the table itself', () => {
   test.each([
     ['src/cli/commands/a.ts', "const { b } = await import('../../service/service.ts');"],
     ['src/queue/a.ts', "import { Queue } from 'bullmq';"],
-    ['src/llm/a.ts', "import type { OpenAIProvider } from '@ai-sdk/openai';"],
-    ['src/mcp/a.ts', "import { start } from '../lifecycle.ts';"],
+    ['src/models/a.ts', "import type { OpenAIProvider } from '@ai-sdk/openai';"],
+    ['src/mcp/a.ts', "import { start } from '../platform/lifecycle.ts';"],
     ['src/service/service.ts', "import { b } from './worker/b.ts';"],
     ['console/pages/a.tsx', "import { b } from '../../src/contract/b.ts';"],
-    ['src/contract/a.ts', "// from '../journal/b.ts'\nimport * as z from 'zod';"],
+    ['src/contract/a.ts', "// from '../store/b.ts'\nimport * as z from 'zod';"],
   ])('%s: %s is allowed', (file, source) => {
     expect(violations(file, source)).toEqual([]);
   });
