@@ -32,5 +32,10 @@ test('short ids of different milliseconds sort as they were made, and tell when'
   const ids = instants.map((now) => newShortId(now));
   expect(ids.toSorted()).toEqual(ids);
   expect(ids.map(identifierAt)).toEqual(instants);
-  expect([newIdentifier(4e12), 'a-callers-own'].map(identifierAt)).toEqual([4e12, null]);
+});
+
+test('an id tells when it was made; a foreign text does not', () => {
+  // Later than every other instant of this file, and near: the last instant is state that the files of a worker share.
+  const at = Date.now() + 120_000;
+  expect([newIdentifier(at), 'a-callers-own'].map(identifierAt)).toEqual([at, null]);
 });

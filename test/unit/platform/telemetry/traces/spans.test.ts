@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { shown } from '../../../../../src/platform/telemetry/traces/content.ts';
 import { operationOf } from '../../../../../src/platform/telemetry/traces/directive-operation.ts';
-import { identifierAt, newIdentifier } from '../../../../../src/platform/telemetry/identifier.ts';
 import { ATTRIBUTE, renaming } from '../../../../../src/platform/telemetry/traces/semantic-names.ts';
 import type { SpanRecord } from '../../../../../src/platform/telemetry/traces/span.ts';
 import {
@@ -108,12 +107,6 @@ test('the newest names replace the known ones, group by group', () => {
     'messaging.system.name': 'bullmq',
     [ATTRIBUTE.cacheWriteTokens]: 1,
   });
-});
-
-test('an identifier says when it was made; a foreign text does not', () => {
-  const at = Date.parse('2026-11-22T07:00:00.000Z') + 10_000_000_000;
-  expect(identifierAt(newIdentifier(at))).toBe(at);
-  expect(identifierAt('token-1')).toBeNull();
 });
 
 test('the wall clock follows the monotonic one, and the system after a jump', () => {
