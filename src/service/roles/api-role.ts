@@ -58,7 +58,7 @@ export interface ApiRole extends Startable {
 }
 
 /** The same place seen from the sources and from the package. */
-const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url));
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../../dist/console', import.meta.url));
 
 /** `listening`: a connection for subscriptions only. */
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {

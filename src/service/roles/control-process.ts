@@ -11,7 +11,7 @@ export interface Installation extends Pick<Config, 'directory' | 'models'> {
 }
 
 const PROGRAM = fileURLToPath(
-  new URL(`../control-server/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+  new URL(`../../servers/control/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 );
 
 /** No conversation goes on with these. */
