@@ -2,12 +2,14 @@
  *  ready in half the time that 1,200 files take, and the tests start hundreds.
  *  It must hold the same code as the sources; a test that is run alone uses those. */
 import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** Beside a package.json: the program reads its version from the folder above its own. */
 const PLACE = resolve('node_modules/.cache/adjutant');
-const FOLDER = join(PLACE, 'program');
+/** As deep as the modules that read files by a path from their own: src/service/roles. */
+const FOLDER = join(PLACE, 'src/service/roles');
+/** The folder above the program, where modules that lie one folder deep in src find package.json and the Lua scripts. */
+const ABOVE = join(FOLDER, '..');
 /** Started by name: the command, the files of its threads, what users test with, and the servers and callers of the tests. */
 const ENTRIES = [
   'src/cli/main.ts',
@@ -19,8 +21,7 @@ const ENTRIES = [
   ...['client', 'auth-client'].map((name) => `test/conformance/${name}.ts`),
   'test/support/doomed-engines.ts',
 ];
-/** Beside the program as it is beside the folder of the command. */
-const CONTROL_SERVER = 'control-server/main';
+const CONTROL_SERVER = 'servers/control/main';
 /** It reads files that lie beside its own, wherever the program is. */
 const READS_BESIDE = /@fastify\/swagger-ui\/.*\.js$/;
 const ownFolder = {
@@ -33,7 +34,7 @@ const ownFolder = {
 
 /** Writes the program; returns the file to start. */
 export async function writeTestProgram(): Promise<string> {
-  rmSync(FOLDER, { recursive: true, force: true });
+  rmSync(PLACE, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   const bundle = await rolldown({
     input: {
@@ -53,13 +54,15 @@ export async function writeTestProgram(): Promise<string> {
     keepNames: true,
   });
   await bundle.close();
-  cpSync('src/store/scripts', join(FOLDER, 'scripts'), { recursive: true });
+  for (const script of globSync('src/**/*.lua')) cpSync(script, join(ABOVE, relative('src', script)));
   copyFileSync('src/platform/redis/script-bundle.lua', join(FOLDER, 'script-bundle.lua'));
   cpSync('src/servers/directive/starter', join(FOLDER, 'starter'), { recursive: true });
-  mkdirSync(join(PLACE, 'control-server'), { recursive: true });
-  writeFileSync(join(PLACE, `${CONTROL_SERVER}.js`), `import '../program/${CONTROL_SERVER}.js';\n`);
-  copyFileSync('package.json', join(PLACE, 'package.json'));
-  // Where the program looks for it, seen from its own folder.
-  cpSync('dist/console', resolve(FOLDER, '../../dist/console'), { recursive: true });
+  mkdirSync(join(PLACE, 'src/servers/control'), { recursive: true });
+  writeFileSync(
+    join(PLACE, `src/${CONTROL_SERVER}.js`),
+    `import '../../service/roles/${CONTROL_SERVER}.js';\n`,
+  );
+  copyFileSync('package.json', join(ABOVE, 'package.json'));
+  cpSync('dist/console', join(PLACE, 'dist/console'), { recursive: true });
   return join(FOLDER, 'main.js');
 }

@@ -1,5 +1,5 @@
 // Every metric of the service, written by the real exporter with values of every label that a query names.
-// Must never invent a name: metrics, labels and their spelling come from src/telemetry.
+// Must never invent a name: metrics, labels and their spelling come from src/platform/telemetry.
 import { openMetricExport } from '../../src/platform/telemetry/metrics/metric-export.ts';
 import { METRIC_NAMES, type MetricName, METRICS } from '../../src/platform/telemetry/metrics/metric-names.ts';
 
