@@ -52,6 +52,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     retry: 0,
+    // Default: 1 s, less than a busy machine takes for a request.
+    expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: LongFirst },
     // The example is a test suite of a user.
     include: ['{test,console/test}/**/*.test.ts', 'examples/testing/*.vitest.ts'],
