@@ -1,8 +1,8 @@
 /** `npm run bench -- --only batches`: the same directives one by one, a hundred callers at once, and in batches of 1,000.
  *  It must not execute anything: no worker runs, so that only the way in is measured. */
 import { table } from '../src/cli/table.ts';
-import type { SubmittedDirective } from '../src/contract/directive.ts';
-import type { DirectiveClient } from '../src/contract/directive-client.ts';
+import type { SubmittedDirective } from '../src/contract/directive/directive.ts';
+import type { DirectiveClient } from '../src/contract/directive/directive-client.ts';
 import { createDirectClient } from '../src/service/direct-client.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';

@@ -9,7 +9,7 @@ import { createListBuild } from '../src/search/list-build.ts';
 import { createRequestList } from '../src/search/request-list.ts';
 import { type RequestFacts, rowOf } from '../src/search/row.ts';
 import { createSearchIndex } from '../src/search/search-index.ts';
-import type { RequestQuery } from '../src/contract/request-listing.ts';
+import type { RequestQuery } from '../src/contract/request/request-listing.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { measureLag } from './list-lag.ts';
 

@@ -7,7 +7,7 @@ import { byName } from '../src/config/names.ts';
 import { type Note, notes } from '../src/config/notes.ts';
 import { writtenProviderSchema } from '../src/config/providers.ts';
 import { serverSchema, stdioServerSchema } from '../src/config/servers.ts';
-import { BUILT_IN_PROVIDERS } from '../src/contract/model-name.ts';
+import { BUILT_IN_PROVIDERS } from '../src/contract/model/model-name.ts';
 import { serverNameSchema } from '../src/contract/identifiers.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };

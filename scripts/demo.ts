@@ -3,8 +3,8 @@
 import { table } from '../src/cli/table.ts';
 import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
 import { createHttpClient } from '../src/client/http-client.ts';
-import type { DirectiveClient } from '../src/contract/directive-client.ts';
-import type { Signal } from '../src/contract/signal.ts';
+import type { DirectiveClient } from '../src/contract/directive/directive-client.ts';
+import type { Signal } from '../src/contract/signal/signal.ts';
 import { CASES, type DemoCase, FLAKY_REPORT } from './demo/cases.ts';
 import { demoModel } from './demo/model.ts';
 import { play, SCENES } from './demo/scenes.ts';

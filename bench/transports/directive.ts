@@ -1,8 +1,8 @@
 /** The product: a no-op, a tool call or a directive type of its own, through either transport of the directive client.
  *  It must use nothing but what a program outside may import. */
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { noopLanes } from '../noop-lanes-module.ts';
 import { NOOP, noop } from '../noop-module.ts';

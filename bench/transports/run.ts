@@ -1,6 +1,6 @@
 /** The product: a run of three steps that do nothing, started by a direct client and followed to its end.
  *  It must use nothing but what a program outside may import. */
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import type { Target, Transport } from '../transport.ts';
 

@@ -1,6 +1,6 @@
 /** Signals in their order, each once: what has come already is dropped, and a gap is noticed.
  *  It must never hand over a signal whose predecessor is missing. */
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 
 export interface Take {
   (signals: readonly Signal[]): void;

@@ -1,6 +1,6 @@
 /** What a repeat of a tool's call does, in words for whoever decides about one.
  *  It must never call something harmless that it does not know. */
-import type { ListedTool } from '../../src/contract/tool-listing.ts';
+import type { ListedTool } from '../../src/contract/tool/tool-listing.ts';
 
 export type Effect = ListedTool['effect'];
 

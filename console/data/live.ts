@@ -1,7 +1,7 @@
 /** The signals of a request as they come: history by pages, then one stream; nothing lost, nothing twice.
  *  It must never draw: it hands over signals and a state. */
-import type { Signal } from '../../src/contract/signal.ts';
-import type { SignalPage } from '../../src/contract/signal-page.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
+import type { SignalPage } from '../../src/contract/signal/signal-page.ts';
 import { call, path, Refused } from './api.ts';
 import { denseTaker, type Take } from './dense.ts';
 import { readEvents } from './event-source.ts';

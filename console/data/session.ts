@@ -2,7 +2,7 @@
  *  It must never keep the key: the browser holds a cookie that no script can read. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import type { SessionView } from '../../src/contract/session.ts';
+import type { SessionView } from '../../src/contract/access/session.ts';
 import { call, holdSessionToken } from './api.ts';
 import { forgetDrafts } from './draft.ts';
 

@@ -1,7 +1,7 @@
 /** The signals of a request for a page: a plain array that grows, and one notification a frame.
  *  It must never copy the array: a log has up to 100,000 entries. */
 import { useEffect, useRef, useState } from 'react';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { followRequest, type LiveState } from './live.ts';
 
 export interface SignalLog {

@@ -1,8 +1,8 @@
 /** The numbers beside the places of the navigation: what waits for a person.
  *  It must never read more than the first page of a list. */
 import { useRead } from '../data/queries.ts';
-import type { DeadLetterPage } from '../../src/contract/dead-letter.ts';
-import type { RequestListing } from '../../src/contract/request-listing.ts';
+import type { DeadLetterPage } from '../../src/contract/directive/dead-letter.ts';
+import type { RequestListing } from '../../src/contract/request/request-listing.ts';
 import { countText } from '../data/shown.ts';
 
 const EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
 /** The page before all others where keys are asked for: changes a key, a token or a login into a session.
  *  It must never keep the key, nor put it into a URL. */
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { SessionView } from '../../src/contract/session.ts';
+import type { SessionView } from '../../src/contract/access/session.ts';
 import { endedSession, useSigning } from '../data/session.ts';
 import { clockText } from '../data/shown.ts';
 import { Banner, ErrorBanner } from '../parts/banner.tsx';

@@ -1,7 +1,7 @@
 /** A block of text as it is: JSON, a command, a payload. It can be copied, and long ones are folded.
  *  It must never draw more than its first bytes unasked. */
 import { useState } from 'react';
-import { encryptedKeyId, encryptedNote } from '../../src/contract/encrypted-form.ts';
+import { encryptedKeyId, encryptedNote } from '../../src/contract/encrypted/encrypted-form.ts';
 import { bytesText } from '../data/shown.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';

@@ -1,8 +1,8 @@
 /** What the pages of approvals, dead letters and tools decide without a browser.
  *  It must never read a clock. */
 import { describe, expect, test } from 'vitest';
-import type { OpenApproval } from '../../src/contract/approval-listing.ts';
-import type { DeadLetter } from '../../src/contract/dead-letter.ts';
+import type { OpenApproval } from '../../src/contract/run/approval-listing.ts';
+import type { DeadLetter } from '../../src/contract/directive/dead-letter.ts';
 import {
   decidedWords,
   inOrder,

@@ -1,7 +1,7 @@
 /** What a redrive would do, in words: by what happened to each letter.
  *  It must never need a browser. */
 import { expect, test } from 'vitest';
-import type { DeadLetter } from '../../src/contract/dead-letter.ts';
+import type { DeadLetter } from '../../src/contract/directive/dead-letter.ts';
 import { planOf, targetWords } from '../pages/dead-letters/redrive-plan.ts';
 
 const letter = (name: string, type: string, attempts: number, more: object = {}): DeadLetter => ({

@@ -1,8 +1,8 @@
 /** The pure parts of the page of a request: rows, places in time, conversation, search, copies.
  *  It must never need a browser. */
 import { expect, test } from 'vitest';
-import type { RequestTimeline } from '../../src/contract/request-timeline.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { RequestTimeline } from '../../src/contract/request/request-timeline.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { createConversation } from '../pages/request/conversation.ts';
 import { copiesOf, shell } from '../pages/request/copies.ts';
 import { labelPlace } from '../pages/request/label-place.ts';

@@ -10,7 +10,7 @@ import {
   refreshed,
   updated,
 } from '../pages/requests/rows.ts';
-import type { ListedRequest } from '../../src/contract/request-listing.ts';
+import type { ListedRequest } from '../../src/contract/request/request-listing.ts';
 
 const row = (place: number, status = 'open'): ListedRequest =>
   ({ request_id: `r${place}`, created_at: `2026-11-22T10:00:0${place}.000Z`, status }) as ListedRequest;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { denseTaker } from '../data/dense.ts';
 import { safePieces, safeText } from '../data/safe-text.ts';
 import { clockText, durationText, moneyText, shortId } from '../data/shown.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 
 test.each([
   ['\u001b[31mred', '[U+001B][31mred'],

@@ -1,7 +1,7 @@
 /** The directives of the demo, and how each should end.
  *  It must hold no code: a case is data. */
 import { resolve } from 'node:path';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 
 /** How every directive of a case should end. */
 export interface Expectation {

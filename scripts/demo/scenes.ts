@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Terminal } from '../../src/cli/terminal.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import type { DirectiveSummary, RequestView } from '../../src/contract/request-view.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import type { DirectiveSummary, RequestView } from '../../src/contract/request/request-view.ts';
 
 export interface Scene {
   readonly title: string;

@@ -2,7 +2,7 @@
  *  It must not hold a line back when there are only a few. */
 import { signalLine } from '../../src/cli/signal-lines.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
-import { isTerminalSignal, type Signal } from '../../src/contract/signal.ts';
+import { isTerminalSignal, type Signal } from '../../src/contract/signal/signal.ts';
 
 /** From this many directives on, every hundredth end is a line instead of every signal. */
 const FLOOD = 20;

@@ -1,6 +1,6 @@
 /** Whether each directive of a case ended once and as expected, judged by its signals.
  *  It must trust nothing but the signals. */
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../../src/contract/signal.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../../src/contract/signal/signal.ts';
 import type { DemoCase } from './cases.ts';
 
 export interface Verdict {

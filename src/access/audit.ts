@@ -1,6 +1,6 @@
 // Notes what a caller with a key changes: decisions and what operators do before it is done, submissions after it.
 // Must never fail what was done already, nor note a caller that nobody asked for a key.
-import type { AuditedAction, AuditLogName } from '../contract/audit.ts';
+import type { AuditedAction, AuditLogName } from '../contract/access/audit.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { AuditFields, AuditLog } from '../journal/audit-log.ts';
 import { whileAvailable } from '../redis/unavailable.ts';

@@ -1,24 +1,24 @@
 // Who calls now, along the asynchronous calls that a request causes; and a client that asks it at each call.
 // Must never let a call pass on behalf of a caller whose key does not allow it.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Scope } from '../contract/access.ts';
-import type { BudgetListing, ListedBudget } from '../contract/budget-listing.ts';
-import type { Spender } from '../contract/budget.ts';
-import type { BulkRedrive } from '../contract/bulk.ts';
-import type { Redrive } from '../contract/dead-letter.ts';
-import { tooManyDirectives } from '../contract/directive.ts';
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { isObject } from '../contract/json-object.ts';
+import type { Scope } from '../contract/access/access.ts';
+import type { BudgetListing, ListedBudget } from '../contract/model/budget-listing.ts';
+import type { Spender } from '../contract/model/budget.ts';
+import type { BulkRedrive } from '../contract/directive/bulk.ts';
+import type { Redrive } from '../contract/directive/dead-letter.ts';
+import { tooManyDirectives } from '../contract/directive/directive.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
-import { answeredRuns } from '../contract/run-answer.ts';
-import type { Submission } from '../contract/submission.ts';
-import { answeredBySchema } from '../contract/tool-question.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
+import { answeredRuns } from '../contract/run/run-answer.ts';
+import type { Submission } from '../contract/directive/submission.ts';
+import { answeredBySchema } from '../contract/tool/tool-question.ts';
 import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
-import { takingShown } from '../contract/shown-schedule.ts';
+import { takingShown } from '../contract/schedule/shown-schedule.ts';
 import { guardSchedules } from './schedule-rights.ts';
 import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse, forbiddenWait } from './use.ts';
 

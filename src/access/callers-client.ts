@@ -1,7 +1,7 @@
 // The client of an API that several tenants use: each call goes to the client of the tenant of whoever calls now.
 // Must never choose the tenant later than the call: what is read afterwards may run on nobody's behalf.
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { currentCaller } from './caller.ts';
 
 export type ClientOf = (tenant: string) => DirectiveClient;

@@ -1,7 +1,7 @@
 // Lets callers in: compares the key that a request brings with those of the installation.
 // Must never say why a key is refused, nor do less work for one that it does not know.
-import { SCOPES } from '../contract/access.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { SCOPES } from '../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { hasExpired, type KeyRecord } from './key-records.ts';
 import * as keyText from './key-text.ts';
 import { looksLikeToken, type VerifiedToken, type VerifyToken } from './jwt.ts';

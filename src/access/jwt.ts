@@ -1,8 +1,8 @@
 // Tokens of an issuer beside keys: checks the signature, issuer, audience and times, and reads scopes and tenant.
 // Must never accept a token whose key the issuer does not publish, nor ask the issuer for each request.
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import { SCOPES } from '../contract/access.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { SCOPES } from '../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { boundedFetch } from './issuer-fetch.ts';
 import { digestOf } from './key-text.ts';

@@ -1,7 +1,7 @@
 // What may be submitted with a key in a minute and in a day, counted in Redis for all APIs together.
 // Must never ask Redis for a key without such a limit.
-import { TENANT_MARK } from '../contract/tenant.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { TENANT_MARK } from '../contract/access/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { KeySpace } from '../journal/keys.ts';

@@ -1,9 +1,9 @@
 // The API keys of an installation in Redis: their hashes and rights, a version that each change replaces, and when each was used.
 // Must never get the text of a key.
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { accessKeySchema, type AccessKey } from '../contract/access.ts';
+import { accessKeySchema, type AccessKey } from '../contract/access/access.ts';
 import { KEEP_ENTRIES_MS, mostEntries } from '../journal/audit-log.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { KeySpace } from '../journal/keys.ts';

@@ -5,11 +5,11 @@ import {
   createKeyBodySchema,
   type AccessClient,
   type ParsedKey,
-} from '../contract/access.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { readInput } from '../contract/read-input.ts';
+} from '../contract/access/access.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { readInput } from '../contract/json/read-input.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import type { AuditLog } from '../journal/audit-log.ts';
 import { auditText } from './audit.ts';

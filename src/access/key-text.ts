@@ -1,7 +1,7 @@
 // The text of an API key: `adj_<id>_<secret>`, how one is made, read and compared.
 // Must never keep a secret: only its hash leaves this file, besides the one text that is shown.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { KEY_MARK } from '../contract/access.ts';
+import { KEY_MARK } from '../contract/access/access.ts';
 
 const ID_BYTES = 6;
 const SECRET_BYTES = 32;

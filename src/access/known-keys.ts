@@ -1,6 +1,6 @@
 // The API keys as this process knows them: read from Redis, and asked again before they are too old.
 // Must never be used when it is not fresh.
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { hasExpired, type KeyRecord, type KeyRecords, type KeyTable } from './key-records.ts';
 
 /** Keys that change again and again must not hold up a caller for ever. */

@@ -1,7 +1,7 @@
 // Who has logged in, from the claims of the issuer: subject, name, tenant, scopes.
 // Must never guess a right or a tenant: what is missing is named.
-import { SCOPES } from '../contract/access.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { SCOPES } from '../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { type KnowsTenant, scopesOf, SUBJECT } from './jwt.ts';
 import type { OidcRules } from './oidc-issuer.ts';
 import { PERSON_MARK, type Principal, UNLIMITED } from './principal.ts';

@@ -2,7 +2,7 @@
 // Must never take what a cookie says before Redis knows its hash, nor what an issuer said that is no longer configured.
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { scopeSchema } from '../contract/access.ts';
+import { scopeSchema } from '../contract/access/access.ts';
 import { digestOf } from './key-text.ts';
 import type { KnowsTenant } from './jwt.ts';
 import { type Principal, UNLIMITED } from './principal.ts';

@@ -1,7 +1,7 @@
 // Who calls, and what that caller may do: decisions over a principal and what is asked.
 // Must never allow what it does not understand.
-import type { Scope } from '../contract/access.ts';
-import { toolMatches } from '../contract/tool-pattern.ts';
+import type { Scope } from '../contract/access/access.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
 
 /** Names in which `*` stands for any characters; null: any name. */
 export type Patterns = readonly string[] | null;

@@ -1,7 +1,7 @@
 // With whose rights a schedule fires, and who may touch it.
 // Must never let a schedule fire what the key behind it may not submit itself.
-import { onceFieldOf } from '../contract/once.ts';
-import type { ScheduleClient, ScheduleView } from '../contract/schedule.ts';
+import { onceFieldOf } from '../contract/directive/once.ts';
+import type { ScheduleClient, ScheduleView } from '../contract/schedule/schedule.ts';
 import type { Audit } from './audit.ts';
 import { hasExpired, type KeyRecord } from './key-records.ts';
 import { callerText, hasScope, type Patterns, PERSON_MARK, type Principal, TOKEN_MARK } from './principal.ts';

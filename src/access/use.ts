@@ -1,8 +1,8 @@
 // What a directive or a run uses, as names that the patterns of a key are compared with.
 // Must never guess: what has no name here is not allowed to a restricted key.
-import { serverReadOf } from '../contract/server-read.ts';
-import { DIRECTIVE_TYPES } from '../contract/directive.ts';
-import { onceFieldOf } from '../contract/once.ts';
+import { serverReadOf } from '../contract/tool/server-read.ts';
+import { DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
+import { onceFieldOf } from '../contract/directive/once.ts';
 import { allows, callerText, hasScope, isRestricted, type Principal } from './principal.ts';
 
 /** Members of any submitted value; their types are checked after this. */

@@ -12,7 +12,7 @@ import { isMcpPath } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
-import type { RouteRule } from '../contract/routes.ts';
+import type { RouteRule } from '../contract/operations/routes.ts';
 import { isOperators, ruleOf } from './route-rules.ts';
 import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
 

@@ -1,8 +1,8 @@
 /** The HTTP API over a directive client: composition of parser, routes, description and error replies.
  *  It must never touch Redis itself, nor know how a directive is executed. */
 import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { AccessClient } from '../contract/access.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { AccessClient } from '../contract/access/access.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';

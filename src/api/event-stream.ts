@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { NextStep } from '../bounds/steps.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
 /** A browser's EventSource reconnects so many milliseconds after a cut. */

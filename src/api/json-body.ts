@@ -3,8 +3,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isAscii } from 'node:buffer';
 import { type JsonLimits, jsonShape } from '../bounds/json-shape.ts';
-import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+import { InexactJson, parseExactJson } from '../contract/json/exact-json.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { bodyBytesOf } from './route-rules.ts';
 

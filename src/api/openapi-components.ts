@@ -1,12 +1,12 @@
 /** Components of the API's description: named schemas, discriminated unions, and no construct that generators of clients cannot read.
  *  Names of components are those of the published schemas. */
 import * as z from 'zod';
-import { directiveSchema, submissionBodySchema } from '../contract/directive.ts';
-import { messageSchema } from '../contract/message.ts';
-import { operation } from '../contract/operations.ts';
-import type { OperationName } from '../contract/routes.ts';
-import { putScheduleBodySchema } from '../contract/schedule.ts';
-import { signalSchema } from '../contract/signal.ts';
+import { directiveSchema, submissionBodySchema } from '../contract/directive/directive.ts';
+import { messageSchema } from '../contract/model/message.ts';
+import { operation } from '../contract/operations/operations.ts';
+import type { OperationName } from '../contract/operations/routes.ts';
+import { putScheduleBodySchema } from '../contract/schedule/schedule.ts';
+import { signalSchema } from '../contract/signal/signal.ts';
 import { openUnlessStrict, READ_TYPES, WRITTEN_TYPES } from '../contract/wire-schema.ts';
 
 /** The part of an OpenAPI document that is read here. */

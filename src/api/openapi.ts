@@ -5,13 +5,13 @@ import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import type { Operation, OwnProblem } from '../contract/operations/operation.ts';
-import { schemaOf } from '../contract/operations.ts';
+import { schemaOf } from '../contract/operations/operations.ts';
 import { problemSchema } from '../contract/problem.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { App } from './app.ts';
 import { addNotes, componentRegistry, type Document, readable } from './openapi-components.ts';
 import { pagePolicy } from './page-headers.ts';
-import type { RouteRule } from '../contract/routes.ts';
+import type { RouteRule } from '../contract/operations/routes.ts';
 
 const TITLES: Record<400 | 401 | 403 | 500 | 503 | OwnProblem, string> = {
   400: 'The request is not valid; `errors` names each place.',

@@ -7,7 +7,7 @@ import {
   type ProblemCode,
   ServiceUnavailable,
 } from '../contract/problem.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 export interface Refusal {
   readonly problem: Problem;

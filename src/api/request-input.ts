@@ -2,10 +2,9 @@
  *  It must never guess: a value that does not fit is refused. */
 import type { FastifySchemaCompiler } from 'fastify';
 import * as z from 'zod';
-import { fieldErrors } from '../contract/field-error.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
 import type { ProblemCode } from '../contract/problem.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 const PART_CODES: Readonly<Record<string, ProblemCode>> = {
   querystring: 'invalid_query',

@@ -2,7 +2,7 @@
  *  It must never delay an answer, nor name a request by anything but its route. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Problem } from '../contract/problem.ts';
-import { withoutKeys } from '../contract/secret-text.ts';
+import { withoutKeys } from '../contract/json/secret-text.ts';
 import type { FailureLog } from '../telemetry/failure-log.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import { isTraceparent } from '../telemetry/trace-context.ts';

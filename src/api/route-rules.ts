@@ -1,6 +1,6 @@
 /** Scope and largest body of each route.
  *  It must never have a default: a route without a rule keeps the API from starting. */
-import { type Route, type RouteRule, ROUTES } from '../contract/routes.ts';
+import { type Route, type RouteRule, ROUTES } from '../contract/operations/routes.ts';
 
 /** Routes outside the description: MCP describes itself. A call asks for its own scope: see `guardClient`. */
 const MCP: readonly Route[] = ['/mcp', '/mcp/:server'].flatMap((path) => [

@@ -2,9 +2,9 @@
  *  Adds nothing to a request: handlers are registered as they are. */
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import * as z from 'zod';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { AccessClient } from '../contract/access.ts';
-import { operation, type OPERATIONS, schemaOf } from '../contract/operations.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { AccessClient } from '../contract/access/access.ts';
+import { operation, type OPERATIONS, schemaOf } from '../contract/operations/operations.ts';
 import { type Operation, PATH_PARAMS } from '../contract/operations/operation.ts';
 import {
   CALLS,
@@ -13,8 +13,8 @@ import {
   type ParamNames,
   type Route,
   ROUTES,
-} from '../contract/routes.ts';
-import { TRACEPARENT_PATTERN } from '../contract/signal-envelope.ts';
+} from '../contract/operations/routes.ts';
+import { TRACEPARENT_PATTERN } from '../contract/signal/signal-envelope.ts';
 import type { App } from './app.ts';
 import { answersOf } from './openapi.ts';
 import type { RequesterSignal } from './waiting.ts';

@@ -1,8 +1,8 @@
 /** Waits for directives to end on behalf of an HTTP request.
  *  It must never outlive the request, nor turn a stopping service into an error: accepted work stays accepted. */
 import type { ServerResponse } from 'node:http';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { TerminalSignal } from '../contract/signal.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
 
 export interface WaitOptions {
   readonly waitMs: number;

@@ -1,7 +1,7 @@
 // Where a request lies in the archive: names that follow from the request alone, so that each process gives the same ones.
 // Must never let an id lead out of the archive, nor into another tenant's part, nor onto the place of another id.
 import { hash } from 'node:crypto';
-import { ownId, tenantOf } from '../contract/tenant.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 
 const LONGEST_SHOWN_ID = 100;
 const DIGEST_LENGTH = 24;

@@ -2,7 +2,7 @@
 // Must never let an id lead to the payload of another request, nor return bytes that are not those of the hash.
 import { hash } from 'node:crypto';
 import { ServiceUnavailable } from '../contract/problem.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 import { PayloadLost, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { ObjectStore } from './object-store.ts';
 

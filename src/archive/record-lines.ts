@@ -1,10 +1,10 @@
 // A closed request as lines of JSON, read piece by piece.
 // Must never hold more of it than a piece, nor show a secret that its signals hide.
-import { ARCHIVE_FORMAT, type ArchiveLine } from '../contract/archive.ts';
-import { jsonSafe } from '../contract/json-safe.ts';
-import { redact } from '../contract/redaction.ts';
-import type { RunView } from '../contract/run.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
+import { ARCHIVE_FORMAT, type ArchiveLine } from '../contract/request/archive.ts';
+import { jsonSafe } from '../contract/json/json-safe.ts';
+import { redact } from '../contract/json/redaction.ts';
+import type { RunView } from '../contract/run/run.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import { wholeEnvelope } from '../journal/large-payloads.ts';
 import type { Journal } from '../journal/journal.ts';

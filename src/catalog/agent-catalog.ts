@@ -1,6 +1,6 @@
 // The catalog of agents in Redis: what the engines of an installation can run, visible to every process.
 // Must never be used as the agent of a run: the run keeps its own copy.
-import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';

@@ -1,7 +1,7 @@
 // Who serves what, configured here or published by the processes of an installation: servers, tools, models, agents.
 // Must never be needed to execute what has been accepted: it routes, lists and describes.
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { ModelTable } from '../contract/model-name.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { ModelTable } from '../contract/model/model-name.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createAgentCatalog } from './agent-catalog.ts';

@@ -1,12 +1,12 @@
 // The agents that runs can use, and the tools each may use: from the configuration and the catalogs.
 // Must never change a run that has begun: it keeps its own copy.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import type { AgentCatalog } from './agent-catalog.ts';
 import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
-import { toolMatches } from '../contract/tool-pattern.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
 
 export interface Agents {
   /** null: there is no such agent. */

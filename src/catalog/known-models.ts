@@ -1,6 +1,6 @@
 // The models that a submitter knows: aliases and providers, from configuration and the catalog.
 // Must never ask a provider.
-import { DEFAULT_ALIASES, type ModelTable } from '../contract/model-name.ts';
+import { DEFAULT_ALIASES, type ModelTable } from '../contract/model/model-name.ts';
 import type { ModelCatalog } from './model-catalog.ts';
 import { recent, type Recent } from './recent.ts';
 

@@ -1,6 +1,6 @@
 // The catalog of models in Redis: the providers that workers reach, and the models behind the aliases.
 // Must never hold a key, nor be needed to call a model: it only informs.
-import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
+import type { KnownProvider, ModelTable } from '../contract/model/model-name.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { type Clock, createPresence, FORGOTTEN_AFTER_MS, publishFields } from './presence.ts';

@@ -1,11 +1,11 @@
 // Decides which lane serves a directive, from its fields and the known servers and models.
 // Must never do I/O: what is known is passed in.
 import { closeNames } from '../bounds/close-names.ts';
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model-name.ts';
-import { WEBHOOK_TYPE } from '../contract/webhook.ts';
-import type { ToolExec } from '../contract/work-directive.ts';
+import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model/model-name.ts';
+import { WEBHOOK_TYPE } from '../contract/signal/webhook.ts';
+import type { ToolExec } from '../contract/directive/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
 export type KnownServers = ReadonlyMap<string, readonly string[] | null>;

@@ -1,8 +1,8 @@
 // The catalog of tools in Redis: what each MCP server offers, visible to every process.
 // Must never be needed to run a tool: it only informs.
 import { createSteps } from '../bounds/steps.ts';
-import type { ServerOffers } from '../contract/server-read.ts';
-import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
+import type { ServerOffers } from '../contract/tool/server-read.ts';
+import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { redisClock } from '../redis/clock.ts';
 import type { RedisConnection } from '../redis/connection.ts';

@@ -1,7 +1,7 @@
 // The descriptions of tools for models, looked up in the catalog by the names that `tool_exec` takes.
 // Must never call a tool, nor wait for a server that is known to be away.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
 import { targetOf, type KnownServers } from './route.ts';

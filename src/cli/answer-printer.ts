@@ -1,7 +1,7 @@
 /** Prints what models answer, of one call and of a run: live on a terminal, whole elsewhere.
  *  Only the answer itself is written to stdout. */
-import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../contract/delta-fold.ts';
-import type { Signal } from '../contract/signal.ts';
+import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../contract/model/delta-fold.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { type DataOf, retryText, waitText } from './signal-gist.ts';
 import { oneLine, printable, type Terminal } from './terminal.ts';
 import { createToolBoard } from './tool-board.ts';

@@ -2,9 +2,9 @@
  *  It must never decide by itself: an unanswered question stays open. */
 import { who } from './commands/answer.ts';
 import { ADJUTANT } from './command-name.ts';
-import { parseExactJson } from '../contract/exact-json.ts';
-import { isObject } from '../contract/json-object.ts';
-import type { ApprovalDecisionBody } from '../contract/run.ts';
+import { parseExactJson } from '../contract/json/exact-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { ApprovalDecisionBody } from '../contract/run/run.ts';
 import type { Invocation } from './invocation.ts';
 import type { Prompt } from './prompts.ts';
 import { approvalText, type DataOf } from './signal-gist.ts';

@@ -1,12 +1,12 @@
 /** What has ended at the service since it was begun to watch, read through the client again and again.
  *  It must never report an end twice, nor one from before, nor the end of a delivery. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { RequestView } from '../contract/request-view.ts';
-import { LARGEST_LISTING, type ListedRequest } from '../contract/request-listing.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
+import { LARGEST_LISTING, type ListedRequest } from '../contract/request/request-listing.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { pause } from '../lifecycle.ts';
-import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
-import { directiveEndedEvent, runEndedEvent, type WebhookEvent } from '../contract/webhook-event.ts';
+import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
+import { directiveEndedEvent, runEndedEvent, type WebhookEvent } from '../contract/signal/webhook-event.ts';
 
 type Reader = Pick<DirectiveClient, 'requests' | 'request' | 'directive'>;
 

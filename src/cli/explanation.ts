@@ -1,14 +1,14 @@
 /** Explains an error at the terminal: what is wrong, how to fix it, and the exit code.
  *  It must never hide a bug of our own behind a friendly sentence: a bug keeps its stack. */
 import { ADJUTANT } from './command-name.ts';
-import { fieldLine } from '../contract/field-sentence.ts';
-import { PayloadUnreadable } from '../contract/encrypted.ts';
+import { fieldLine } from '../contract/json/field-error.ts';
+import { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { StartFault } from './start-fault.ts';
 import { oneLine, type Terminal } from './terminal.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 interface Explanation {
   readonly what: string;

@@ -1,10 +1,10 @@
 /** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
  *  It must never print on stdout: that is for results. */
 import { closeNames } from '../bounds/close-names.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { fieldLine } from '../contract/field-sentence.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { fieldLine } from '../contract/json/field-error.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 import { ADJUTANT } from './command-name.ts';
 import { errorText } from './signal-gist.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';

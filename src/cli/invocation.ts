@@ -1,9 +1,9 @@
 /** The command line as its verbs see it: the program that they join, and what an invocation of each gets.
  *  It holds no setting of a single verb. */
 import type { Command } from 'commander';
-import type { AccessClient } from '../contract/access.ts';
-import type { ArchiveClient } from '../contract/archive.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { AccessClient } from '../contract/access/access.ts';
+import type { ArchiveClient } from '../contract/request/archive.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { ExitCode } from './failure.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
 /** The state of one directive: a line that changes on a terminal, a line for each event elsewhere.
  *  It must never print the same text twice in a row. */
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { progressText, retryText, waitText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 

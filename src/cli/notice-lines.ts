@@ -1,8 +1,8 @@
 /** Who is notified of an end, as rows of a table and as nodes of a drawn trace.
  *  It must never hold a text that a terminal would obey. */
-import type { Notice } from '../contract/notice.ts';
-import type { RequestView } from '../contract/request-view.ts';
-import { ownMember } from '../contract/own-member.ts';
+import type { Notice } from '../contract/signal/notice.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 import { counted } from './run-lines.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { named, NOWHERE, type TraceNode } from './trace-node.ts';

@@ -3,8 +3,8 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { closeNames } from '../bounds/close-names.ts';
-import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
-import { isObject } from '../contract/json-object.ts';
+import { InexactJson, parseExactJson } from '../contract/json/exact-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { lengthOfTime, UNIT_MS } from '../contract/length-of-time.ts';
 import { pastInstant } from '../contract/past-instant.ts';
 import { usage } from './failure.ts';

@@ -2,8 +2,8 @@
  *  The verbs say their names, options and help themselves. */
 import { Command, CommanderError, Help } from 'commander';
 import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { PayloadCodec } from '../contract/encrypted.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
 import { aesCodec } from '../encryption/aes-codec.ts';
 import { decryptingClient, encryptingClient } from '../encryption/encrypted-client.ts';
 import { readKeyText } from '../encryption/key-text.ts';

@@ -1,7 +1,7 @@
 /** What waits for the person at the keyboard, one after the other; without a keyboard each is printed with its commands.
  *  It must never decide by itself: what is not answered stays open. */
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { approvalPrompt } from './approvals.ts';
 import type { Invocation } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';

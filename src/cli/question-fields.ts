@@ -1,6 +1,6 @@
 /** The fields of a form that a tool asks for: how each is shown, and what a typed line means for it.
  *  It must never check an answer: the service does. */
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { oneLine, plainJson } from './terminal.ts';
 
 export interface Field {

@@ -2,11 +2,11 @@
  *  It must never fetch a URL, shorten what is answered, or answer by itself. */
 import { who } from './commands/answer.ts';
 import { ADJUTANT } from './command-name.ts';
-import { parseExactJson } from '../contract/exact-json.ts';
-import { isObject } from '../contract/json-object.ts';
+import { parseExactJson } from '../contract/json/exact-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import { isSensitiveKey } from '../contract/redaction.ts';
-import type { InputAnswerBody, OpenInput } from '../contract/tool-question.ts';
+import { isSensitiveKey } from '../contract/json/redaction.ts';
+import type { InputAnswerBody, OpenInput } from '../contract/tool/tool-question.ts';
 import type { Invocation } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { Prompt } from './prompts.ts';

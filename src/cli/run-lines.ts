@@ -1,9 +1,9 @@
 /** A run in lines: how it ended, its cost, what it waits for, its messages.
  *  It must never show more of a message than one line: the JSON has all of it. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import { ownMember } from '../contract/own-member.ts';
-import { type RunView, type RunWait, TERMINAL_RUN_STATUSES } from '../contract/run.ts';
-import type { Wait } from '../contract/waiting.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import { type RunView, type RunWait, TERMINAL_RUN_STATUSES } from '../contract/run/run.ts';
+import type { Wait } from '../contract/request/waiting.ts';
 import { tokensText } from './turn-text.ts';
 import { payloadText } from './commands/payload.ts';
 import { anyErrorText } from './signal-gist.ts';

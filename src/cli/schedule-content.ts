@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { closeNames } from '../bounds/close-names.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ReplacedSchedule, ScheduleView, SubmittedSchedule } from '../contract/schedule.ts';
-import type { ToolListing } from '../contract/tool-listing.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { ReplacedSchedule, ScheduleView, SubmittedSchedule } from '../contract/schedule/schedule.ts';
+import type { ToolListing } from '../contract/tool/tool-listing.ts';
 import { ADJUTANT } from './command-name.ts';
 import { usage } from './failure.ts';
 import { objectArgument } from './option-values.ts';

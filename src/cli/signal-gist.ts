@@ -1,15 +1,15 @@
 /** A signal in a few words for a person: one entry for each type of signal.
  *  It must never let a control character through: tools and models choose these texts. */
-import { encryptedAlone, encryptedNote } from '../contract/encrypted-form.ts';
+import { encryptedAlone, encryptedNote } from '../contract/encrypted/encrypted-form.ts';
 import { type ErrorEnvelope, errorEnvelopeSchema } from '../contract/error-envelope.ts';
-import type { ModelTurn } from '../contract/model-turn.ts';
+import type { ModelTurn } from '../contract/model/model-turn.ts';
 import type { Result } from '../contract/result.ts';
-import type { Signal, SignalType } from '../contract/signal.ts';
-import type { Wait } from '../contract/waiting.ts';
+import type { Signal, SignalType } from '../contract/signal/signal.ts';
+import type { Wait } from '../contract/request/waiting.ts';
 import { payloadText } from './commands/payload.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { tokensText, turnIn } from './turn-text.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 export type DataOf<T extends SignalType> = Extract<Signal, { type: T }>['data'];
 

@@ -1,6 +1,6 @@
 /** Signals as lines for a person: one each, but deltas of one kind that arrive together share a line.
  *  It must never change their order, nor hold text back for long. */
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { deltaText, gistOf } from './signal-gist.ts';
 import { oneLine, type Paint } from './terminal.ts';
 

@@ -1,12 +1,12 @@
 /** The options that `call`, `llm` and `ask` share, and the fields of a submission that they give: deduplication, start, place in the queue, webhook, encryption.
  *  A value that does not fit is a usage error. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { SubmittedDirective } from '../contract/directive.ts';
-import type { FlowFields } from '../contract/flow.ts';
-import { type LaterFields, LONGEST_DELAY_MS } from '../contract/later.ts';
-import { type OnceAnswer, WHEN_OPEN } from '../contract/once.ts';
-import type { WebhookTarget } from '../contract/webhook.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../contract/directive/directive.ts';
+import type { FlowFields } from '../contract/directive/flow.ts';
+import { type LaterFields, LONGEST_DELAY_MS } from '../contract/directive/later.ts';
+import { type OnceAnswer, WHEN_OPEN } from '../contract/directive/once.ts';
+import type { WebhookTarget } from '../contract/signal/webhook.ts';
 import { duration, durationWords, instantOption } from './option-values.ts';
 import { usage } from './failure.ts';
 import type { Invocation } from './invocation.ts';

@@ -1,6 +1,6 @@
 /** What a run is doing: a live line for its tool calls, or its wait for the model; a line for each call that has ended.
  *  It must never leave its live line behind, nor draw it over a question. */
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { durationText } from './run-lines.ts';
 import { type DataOf, errorText, progressText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';

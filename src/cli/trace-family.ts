@@ -1,8 +1,8 @@
 /** The traces of a request and of the runs below it.
  *  It must never read more requests than its limits: a run may have many children. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { RequestTrace } from '../contract/request-trace.ts';
+import type { RequestTrace } from '../contract/request/request-trace.ts';
 import type { TraceFamily } from './trace-tree.ts';
 
 const MOST_REQUESTS = 50;

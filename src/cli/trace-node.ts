@@ -1,7 +1,7 @@
 /** A node of a drawn trace: what its line says, when it began, waited and ended.
  *  It must never hold a text that a terminal would obey. */
-import { ownMember } from '../contract/own-member.ts';
-import type { TracedEvent } from '../contract/request-trace.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import type { TracedEvent } from '../contract/request/request-trace.ts';
 import { oneLine, type Style } from './terminal.ts';
 import { timeText } from './table.ts';
 

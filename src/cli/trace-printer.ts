@@ -1,7 +1,7 @@
 /** `adjutant up --traces`: prints the tree of each request of this process when it has ended.
  *  It must never flood the terminal, nor hold up the work: beyond its limits it only counts. */
 import { createHttpClient } from '../client/http-client.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { pause } from '../lifecycle.ts';
 import { ADJUTANT } from './command-name.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,7 +1,7 @@
 /** The tree of a request: its run and turns, its directives with their attempts and waits, in the order of their instants.
  *  It reads the view of the request alone, and asks for nothing. */
-import { ownMember } from '../contract/own-member.ts';
-import type { TimelineWait } from '../contract/request-timeline.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import type { TimelineWait } from '../contract/request/request-timeline.ts';
 import type {
   RequestTrace,
   TracedAttempt,
@@ -9,8 +9,8 @@ import type {
   TracedEvent,
   TracedRun,
   TracedTurn,
-} from '../contract/request-trace.ts';
-import { waitsOf } from '../contract/timeline-waits.ts';
+} from '../contract/request/request-trace.ts';
+import { waitsOf } from '../contract/request/timeline-waits.ts';
 import { ADJUTANT } from './command-name.ts';
 import { noticeNodes } from './notice-lines.ts';
 import { timeText } from './table.ts';

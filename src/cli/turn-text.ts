@@ -1,7 +1,7 @@
 /** A model's turn for a person: its text or value, and a line about its model.
  *  It must never take a preview for the whole. */
-import { type ModelTurn, modelTurnSchema } from '../contract/model-turn.ts';
-import type { Usage } from '../contract/usage.ts';
+import { type ModelTurn, modelTurnSchema } from '../contract/model/model-turn.ts';
+import type { Usage } from '../contract/model/usage.ts';
 
 /** null: not a turn, or only a preview of one. */
 export function turnIn(payload: unknown): ModelTurn | null {

@@ -1,6 +1,6 @@
 /** The API keys of a service over HTTP.
  *  Never keeps a key that it has received. */
-import type { AccessClient } from '../contract/access.ts';
+import type { AccessClient } from '../contract/access/access.ts';
 import { callsOf } from './calls.ts';
 import { createExchanger } from './exchange.ts';
 import type { HttpClientOptions } from './http-client.ts';

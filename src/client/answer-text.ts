@@ -7,8 +7,8 @@ import {
   NO_CALLS,
   readDelta,
   type TextEvent,
-} from '../contract/delta-fold.ts';
-import type { Signal } from '../contract/signal.ts';
+} from '../contract/model/delta-fold.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 
 /**
  * Yields the text of every model call in a stream of signals as it arrives.

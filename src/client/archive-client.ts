@@ -1,7 +1,7 @@
 /** The archive of a service over HTTP.
  *  It must never take an incomplete archive for a whole one. */
 import { archivePath } from '../contract/api-path.ts';
-import type { ArchiveClient, ArchiveLine } from '../contract/archive.ts';
+import type { ArchiveClient, ArchiveLine } from '../contract/request/archive.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { createExchanger } from './exchange.ts';
 import type { HttpClientOptions } from './http-client.ts';

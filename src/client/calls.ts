@@ -1,11 +1,17 @@
 /** Calls of the service as its routes describe them: arguments become path, query, headers and body.
  *  Never sends an idempotency key that differs from the given one. */
 import type * as z from 'zod';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../contract/keyed-ids.ts';
-import type { OPERATIONS } from '../contract/operations.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../contract/directive/keyed-ids.ts';
+import type { OPERATIONS } from '../contract/operations/operations.ts';
 import type { WireType } from '../contract/operations/operation.ts';
-import { type CallName, CALLS, type OperationName, type Route, ROUTES } from '../contract/routes.ts';
+import {
+  type CallName,
+  CALLS,
+  type OperationName,
+  type Route,
+  ROUTES,
+} from '../contract/operations/routes.ts';
 import type { Exchanger } from './exchange.ts';
 
 type Row<Name extends OperationName> = (typeof OPERATIONS)[Name];

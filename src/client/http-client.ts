@@ -1,17 +1,17 @@
 /** The service over HTTP: the transport of programs without access to Redis.
  *  It must never need anything but web standards: it runs wherever there is a fetch. */
-import type { AccessClient } from '../contract/access.ts';
+import type { AccessClient } from '../contract/access/access.ts';
 import { directivePath, signalsPath } from '../contract/api-path.ts';
-import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
-import type { SubmittedDirective } from '../contract/directive.ts';
-import type { PayloadCodec } from '../contract/encrypted.ts';
-import { onceOf, type OnceFields } from '../contract/once.ts';
-import { answeredRuns } from '../contract/run-answer.ts';
+import type { DirectiveClient, SubmitOptions } from '../contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../contract/directive/directive.ts';
+import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
+import { onceOf, type OnceFields } from '../contract/directive/once.ts';
+import { answeredRuns } from '../contract/run/run-answer.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
-import type { DirectiveView } from '../contract/request-view.ts';
-import type { SignalPage } from '../contract/signal-page.ts';
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
-import type { Submission } from '../contract/submission.ts';
+import type { DirectiveView } from '../contract/request/request-view.ts';
+import type { SignalPage } from '../contract/signal/signal-page.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal/signal.ts';
+import type { Submission } from '../contract/directive/submission.ts';
 import { encryptingClient } from '../encryption/encrypted-client.ts';
 import { callOf, callsOf, plainCalls, queryText, submissionHeaders } from './calls.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';

@@ -1,7 +1,7 @@
 /** The pause before a call to an unreachable service is repeated: exponential, with jitter, capped.
  *  It must never retry a refusal, only a service that does not answer. */
 import { ServiceUnavailable } from '../contract/problem.ts';
-import { retryDelayMs } from '../contract/retry-policy.ts';
+import { retryDelayMs } from '../contract/directive/retry-policy.ts';
 import { pause } from '../lifecycle.ts';
 
 const POLICY = { retry_backoff_ms: 200, backoff: 'exponential', max_backoff_ms: 5_000, jitter: 0.5 } as const;

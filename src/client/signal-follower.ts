@@ -3,7 +3,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { signalsPath } from '../contract/api-path.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../contract/problem.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { Exchanger } from './exchange.ts';
 import { createReconnection } from './reconnection.ts';
 

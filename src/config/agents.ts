@@ -6,7 +6,7 @@ import {
   compactionSchema,
   errorPolicySchema,
   runLimitsSchema,
-} from '../contract/agent-definition.ts';
+} from '../contract/run/agent-definition.ts';
 import { type Note, notes } from './notes.ts';
 
 /** Without its name, which is the key. */

@@ -1,9 +1,9 @@
 // What models may cost in a day: budgets by tenant, key and model, or of the whole installation.
 // Must never accept a budget that nobody could reach, nor a cheaper model that there is not.
 import * as z from 'zod';
-import { parseModelName } from '../contract/model-name.ts';
-import { type BudgetSettings, EACH, MOST_OF_A_DAY, onBreachSchema } from '../contract/budget.ts';
-import { TENANT_FORM } from '../contract/tenant-name.ts';
+import { parseModelName } from '../contract/model/model-name.ts';
+import { type BudgetSettings, EACH, MOST_OF_A_DAY, onBreachSchema } from '../contract/model/budget.ts';
+import { TENANT_FORM } from '../contract/access/tenant-name.ts';
 import { modelFault } from './models.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';

@@ -2,10 +2,10 @@
 // Must never hold a key in the file, nor show one.
 import * as z from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { KEY_ID } from '../contract/encrypted.ts';
-import { tenantSchema } from '../contract/tenant-name.ts';
+import { KEY_ID } from '../contract/encrypted/encrypted.ts';
+import { tenantSchema } from '../contract/access/tenant-name.ts';
 import { MOST_KEYS, readKeyText } from '../encryption/key-text.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 import { ConfigError } from './error.ts';
 import type { Environment } from './environment-values.ts';
 import { notes } from './notes.ts';

@@ -1,6 +1,6 @@
 // Fills `${NAME}` and `${NAME:-default}` in configuration values from the environment; `${env:NAME}`, as editors write it, is the same.
 // Must never put a value into an error message: it may be a secret.
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 import type { FieldError } from '../contract/problem.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

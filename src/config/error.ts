@@ -1,6 +1,6 @@
 // Why a configuration cannot be used: each faulty place, and how to fix it.
 // Must never hold a value of the configuration: it may be a secret.
-import { fieldSentence } from '../contract/field-sentence.ts';
+import { fieldSentence } from '../contract/json/field-error.ts';
 import type { FilePlace } from './file.ts';
 import type { FieldError } from '../contract/problem.ts';
 

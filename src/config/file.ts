@@ -2,7 +2,7 @@
 // Must never repeat a part of the file in a message: it may be a secret.
 import { readFileSync } from 'node:fs';
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { fieldPath } from '../contract/field-path.ts';
+import { fieldPath } from '../contract/json/field-path.ts';
 
 /** A place in the file, both from 1. */
 export interface FilePlace {

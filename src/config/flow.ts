@@ -10,9 +10,9 @@ import {
   prioritySchema,
   rateMaxSchema,
   ratePerMsSchema,
-} from '../contract/flow.ts';
-import { LONGEST_TAG, tagSchema } from '../contract/tags.ts';
-import { tenantSchema } from '../contract/tenant-name.ts';
+} from '../contract/directive/flow.ts';
+import { LONGEST_TAG, tagSchema } from '../contract/directive/tags.ts';
+import { tenantSchema } from '../contract/access/tenant-name.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
 

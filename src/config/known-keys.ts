@@ -1,8 +1,8 @@
 // Finds the keys that a schema knows at each place of a value, to suggest one for a mistyped key.
 // Must never decide whether a value is valid: zod does.
 import * as z from 'zod';
-import { fieldErrors } from '../contract/field-error.ts';
-import { fieldPath } from '../contract/field-path.ts';
+import { fieldErrors } from '../contract/json/field-error.ts';
+import { fieldPath } from '../contract/json/field-path.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { closeNames } from '../bounds/close-names.ts';
 

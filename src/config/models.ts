@@ -1,13 +1,12 @@
 // The configuration of model aliases, and which providers have a key in the environment.
 // Must never hold a key where it could be printed or serialized.
 import * as z from 'zod';
-import { isObject } from '../contract/json-object.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
 import { byName } from './names.ts';
 import { providerSchema } from './providers.ts';
-import { fieldErrors } from '../contract/field-error.ts';
+import { fieldErrors } from '../contract/json/field-error.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
-import { BUILT_IN_PROVIDERS, DEFAULT_ALIASES, parseModelName } from '../contract/model-name.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { BUILT_IN_PROVIDERS, DEFAULT_ALIASES, parseModelName } from '../contract/model/model-name.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';

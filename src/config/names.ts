@@ -1,7 +1,7 @@
 // Sections of the configuration whose keys are names: of servers, tools, models, variables, headers.
 // Must never lose a name: zod's records silently drop "__proto__".
 import * as z from 'zod';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 /** Values by names, in the order of the file. */
 export function byName<K extends z.ZodType<string>, V extends z.ZodType>(name: K, value: V) {

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { inlineAgentSchema } from './agents.ts';
 import { recordByName } from './names.ts';
 import { notes } from './notes.ts';
-import { agentNameSchema } from '../contract/agent-definition.ts';
+import { agentNameSchema } from '../contract/run/agent-definition.ts';
 
 /** A path, relative to the configuration file. */
 const modulePath = z.string().min(1);

@@ -1,10 +1,10 @@
 // The configuration of an MCP server: how it is reached, and how far it is trusted.
 // Must never define a server: all of them come from the file.
 import * as z from 'zod';
-import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
+import { CONTROL_DIRECTIVE_TYPES } from '../contract/run/control-directive.ts';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
-import { isObject } from '../contract/json-object.ts';
-import { repeatPolicySchema } from '../contract/work-directive.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { repeatPolicySchema } from '../contract/directive/work-directive.ts';
 import { httpUrl } from './http-url.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';

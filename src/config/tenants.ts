@@ -1,8 +1,8 @@
 // The tenants of the installation: what each may have open, hold and submit.
 // Must never loosen what holds for the whole installation.
 import * as z from 'zod';
-import { TENANT_FORM } from '../contract/tenant-name.ts';
-import { type LimitsOfTenant, limitsByName, OTHER_TENANTS } from '../contract/tenant-limits.ts';
+import { TENANT_FORM } from '../contract/access/tenant-name.ts';
+import { type LimitsOfTenant, limitsByName, OTHER_TENANTS } from '../contract/access/tenant-limits.ts';
 import { durationMs } from './lane.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';

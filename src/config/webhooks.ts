@@ -1,10 +1,15 @@
 // Who may be notified of ends: endpoints of the operator, rules, and whether callers may give addresses of their own.
 // Must never accept a secret that is too short to sign with, nor a header that belongs to the signature.
 import * as z from 'zod';
-import { DEFAULT_SENDING, type EndFacts, type EndNotices, type Sending } from '../contract/end-notices.ts';
-import { TENANT_FORM, TENANT_NAME } from '../contract/tenant-name.ts';
-import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/webhook.ts';
-import { END_STATUSES } from '../contract/webhook-event.ts';
+import {
+  DEFAULT_SENDING,
+  type EndFacts,
+  type EndNotices,
+  type Sending,
+} from '../contract/signal/end-notices.ts';
+import { TENANT_FORM, TENANT_NAME } from '../contract/access/tenant-name.ts';
+import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/signal/webhook.ts';
+import { END_STATUSES } from '../contract/signal/webhook-event.ts';
 import { httpUrl } from './http-url.ts';
 import { durationMs } from './lane.ts';
 import { byName, recordByName } from './names.ts';

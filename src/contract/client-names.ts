@@ -1,20 +1,37 @@
 // What a program imports with a client of either transport: the errors it catches, the types it names.
 // Must never define anything: it only re-exports.
-export type { AgentListing, ListedAgent } from './agent-listing.ts';
-export type { ApprovalListing, ApprovalQuery, OpenApproval } from './approval-listing.ts';
-export type { BudgetListing, ListedBudget } from './budget-listing.ts';
-export type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
-export type { Cancellation, CancelledDirective } from './cancellation.ts';
-export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
-export type { TextEvent } from './delta-fold.ts';
-export type { DirectiveClient, RunClient, SubmitOptions } from './directive-client.ts';
-export type { Directive, DirectiveType, SubmittedDirective } from './directive.ts';
-export { type EncodedPayload, type PayloadCodec, type PayloadPlace, PayloadUnreadable } from './encrypted.ts';
+export type { AgentListing, ListedAgent } from './run/agent-listing.ts';
+export type { ApprovalListing, ApprovalQuery, OpenApproval } from './run/approval-listing.ts';
+export type { BudgetListing, ListedBudget } from './model/budget-listing.ts';
+export type {
+  BulkCancelBody,
+  BulkCancellation,
+  BulkRedrive,
+  BulkRedriveBody,
+  ReindexStep,
+} from './directive/bulk.ts';
+export type { Cancellation, CancelledDirective } from './directive/cancellation.ts';
+export type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterPage,
+  Redrive,
+  RedriveBody,
+} from './directive/dead-letter.ts';
+export type { TextEvent } from './model/delta-fold.ts';
+export type { DirectiveClient, RunClient, SubmitOptions } from './directive/directive-client.ts';
+export type { Directive, DirectiveType, SubmittedDirective } from './directive/directive.ts';
+export {
+  type EncodedPayload,
+  type PayloadCodec,
+  type PayloadPlace,
+  PayloadUnreadable,
+} from './encrypted/encrypted.ts';
 export type { ErrorEnvelope } from './error-envelope.ts';
-export type { Prioritized } from './flow.ts';
-export type { LaneListing, ListedLane } from './lane-listing.ts';
-export type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage } from './message.ts';
-export type { ModelTurn } from './model-turn.ts';
+export type { Prioritized } from './directive/flow.ts';
+export type { LaneListing, ListedLane } from './request/lane-listing.ts';
+export type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage } from './model/message.ts';
+export type { ModelTurn } from './model/model-turn.ts';
 export {
   DirectiveRefused,
   type FieldError,
@@ -22,15 +39,25 @@ export {
   type ProblemCode,
   ServiceUnavailable,
 } from './problem.ts';
-export type { DirectiveStatus, DirectiveSummary, DirectiveView, RequestView } from './request-view.ts';
-export type { ListedRequest, RequestListing, RequestQuery, RequestStatus } from './request-listing.ts';
+export type {
+  DirectiveStatus,
+  DirectiveSummary,
+  DirectiveView,
+  RequestView,
+} from './request/request-view.ts';
+export type {
+  ListedRequest,
+  RequestListing,
+  RequestQuery,
+  RequestStatus,
+} from './request/request-listing.ts';
 export type {
   RequestTimeline,
   TimelineAttempt,
   TimelineCall,
   TimelineDirective,
   TimelineWait,
-} from './request-timeline.ts';
+} from './request/request-timeline.ts';
 export type {
   RequestTrace,
   TracedAttempt,
@@ -38,7 +65,7 @@ export type {
   TracedEvent,
   TracedRun,
   TracedTurn,
-} from './request-trace.ts';
+} from './request/request-trace.ts';
 export type { Result } from './result.ts';
 export type {
   AcceptedInput,
@@ -51,7 +78,7 @@ export type {
   RunWait,
   StartedRun,
   SubmittedRun,
-} from './run.ts';
+} from './run/run.ts';
 export type {
   EditedSchedule,
   Firing,
@@ -61,14 +88,14 @@ export type {
   ScheduleListing,
   ScheduleView,
   SubmittedSchedule,
-} from './schedule.ts';
-export type { SignalPage } from './signal-page.ts';
-export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal.ts';
-export type { Submission } from './submission.ts';
-export type { ListedServer, ListedTool, ToolListing } from './tool-listing.ts';
-export type { ListedWorker, WorkerDrain, WorkerListing } from './worker-listing.ts';
-export type { InputAnswerBody, OpenInput, RecordedAnswer } from './tool-question.ts';
-export type { Usage } from './usage.ts';
+} from './schedule/schedule.ts';
+export type { SignalPage } from './signal/signal-page.ts';
+export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal/signal.ts';
+export type { Submission } from './directive/submission.ts';
+export type { ListedServer, ListedTool, ToolListing } from './tool/tool-listing.ts';
+export type { ListedWorker, WorkerDrain, WorkerListing } from './request/worker-listing.ts';
+export type { InputAnswerBody, OpenInput, RecordedAnswer } from './tool/tool-question.ts';
+export type { Usage } from './model/usage.ts';
 export type {
   RepeatPolicy,
   LlmEmbed,
@@ -78,4 +105,4 @@ export type {
   Reasoning,
   ToolExec,
   WorkDirective,
-} from './work-directive.ts';
+} from './directive/work-directive.ts';

@@ -2,10 +2,10 @@
 // Must never let a reply of unknown shape pass as a success.
 import * as z from 'zod';
 import { type ErrorEnvelope, errorEnvelope, errorEnvelopeSchema, normalizeError } from './error-envelope.ts';
-import { findJsonHazard } from './json-guard.ts';
-import { isObject } from './json-object.ts';
-import { jsonSafe } from './json-safe.ts';
-import { wellFormed } from './well-formed.ts';
+import { findJsonHazard } from './json/json-guard.ts';
+import { isObject } from './json/json-object.ts';
+import { jsonSafe } from './json/json-safe.ts';
+import { wellFormed } from './json/well-formed.ts';
 
 const effectsSchema = z.array(z.unknown());
 

@@ -1,23 +1,23 @@
 // Every wire type as JSON Schema, published by name for other languages; types refer to each other by their ids.
 // Must never differ from what the zod schemas accept, and never depend on the order of a run.
 import * as z from 'zod';
-import { agentDefinitionSchema } from './agent-definition.ts';
-import { agentDirectiveSchema } from './agent-directive.ts';
-import { CONTROL_PARAMS } from './control-params.ts';
-import { customDirectiveSchema } from './custom-directive.ts';
-import { anyDirectiveSchema, directiveSchema, submittedDirectiveSchema } from './directive.ts';
-import { embeddingsSchema } from './embedding.ts';
+import { agentDefinitionSchema } from './run/agent-definition.ts';
+import { agentDirectiveSchema } from './run/agent-directive.ts';
+import { CONTROL_PARAMS } from './run/control-params.ts';
+import { customDirectiveSchema } from './directive/custom-directive.ts';
+import { anyDirectiveSchema, directiveSchema, submittedDirectiveSchema } from './directive/directive.ts';
+import { embeddingsSchema } from './model/embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
-import { messageSchema } from './message.ts';
-import { modelTurnSchema } from './model-turn.ts';
-import { publishedTypes } from './operations.ts';
+import { messageSchema } from './model/message.ts';
+import { modelTurnSchema } from './model/model-turn.ts';
+import { publishedTypes } from './operations/operations.ts';
 import { problemSchema } from './problem.ts';
 import { resultSchema } from './result.ts';
-import { runViewSchema } from './run.ts';
-import { anySignalSchema, signalSchema } from './signal.ts';
-import { customSignalSchema } from './signal-envelope.ts';
-import { usageSchema } from './usage.ts';
-import { webhookEventSchema } from './webhook-event.ts';
+import { runViewSchema } from './run/run.ts';
+import { anySignalSchema, signalSchema } from './signal/signal.ts';
+import { customSignalSchema } from './signal/signal-envelope.ts';
+import { usageSchema } from './model/usage.ts';
+import { webhookEventSchema } from './signal/webhook-event.ts';
 
 /** Wire types that the service reads. Members with a default may be absent. */
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {

@@ -2,10 +2,8 @@
  *  It must never hold anything of a run: each call brings what it needs. */
 import { createHash, randomUUID } from 'node:crypto';
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { fieldErrors } from '../contract/field-error.ts';
-import { fieldLine } from '../contract/field-sentence.ts';
-import { isObject } from '../contract/json-object.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { fieldErrors, fieldLine } from '../contract/json/field-error.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
 import { type Answer, callTool, type CallPlace } from './tool-calls.ts';
 import {
   argumentSchemas,

@@ -1,8 +1,7 @@
 /** A to-do list and its four changes, as pure functions.
  *  It must never keep a list: it comes with each call, and goes back with the answer. */
 import * as z from 'zod';
-import { isObject } from '../contract/json-object.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
 
 export const STATUSES = ['pending', 'in_progress', 'completed'] as const;
 

@@ -1,7 +1,7 @@
 /** What each tool answers, and the control directives that its answer carries.
  *  It must never have an effect: the run that made the call applies the directives. */
 import type * as z from 'zod';
-import type { ControlDirectiveInput } from '../contract/control-directive.ts';
+import type { ControlDirectiveInput } from '../contract/run/control-directive.ts';
 import {
   changeTodos,
   type Making,

@@ -1,6 +1,6 @@
 /** A span for each call, sent to a collector: under the caller's, where the call names one.
  *  It must never show an argument or a content, nor be loaded where nobody collects. */
-import { withoutCredentials } from '../contract/secret-text.ts';
+import { withoutCredentials } from '../contract/json/secret-text.ts';
 import { randomHex } from '../telemetry/random-pool.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { SpanPlace, SpanRecord } from '../telemetry/span.ts';

@@ -6,7 +6,7 @@ import { advice, fault, fine, type Finding } from './finding.ts';
 import type { Config } from '../config/config.ts';
 import type { ProviderConfig } from '../config/models.ts';
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../config/servers.ts';
-import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model-name.ts';
+import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model/model-name.ts';
 import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';
 import { askRedis, RedisAway } from '../redis/reach.ts';

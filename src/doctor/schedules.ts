@@ -1,6 +1,6 @@
 // Says which schedules fire late, fail, wait for room, or were paused by the service.
 // Must never count a schedule as a fault that somebody has paused.
-import type { ListedSchedule } from '../contract/schedule.ts';
+import type { ListedSchedule } from '../contract/schedule/schedule.ts';
 import { fault, fine, type Finding } from './finding.ts';
 
 /** What fires looks four times a second; beyond this nobody looks, or this machine's clock is wrong. */

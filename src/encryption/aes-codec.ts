@@ -5,7 +5,7 @@ import {
   type PayloadCodec,
   type PayloadPlace,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import { fromBase64Url, toBase64Url } from './base64url.ts';
 import type { KeyRing } from './key-ring.ts';
 import { readKeyText } from './key-text.ts';

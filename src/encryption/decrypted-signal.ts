@@ -1,7 +1,7 @@
 // The signals and views of encrypted directives, as who has the key reads them.
 // Must never change a signal that is not encrypted, nor fail on one whose key is not here: that stays as it is.
-import type { OpenApproval } from '../contract/approval-listing.ts';
-import type { Directive } from '../contract/directive.ts';
+import type { OpenApproval } from '../contract/run/approval-listing.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import {
   callOf,
   type EncodedPayload,
@@ -11,14 +11,14 @@ import {
   type PayloadCodec,
   type PayloadPlace,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
-import { encodedMessages } from '../contract/encrypted-run.ts';
-import { isObject } from '../contract/json-object.ts';
-import { isOffloaded } from '../contract/offloaded.ts';
-import type { DirectiveView } from '../contract/request-view.ts';
-import type { RunView } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
-import { toolContent } from '../contract/tool-content.ts';
+} from '../contract/encrypted/encrypted.ts';
+import { encodedMessages } from '../contract/encrypted/encrypted-run.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { isOffloaded } from '../contract/encrypted/offloaded.ts';
+import type { DirectiveView } from '../contract/request/request-view.ts';
+import type { RunView } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
 import { encodedOf, isSent, openApproval, openRunSignal, openRunView } from './encrypted-run.ts';
 import { openError, openerFor, openResult } from './encrypted-result.ts';
 import { OWN_RUN } from './own-directives.ts';

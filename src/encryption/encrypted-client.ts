@@ -1,14 +1,14 @@
 // A client that encrypts what it submits and decrypts what it reads: the service between never has the key.
 // Must never send in clear what its caller means to be encrypted.
-import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../contract/encrypted.ts';
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
-import { isObject } from '../contract/json-object.ts';
-import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
+import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/directive/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import type { SubmittedRun } from '../contract/run.ts';
-import { answeredRuns } from '../contract/run-answer.ts';
-import type { Signal } from '../contract/signal.ts';
-import type { Submission } from '../contract/submission.ts';
+import type { SubmittedRun } from '../contract/run/run.ts';
+import { answeredRuns } from '../contract/run/run-answer.ts';
+import type { Signal } from '../contract/signal/signal.ts';
+import type { Submission } from '../contract/directive/submission.ts';
 import {
   type Asked,
   askedBy,

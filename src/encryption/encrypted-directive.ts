@@ -1,10 +1,10 @@
 // Encrypts a directive before it leaves its sender: each field that may be secret, for the identity of the directive.
 // Must never send a directive of a type that it cannot encrypt.
-import { callOf, type PayloadCodec, encryptableFields, isSecret } from '../contract/encrypted.ts';
-import type { SubmittedDirective } from '../contract/directive.ts';
-import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
-import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/once.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+import { callOf, type PayloadCodec, encryptableFields, isSecret } from '../contract/encrypted/encrypted.ts';
+import type { SubmittedDirective } from '../contract/directive/directive.ts';
+import { type KeyedIds, keyedIdsOf } from '../contract/directive/keyed-ids.ts';
+import { ONCE_IN_CLEAR, type OnceFields, onceFieldOf } from '../contract/directive/once.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { encryptField } from './payload-value.ts';
 

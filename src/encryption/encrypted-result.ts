@@ -7,13 +7,12 @@ import {
   encryptedNote,
   type PayloadCodec,
   type PayloadPlace,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { FINISH_REASONS } from '../contract/finish-reason.ts';
-import { ownMember } from '../contract/own-member.ts';
-import { isObject } from '../contract/json-object.ts';
+import { FINISH_REASONS } from '../contract/model/finish-reason.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
 import type { Result } from '../contract/result.ts';
-import { usageSchema } from '../contract/usage.ts';
+import { usageSchema } from '../contract/model/usage.ts';
 import { decryptValue, type EncryptedForm, encryptValue } from './payload-value.ts';
 
 type Members = Record<string, unknown>;

@@ -6,7 +6,7 @@ import {
   encodedIn,
   type PayloadCodec,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import {
   askPlace,
   DECISION,
@@ -17,12 +17,12 @@ import {
   type SecretRun,
   signalPlace,
   startPlace,
-} from '../contract/encrypted-run.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
-import { isObject } from '../contract/json-object.ts';
-import type { ApprovalDecisionBody, RunInputBody, RunView } from '../contract/run.ts';
-import type { OpenApproval } from '../contract/approval-listing.ts';
-import type { Signal } from '../contract/signal.ts';
+} from '../contract/encrypted/encrypted-run.ts';
+import { findJsonHazard } from '../contract/json/json-guard.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { ApprovalDecisionBody, RunInputBody, RunView } from '../contract/run/run.ts';
+import type { OpenApproval } from '../contract/run/approval-listing.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { decryptValue, encryptField, type SubmittedForm } from './payload-value.ts';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Large values as JSON text in steps, so that a process does other work between two of them.
 // Must never write another text than `JSON.stringify`, or the canonical form of that, would.
-import { canonicalJson } from '../contract/canonical-json.ts';
-import { isObject } from '../contract/json-object.ts';
+import { canonicalJson } from '../contract/json/canonical-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 type Step = () => Promise<void>;
 

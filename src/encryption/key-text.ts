@@ -1,6 +1,6 @@
 // Keys as a variable of the environment holds them: `<id>=<key>`, separated by commas; the first one encrypts, each decrypts.
 // Must never put a key, or a part of one, into an error.
-import { KEY_ID } from '../contract/encrypted.ts';
+import { KEY_ID } from '../contract/encrypted/encrypted.ts';
 import { fromBase64Url } from './base64url.ts';
 import type { KeyRing } from './key-ring.ts';
 

@@ -1,6 +1,6 @@
 // The keys of a process that executes what clients encrypt: a worker, or an engine.
 // Must never open for a tenant what is in a key of another one.
-import { type PayloadCodec, PayloadUnreadable } from '../contract/encrypted.ts';
+import { type PayloadCodec, PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 
 export interface PayloadKeys {
   /** null: it has none. */

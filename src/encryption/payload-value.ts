@@ -6,7 +6,7 @@ import {
   type PayloadCodec,
   type PayloadPlace,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import { canonicalText, jsonText } from './json-steps.ts';
 
 export interface EncryptedForm {

@@ -1,8 +1,13 @@
 // What a worker with the key leaves in clear in the signals of an encrypted directive: nothing of its answer.
 // Must never let pass as an answer what whoever writes Redis may have written.
-import { encodedIn, encryptedNote, type PayloadPlace, PayloadUnreadable } from '../contract/encrypted.ts';
-import { isObject } from '../contract/json-object.ts';
-import type { Signal } from '../contract/signal.ts';
+import {
+  encodedIn,
+  encryptedNote,
+  type PayloadPlace,
+  PayloadUnreadable,
+} from '../contract/encrypted/encrypted.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { RESULT_FIELD } from './encrypted-result.ts';
 
 export type End = Extract<Signal, { type: 'ai.tool.result' | 'ai.llm.response' | 'ai.embed.result' }>;

@@ -1,12 +1,12 @@
 // The first turn of a run: its agent, its tools, its place in the conversation; or why it cannot begin.
 // Must never begin a run while an earlier run of its conversation is under way.
-import { PayloadUnreadable } from '../contract/encrypted.ts';
-import { encodedMessages } from '../contract/encrypted-run.ts';
-import { isObject } from '../contract/json-object.ts';
-import { ownId, scopedAs } from '../contract/tenant.ts';
-import { expiredError } from '../contract/cancellation.ts';
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
+import { encodedMessages } from '../contract/encrypted/encrypted-run.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { ownId, scopedAs } from '../contract/access/tenant.ts';
+import { expiredError } from '../contract/directive/cancellation.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { Agents } from '../catalog/known-agents.ts';

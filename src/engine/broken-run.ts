@@ -1,6 +1,6 @@
 // How a broken run ends: through the core where possible, else from its identity alone.
 // Must never end a run twice, nor keep its conversation waiting for it.
-import { requestField } from '../contract/tenant.ts';
+import { requestField } from '../contract/access/tenant.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { EngineCore, JsonObject, RunSpec, Transition } from './transition.ts';
 import type { StoredRun } from './run-store.ts';

@@ -4,9 +4,8 @@ import {
   type AgentDefinition,
   agentDefinitionSchema,
   type SubmittedAgentDefinition,
-} from '../contract/agent-definition.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { fieldSentence } from '../contract/field-sentence.ts';
+} from '../contract/run/agent-definition.ts';
+import { fieldErrors, fieldSentence } from '../contract/json/field-error.ts';
 
 /**
  * Declares an agent in code, with the same validation as one in the configuration.

@@ -1,7 +1,7 @@
 // One turn as a pure function: folds what was read over the core into one transition to write.
 // Must never do I/O, nor fold an event twice.
-import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
+import { TERMINAL_RUN_STATUSES } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type {
   EmittedSignal,
   EngineCore,

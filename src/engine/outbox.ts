@@ -1,6 +1,6 @@
 // What a run asks for outside its request: children, other runs, cancellations, the end of a conversation.
 // Must never do an entry so that a repeat does it again.
-import { ownId, scopedAs } from '../contract/tenant.ts';
+import { ownId, scopedAs } from '../contract/access/tenant.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { Canceller } from '../queue/cancel.ts';
 import { encryptRun } from '../encryption/encrypted-run.ts';

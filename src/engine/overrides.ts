@@ -1,8 +1,8 @@
 // What one run may change of its agent: limits and approvals.
 // Must never let a caller loosen the agent's limits, unless the agent's policy allows it.
-import type { AgentDefinition, RunLimits } from '../contract/agent-definition.ts';
+import type { AgentDefinition, RunLimits } from '../contract/run/agent-definition.ts';
 import type { FieldError } from '../contract/problem.ts';
-import type { RunOverrides } from '../contract/run.ts';
+import type { RunOverrides } from '../contract/run/run.ts';
 
 type Overriding = Pick<RunOverrides, 'limits'>;
 type Overridden = Pick<AgentDefinition, 'name' | 'limits' | 'policies'>;

@@ -1,16 +1,16 @@
 // What programs do with runs, directly on the journal: start, send input, decide, read.
 // Must never take a turn: an engine does.
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { DEFAULT_TENANT, ownId, scopedId } from '../contract/tenant.ts';
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { AgentListing } from '../contract/agent-listing.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { readBody } from '../contract/read-input.ts';
-import type { StartOptions } from '../contract/directive-client.ts';
-import { onceOf } from '../contract/once.ts';
-import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted.ts';
-import { isObject } from '../contract/json-object.ts';
-import { crowdedList } from '../contract/list-bounds.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
+import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { AgentListing } from '../contract/run/agent-listing.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { readBody } from '../contract/json/read-input.ts';
+import type { StartOptions } from '../contract/directive/directive-client.ts';
+import { onceOf } from '../contract/directive/once.ts';
+import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted/encrypted.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { crowdedList } from '../contract/directive/list-bounds.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   type AcceptedInput,
@@ -20,7 +20,7 @@ import {
   type RunView,
   type StartedRun,
   startRunBodySchema,
-} from '../contract/run.ts';
+} from '../contract/run/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal, SendVerdict } from '../journal/run-journal.ts';
 import type { SignalLog } from '../journal/signal-log.ts';

@@ -1,10 +1,10 @@
 // Decisions about calls and budgets that wait: records the first one, and says whose it was.
 // Must never replace a decision, nor accept one about something that does not wait.
-import { encodedIn, type EncodedPayload } from '../contract/encrypted.ts';
-import { isObject } from '../contract/json-object.ts';
+import { encodedIn, type EncodedPayload } from '../contract/encrypted/encrypted.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
-import type { ApprovalDecisionBody, RecordedDecision } from '../contract/run.ts';
-import { ownId } from '../contract/tenant.ts';
+import type { ApprovalDecisionBody, RecordedDecision } from '../contract/run/run.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import type { RunClientParts } from './run-client.ts';

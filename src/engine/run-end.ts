@@ -1,8 +1,8 @@
 // The end of a run as receivers of webhooks are notified of it.
 // Must never show the strategy's inner state, nor wait for the end.
-import { RUN_TYPE } from '../contract/end-notices.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import { runEndedEvent } from '../contract/webhook-event.ts';
+import { RUN_TYPE } from '../contract/signal/end-notices.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { runEndedEvent } from '../contract/signal/webhook-event.ts';
 import type { EndState } from '../queue/notify.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { viewOf } from './run-client.ts';

@@ -1,6 +1,6 @@
 // Notifies a run: writes a signal to its log and its unread list, then wakes it.
 // Must never wake a run before the signal is written.
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { SendVerdict, RunJournal } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { RUN_ENTRY, type WakeRun } from '../queue/run-wake.ts';

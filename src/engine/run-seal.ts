@@ -6,11 +6,11 @@ import {
   encryptedNote,
   type PayloadCodec,
   type PayloadPlace,
-} from '../contract/encrypted.ts';
-import { askPlace, historyPlace, runPlaceOf, signalPlace } from '../contract/encrypted-run.ts';
+} from '../contract/encrypted/encrypted.ts';
+import { askPlace, historyPlace, runPlaceOf, signalPlace } from '../contract/encrypted/encrypted-run.ts';
 import { normalizeError } from '../contract/error-envelope.ts';
-import { jsonSafe } from '../contract/json-safe.ts';
-import { redact } from '../contract/redaction.ts';
+import { jsonSafe } from '../contract/json/json-safe.ts';
+import { redact } from '../contract/json/redaction.ts';
 import { encryptOne, type EncryptedDirective } from '../encryption/encrypted-directive.ts';
 import { sealError, sealFor } from '../encryption/encrypted-result.ts';
 import { parted, SEEN_FIELD } from '../encryption/encrypted-run.ts';

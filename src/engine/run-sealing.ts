@@ -1,6 +1,6 @@
 // Whether what is sent to a run is encrypted as the run is.
 // Must never let text in clear into the log of a run whose messages are encrypted.
-import { refusedAt } from '../contract/field-sentence.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 

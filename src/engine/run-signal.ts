@@ -1,12 +1,12 @@
 // Completes the signals that a run writes or receives: identity, time, trace and cause.
 // Must never pass on a type of the service's own families that the contract does not know.
-import { ownId } from '../contract/tenant.ts';
-import { ownTypeFault } from '../contract/own-signal.ts';
-import { SIGNAL_SOURCES } from '../contract/signal.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import { ownTypeFault } from '../contract/signal/own-signal.ts';
+import { SIGNAL_SOURCES } from '../contract/signal/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import type { EmittedSignal } from './transition.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 export interface RunSignalOrigin {
   requestId: string;

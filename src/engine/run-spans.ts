@@ -1,8 +1,8 @@
 // The spans of a turn that was written: `turn {agent}`, and with the last one the run's own, `invoke_agent {agent}`.
 // Must never be made of a turn that another engine wrote first.
-import { ownId, tenantField } from '../contract/tenant.ts';
-import type { RunView } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
+import type { RunView } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { ATTRIBUTE, EVENT } from '../telemetry/semantic-names.ts';
 import type { Attributes, SpanEvent, SpanRecord } from '../telemetry/span.ts';
 import type { SpanParent } from '../telemetry/span-place.ts';

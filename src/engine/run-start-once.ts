@@ -1,12 +1,12 @@
 // The way in of a run that is submitted under a key: started where it begins, else answered with the one that stands for it.
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
-import type { Once } from '../contract/once.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+import type { Once } from '../contract/directive/once.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { NamedRun, Start } from './run-start.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId } from '../contract/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { Announcement } from '../journal/journal.ts';
 import type { OnceVerdict } from '../journal/once.ts';
 import type { RunJournal } from '../journal/run-journal.ts';

@@ -1,17 +1,17 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
-import { type EndNotices, RUN_TYPE, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import type { Spender } from '../contract/budget.ts';
+import { type EndNotices, RUN_TYPE, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import type { Spender } from '../contract/model/budget.ts';
 import { requestLinks } from '../contract/api-path.ts';
-import { fieldSentence } from '../contract/field-sentence.ts';
+import { fieldSentence } from '../contract/json/field-error.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
-import { flowFieldsOf } from '../contract/flow.ts';
-import { isTooFar, laterOf } from '../contract/later.ts';
-import { type Once, onceOf } from '../contract/once.ts';
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { ParsedRun, StartedRun } from '../contract/run.ts';
-import { encodedIn, encryptedNote } from '../contract/encrypted.ts';
+import { flowFieldsOf } from '../contract/directive/flow.ts';
+import { isTooFar, laterOf } from '../contract/directive/later.ts';
+import { type Once, onceOf } from '../contract/directive/once.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { ParsedRun, StartedRun } from '../contract/run/run.ts';
+import { encodedIn, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { SEALED_RUN } from '../journal/format.ts';
 import { SEALED_DIGEST } from '../journal/run-facts.ts';

@@ -1,7 +1,7 @@
 // Runs as a turn reads them from the journal, with what is encrypted opened and what is cut off completed.
 // Must never write anything but a turn.
-import type { RunStatus } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { RunStatus } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
 import type { RunJournal, RunReading } from '../journal/run-journal.ts';

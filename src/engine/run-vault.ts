@@ -5,7 +5,7 @@ import {
   type EncodedPayload,
   type PayloadCodec,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import {
   childSecretsSchema,
   DECISION,
@@ -15,15 +15,15 @@ import {
   runPlaceOf,
   runSecretsSchema,
   startPlace,
-} from '../contract/encrypted-run.ts';
+} from '../contract/encrypted/encrypted-run.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { isObject } from '../contract/json-object.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { findJsonHazard } from '../contract/json/json-guard.ts';
 import { errorResult } from '../contract/result.ts';
-import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import { toolContent } from '../contract/tool-content.ts';
+import { TERMINAL_RUN_STATUSES } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
 import { decryptSealed } from '../encryption/decrypted-signal.ts';
 import { encodedOf, openRunSignal, SEEN_FIELD } from '../encryption/encrypted-run.ts';
 import { codecOfTenant, type PayloadKeys } from '../encryption/payload-keys.ts';

@@ -1,10 +1,10 @@
 // What of an encrypted run stays in clear: names, ids, times, counts, and how it went.
 // Must never show a text that a caller, a model or a tool wrote.
-import { ENCRYPTED, encryptedNote } from '../contract/encrypted.ts';
+import { ENCRYPTED, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
-import { FINISH_REASONS } from '../contract/finish-reason.ts';
-import { isObject } from '../contract/json-object.ts';
-import { SIGNAL_SOURCES } from '../contract/signal.ts';
+import { FINISH_REASONS } from '../contract/model/finish-reason.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { SIGNAL_SOURCES } from '../contract/signal/signal.ts';
 import { type BudgetLimit, stateOf, type RunState } from './core/run-state.ts';
 import type { EmittedSignal, JsonObject, RunDocument } from './transition.ts';
 

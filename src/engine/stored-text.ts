@@ -1,8 +1,8 @@
 // Parses what the journal holds of a run as text: its spec, its document, its unread signals.
 // Must never throw, nor pass on a document that no turn could begin from.
-import { ownId } from '../contract/tenant.ts';
-import { isObject } from '../contract/json-object.ts';
-import type { Signal } from '../contract/signal.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { isLater } from '../journal/format.ts';
 import type { RunDocument, RunSetup, RunSpec } from './transition.ts';
 import { readSignal } from '../journal/stored-signal.ts';

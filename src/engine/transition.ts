@@ -1,13 +1,13 @@
 // The seam between the pure engine and its shell: the input of a turn, and what it wants written and done.
 // Must never hold code that runs.
-import type { Spender } from '../contract/budget.ts';
-import type { FlowFields } from '../contract/flow.ts';
-import type { AgentDefinition } from '../contract/agent-definition.ts';
-import type { Directive } from '../contract/directive.ts';
-import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
-import type { Signal, SignalDraft } from '../contract/signal.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
-import type { OnEnd } from '../contract/webhook.ts';
+import type { Spender } from '../contract/model/budget.ts';
+import type { FlowFields } from '../contract/directive/flow.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { RunOverrides, RunStatus, RunView } from '../contract/run/run.ts';
+import type { Signal, SignalDraft } from '../contract/signal/signal.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
+import type { OnEnd } from '../contract/signal/webhook.ts';
 
 /** JSON object whose members are unknown. */
 export type JsonObject = Record<string, unknown>;

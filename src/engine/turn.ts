@@ -1,7 +1,7 @@
 // One turn of a run: read → fold → write → enqueue, until nothing is left to read. The whole sequence in one file.
 // Must never act outside the run before the turn that asks for it is written.
-import { DEFAULT_TENANT, requestField, tenantOf } from '../contract/tenant.ts';
-import type { Directive } from '../contract/directive.ts';
+import { DEFAULT_TENANT, requestField, tenantOf } from '../contract/access/tenant.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { LEFT_ALONE_MS } from '../journal/format.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';

@@ -1,6 +1,6 @@
 // A computed turn as it is written: that of an encrypted run encrypted, whole.
 // Must never write a part of it in clear, not even of a turn that cannot be written.
-import { PayloadUnreadable } from '../contract/encrypted.ts';
+import { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 import { jsonText } from '../encryption/json-steps.ts';
 import { brokenBy, type BrokenRunParts, endOf } from './broken-run.ts';
 import { begun } from './fold.ts';

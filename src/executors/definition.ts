@@ -2,13 +2,13 @@
 // Must never reach the journal or the queue: an executor gets a directive and returns a result.
 import type { Holds } from '../bounds/while-it-holds.ts';
 import type * as z from 'zod';
-import type { Spender } from '../contract/budget.ts';
-import type { RejectedDirective } from '../contract/control-directive.ts';
-import type { Directive } from '../contract/directive.ts';
+import type { Spender } from '../contract/model/budget.ts';
+import type { RejectedDirective } from '../contract/run/control-directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { Result } from '../contract/result.ts';
-import type { SignalDraft } from '../contract/signal.ts';
-import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
-import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
+import type { QuestionAnswer, ToolQuestion } from '../contract/tool/tool-question.ts';
+import type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { Withdrawal } from '../mcp/task.ts';
 import type { Attributes } from '../telemetry/span.ts';
 

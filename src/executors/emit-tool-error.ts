@@ -1,7 +1,7 @@
 // emit_tool_error: reports that a tool call failed, without making one.
 // Must never emit a success.
 import { normalizeError } from '../contract/error-envelope.ts';
-import { emitToolErrorSchema, type EmitToolError } from '../contract/immediate-directive.ts';
+import { emitToolErrorSchema, type EmitToolError } from '../contract/directive/immediate-directive.ts';
 import { errorResult } from '../contract/result.ts';
 import { defineDirective } from './definition.ts';
 

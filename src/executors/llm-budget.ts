@@ -1,10 +1,15 @@
 // Reserves what a call of a model may cost in the budgets that it is counted in, and says afterwards what it did cost.
 // Must never let a call be made that is not reserved, nor believe a count that no call can have.
-import { type BudgetBreach, BUDGET_CURRENCY, type ModelBudgets, type Spending } from '../contract/budget.ts';
+import {
+  type BudgetBreach,
+  BUDGET_CURRENCY,
+  type ModelBudgets,
+  type Spending,
+} from '../contract/model/budget.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 import { errorResult } from '../contract/result.ts';
-import { QUESTION_LIMITS, type QuestionAnswer } from '../contract/tool-question.ts';
+import { QUESTION_LIMITS, type QuestionAnswer } from '../contract/tool/tool-question.ts';
 import type { ModelPrice } from '../llm/pricing.ts';
 import type { ModelProviders } from '../llm/providers.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';

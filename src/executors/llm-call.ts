@@ -3,9 +3,9 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
-import type { ModelRef } from '../contract/model-name.ts';
-import type { ModelTurn } from '../contract/model-turn.ts';
-import { mergeUsage } from '../contract/usage.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import type { ModelTurn } from '../contract/model/model-turn.ts';
+import { mergeUsage } from '../contract/model/usage.ts';
 import type { ModelAnswer, ModelReply } from '../llm/model-answer.ts';
 import type { ModelCall } from '../llm/model-call.ts';
 import { generateAnswer } from '../llm/model-generation.ts';

@@ -2,8 +2,8 @@
 // Must never return a part of the vectors as the whole.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import type { ModelRef } from '../contract/model-name.ts';
-import { llmEmbedSchema, type LlmEmbed } from '../contract/work-directive.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import { llmEmbedSchema, type LlmEmbed } from '../contract/directive/work-directive.ts';
 import { beginLimits, type CallLimits } from '../llm/call-limits.ts';
 import { batchSize, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../llm/embedding.ts';
 import { failure, type ModelFailure, modelFailure } from '../llm/model-failure.ts';

@@ -1,9 +1,9 @@
 // The outcome of a model call for callers: result, usage, metadata.
 // Must never report the usage of a failed call like that of a success.
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
-import { type ModelRef, parseModelName } from '../contract/model-name.ts';
+import { type ModelRef, parseModelName } from '../contract/model/model-name.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import type { Usage } from '../contract/usage.ts';
+import type { Usage } from '../contract/model/usage.ts';
 import type { ModelFailure } from '../llm/model-failure.ts';
 import { costUsd } from '../llm/pricing.ts';
 import type { ModelProviders } from '../llm/providers.ts';

@@ -1,6 +1,6 @@
 // llm_generate: one answer of a language model, returned as a whole.
 // Must never stream: callers that want pieces use llm_stream.
-import { llmGenerateSchema, type LlmGenerate } from '../contract/work-directive.ts';
+import { llmGenerateSchema, type LlmGenerate } from '../contract/directive/work-directive.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
 import { defineDirective, type DirectiveDefinition } from './definition.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';

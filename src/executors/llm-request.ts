@@ -2,9 +2,9 @@
 // Must never send what is sure to be refused: a wrong directive fails before it costs anything.
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { fieldSentence } from '../contract/field-sentence.ts';
-import type { Message } from '../contract/message.ts';
-import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-directive.ts';
+import { fieldSentence } from '../contract/json/field-error.ts';
+import type { Message } from '../contract/model/message.ts';
+import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/directive/work-directive.ts';
 import type { CallOptions } from '../llm/model-call.ts';
 import { promptOf, type PromptRules, toolNamesIn } from '../llm/prompt.ts';
 import { type PromptCache, withCache } from '../llm/prompt-cache.ts';

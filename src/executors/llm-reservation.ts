@@ -1,9 +1,9 @@
 // Reserves and records what a model call takes from the limits that all workers share.
 // Must never hold a call back because the limits are unavailable: the provider has its own.
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 import { errorResult } from '../contract/result.ts';
-import { SHORTEST_PAUSE_MS } from '../contract/waiting.ts';
+import { SHORTEST_PAUSE_MS } from '../contract/request/waiting.ts';
 import type { LimitScope, ModelLimiter } from '../llm/model-limiter.ts';
 import type { ModelFailure } from '../llm/model-failure.ts';
 import { exhaustedForMs, type ResponseHeaders } from '../llm/rate-headers.ts';

@@ -2,11 +2,11 @@
 // Must never ask without a limit of tokens, nor go on when nobody wants the answer; nor ask a person twice of one budget.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { parseModelName } from '../contract/model-name.ts';
-import type { ModelTurn } from '../contract/model-turn.ts';
+import { parseModelName } from '../contract/model/model-name.ts';
+import type { ModelTurn } from '../contract/model/model-turn.ts';
 import { errorResult } from '../contract/result.ts';
-import type { QuestionAnswer } from '../contract/tool-question.ts';
-import type { LlmGenerate } from '../contract/work-directive.ts';
+import type { QuestionAnswer } from '../contract/tool/tool-question.ts';
+import type { LlmGenerate } from '../contract/directive/work-directive.ts';
 import { pause } from '../lifecycle.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
 import { OPEN_RULES, promptOf } from '../llm/prompt.ts';

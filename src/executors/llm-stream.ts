@@ -1,6 +1,6 @@
 // llm_stream: one answer of a language model, reported piece by piece while it is written.
 // Must never report pieces faster than they can be written to the journal.
-import { llmStreamSchema, type LlmStream } from '../contract/work-directive.ts';
+import { llmStreamSchema, type LlmStream } from '../contract/directive/work-directive.ts';
 import type { AnswerPiece } from '../llm/answer-collector.ts';
 import { streamAnswer } from '../llm/model-stream.ts';
 import type { ToolNames } from '../llm/tool-names.ts';

@@ -1,7 +1,7 @@
 // What the span of a model call says of the answer: model, finish reason, tokens, time to the first piece.
 // Must never show text of the answer.
-import type { ModelTurn } from '../contract/model-turn.ts';
-import type { Usage } from '../contract/usage.ts';
+import type { ModelTurn } from '../contract/model/model-turn.ts';
+import type { Usage } from '../contract/model/usage.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
 import type { ExecutionContext } from './definition.ts';

@@ -1,8 +1,7 @@
 // What metrics say of one call of a model: time, tokens, cost.
 // Must never hold a word of a prompt or an answer.
-import { callVocabulary, type CallOrigin } from '../contract/call-vocabulary.ts';
-import type { Directive } from '../contract/directive.ts';
-import { parseModelName } from '../contract/model-name.ts';
+import { type Directive, callVocabulary, type CallOrigin } from '../contract/directive/directive.ts';
+import { parseModelName } from '../contract/model/model-name.ts';
 import type { ModelCallFacts } from '../telemetry/meters.ts';
 import type { Execution } from './definition.ts';
 

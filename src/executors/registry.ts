@@ -1,6 +1,6 @@
 // The directive types that this process can execute.
 // Must never hold two definitions of one type.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { Result } from '../contract/result.ts';
 import type { DirectiveDefinition, QueuedDefinition } from './definition.ts';
 

@@ -2,8 +2,8 @@
 // Must never read what the operator does not let MCP clients of the service see.
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import { type ServerRead, serverReadOf } from '../contract/server-read.ts';
-import type { ToolExec } from '../contract/work-directive.ts';
+import { type ServerRead, serverReadOf } from '../contract/tool/server-read.ts';
+import type { ToolExec } from '../contract/directive/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Execution, ExecutionContext } from './definition.ts';

@@ -2,9 +2,9 @@
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
-import { startedTool } from '../contract/started-tool.ts';
-import { toolContent } from '../contract/tool-content.ts';
-import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
+import { startedTool } from '../contract/tool/started-tool.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
+import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/directive/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';

@@ -2,7 +2,7 @@
 // Must never let a tool ask without end.
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import { QUESTION_LIMITS } from '../contract/tool-question.ts';
+import { QUESTION_LIMITS } from '../contract/tool/tool-question.ts';
 import type { ToolCallOutcome } from '../mcp/tool-call.ts';
 import type { Execution } from './definition.ts';
 

@@ -1,8 +1,8 @@
 // What a tool asks models while it works (sampling): answered within the budget of its server, and counted.
 // Must never ask a model that the configuration does not name for the server or its budget, nor show the server why a provider failed.
-import { scopedId } from '../contract/tenant.ts';
-import type { ResolvedModels } from '../contract/model-name.ts';
-import { type LlmGenerate, llmGenerateSchema, type ToolExec } from '../contract/work-directive.ts';
+import { scopedId } from '../contract/access/tenant.ts';
+import type { ResolvedModels } from '../contract/model/model-name.ts';
+import { type LlmGenerate, llmGenerateSchema, type ToolExec } from '../contract/directive/work-directive.ts';
 import type { OnSampling, SamplingReply, SamplingRequest } from '../mcp/sampling.ts';
 import type { ExecutionContext } from './definition.ts';
 import {

@@ -3,9 +3,9 @@
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { jsonObjectSchema } from '../contract/identifiers.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import { WEBHOOK_TYPE } from '../contract/webhook.ts';
-import type { WebhookEvent } from '../contract/webhook-event.ts';
-import type { Directive } from '../contract/directive.ts';
+import { WEBHOOK_TYPE } from '../contract/signal/webhook.ts';
+import type { WebhookEvent } from '../contract/signal/webhook-event.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { PrivateAddress } from '../bounds/outgoing-request.ts';
 import { type Delivery, post, type Reply } from '../webhooks/post.ts';
 import { retryAfterMs } from '../webhooks/retry-after.ts';

@@ -1,8 +1,8 @@
 // Reads what the `execute` of a custom directive reports and returns, like executions of the service's own types.
 // Must never pass on what cannot be journalled, nor a signal whose type belongs to the service.
-import { isObject } from '../contract/json-object.ts';
-import { jsonSafe } from '../contract/json-safe.ts';
-import { ownTypeFault } from '../contract/own-signal.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { jsonSafe } from '../contract/json/json-safe.ts';
+import { ownTypeFault } from '../contract/signal/own-signal.ts';
 import { normalizeResult } from '../contract/result.ts';
 import type { Execution, Report } from '../executors/definition.ts';
 

@@ -1,6 +1,6 @@
 // The agent for requests that name none: every tool of the catalog, the alias `fast`.
 // Must never replace an agent that the configuration declares.
-import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import { defineAgent } from '../engine/define-agent.ts';
 
 const DEFAULT_AGENT = defineAgent({

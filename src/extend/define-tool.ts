@@ -1,9 +1,9 @@
 // Tools of users' modules: what one declares, and what it returns.
 // Must never execute one: a worker does, like a tool of an MCP server.
 import type * as z from 'zod';
-import type { ControlDirectiveInput } from '../contract/control-directive.ts';
+import type { ControlDirectiveInput } from '../contract/run/control-directive.ts';
 import type { Result } from '../contract/result.ts';
-import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { ExecutionContext } from '../executors/definition.ts';
 import type { JsonObject } from '../engine/transition.ts';
 

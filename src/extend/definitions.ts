@@ -1,11 +1,11 @@
 // `adjutant/engine`: what users' modules are written with: agents, strategies, custom directives, tools.
 // Must never connect to anything: a definition is data and functions; the service that loads it does the rest.
-export type { AgentDefinition, SubmittedAgentDefinition } from '../contract/agent-definition.ts';
+export type { AgentDefinition, SubmittedAgentDefinition } from '../contract/run/agent-definition.ts';
 export { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-export type { AssistantMessage, Message, ToolCall, ToolMessage } from '../contract/message.ts';
+export type { AssistantMessage, Message, ToolCall, ToolMessage } from '../contract/model/message.ts';
 export { errorResult, okResult, type Result } from '../contract/result.ts';
-export { retryFields } from '../contract/retry-policy.ts';
-export type { RepeatPolicy } from '../contract/work-directive.ts';
+export { retryFields } from '../contract/directive/retry-policy.ts';
+export type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 export {
   defineDirective,
   type CustomDirectiveType,
@@ -16,7 +16,7 @@ export {
   type QueuedDirectiveType,
 } from '../engine/core/directive-exec.ts';
 export { defineTool, type ModuleTool, type ToolAnswer, type ToolContext } from './define-tool.ts';
-export type { ControlDirectiveInput } from '../contract/control-directive.ts';
+export type { ControlDirectiveInput } from '../contract/run/control-directive.ts';
 export { toolMessage } from '../engine/core/history.ts';
 export { defineAgent } from '../engine/define-agent.ts';
 export { type ModelAnswer, readAnswer } from '../engine/strategies/model-answer.ts';

@@ -1,12 +1,11 @@
 // One call of a tool of a module: checks the arguments, runs it within its time, reads its answer.
 // Must never obey a control directive that the entry of the configuration does not allow.
-import { readDirectives } from '../contract/control-directive.ts';
+import { readDirectives } from '../contract/run/control-directive.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { fieldSentence } from '../contract/field-sentence.ts';
-import { isObject } from '../contract/json-object.ts';
+import { fieldErrors, fieldSentence } from '../contract/json/field-error.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { errorResult } from '../contract/result.ts';
-import type { ToolExec } from '../contract/work-directive.ts';
+import type { ToolExec } from '../contract/directive/work-directive.ts';
 import type { Execution, ExecutionContext } from '../executors/definition.ts';
 import { contextFor } from '../executors/tool-context.ts';
 import type { OwnTools, ToolPlace } from '../executors/tool-exec.ts';

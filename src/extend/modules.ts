@@ -2,10 +2,10 @@
 // Must never accept an export of the wrong form: the error names the module and the fault.
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/error.ts';
-import { type AgentDefinition, agentDefinitionSchema } from '../contract/agent-definition.ts';
-import { CUSTOM_CONTEXT } from '../contract/custom-directive.ts';
-import { isObject } from '../contract/json-object.ts';
-import { knownRepeatPolicy } from '../contract/work-directive.ts';
+import { type AgentDefinition, agentDefinitionSchema } from '../contract/run/agent-definition.ts';
+import { CUSTOM_CONTEXT } from '../contract/directive/custom-directive.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { knownRepeatPolicy } from '../contract/directive/work-directive.ts';
 import { ownReport, readExecution } from './custom-execution.ts';
 import { CORRECT_MODULE, exportsOf, fault } from './module-exports.ts';
 import { isTool, loadTools, type ToolModules } from './tool-modules.ts';

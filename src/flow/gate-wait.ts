@@ -1,8 +1,8 @@
 // What a directive in the gate of its lane waits for, in words.
 // Must never show one tenant how much others run.
-import type { GateWait, Ticket, TicketLimit } from '../contract/flow.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
-import type { WaitFacts } from '../contract/waiting.ts';
+import type { GateWait, Ticket, TicketLimit } from '../contract/directive/flow.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
+import type { WaitFacts } from '../contract/request/waiting.ts';
 
 /** null: nothing that the gate knows of. `tenant`: of the directive, for whose eyes it is. */
 export function gateWait({ limits }: Ticket, wait: GateWait, tenant: string): WaitFacts | null {

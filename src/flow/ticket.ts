@@ -1,7 +1,7 @@
 // What a directive enters the gate of a lane with: whose turn, how urgent, under which limits.
 // Must never let a caller meet the limits of another tenant, or escape those of a rule that fits.
 import { hash } from 'node:crypto';
-import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
 import {
   DEFAULT_PRIORITY,
   type FlowFields,
@@ -10,15 +10,14 @@ import {
   type Ticket,
   type TicketLimit,
   type Tickets,
-} from '../contract/flow.ts';
-import { ENCRYPTED } from '../contract/encrypted.ts';
-import { modelLane, parseModelName } from '../contract/model-name.ts';
-import { isObject } from '../contract/json-object.ts';
-import { ownMember } from '../contract/own-member.ts';
-import { isSensitiveKey, REDACTED } from '../contract/redaction.ts';
-import { tagsOf } from '../contract/tags.ts';
-import { TENANT_MARK, tenantOf } from '../contract/tenant.ts';
-import { toolMatches } from '../contract/tool-pattern.ts';
+} from '../contract/directive/flow.ts';
+import { ENCRYPTED } from '../contract/encrypted/encrypted.ts';
+import { modelLane, parseModelName } from '../contract/model/model-name.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
+import { isSensitiveKey, REDACTED } from '../contract/json/redaction.ts';
+import { tagsOf } from '../contract/directive/tags.ts';
+import { TENANT_MARK, tenantOf } from '../contract/access/tenant.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
 
 const NAME_CHARACTERS = 22;
 const LABEL_CHARACTERS = 120;

@@ -1,7 +1,7 @@
 // An appended signal as it is published on the channel of its request: the entry of the log, as docs/redis.md describes it.
 // Must never be taken for the log: an announcement can be lost.
-import { isObject } from '../contract/json-object.ts';
-import type { Signal } from '../contract/signal.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { wholeSignal } from './stored-signal.ts';
 
 /** One appended signal. */

@@ -1,6 +1,6 @@
 // The requests that are to be archived: a superset of the closed ones that are not yet, ordered by when to do it.
 // Must never be trusted: the journal says whether a request is closed, and the archive what it holds.
-import { isPassing } from '../contract/server-read.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

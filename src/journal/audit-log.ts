@@ -1,7 +1,12 @@
 // What callers with keys have changed, in two bounded streams of Redis: submissions, and all other changes.
 // Must never grow without a bound, nor keep more than who, what and when.
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
-import { type AuditEntry, auditEntrySchema, type AuditLogName, type AuditPage } from '../contract/audit.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
+import {
+  type AuditEntry,
+  auditEntrySchema,
+  type AuditLogName,
+  type AuditPage,
+} from '../contract/access/audit.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 

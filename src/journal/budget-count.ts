@@ -1,7 +1,7 @@
 // One budget that calls are counted in: of a rule, and of one tenant and key where each has its own.
 // Must never give two of them one place in Redis, whatever they are called.
 import { hash } from 'node:crypto';
-import { type BudgetRule, EACH } from '../contract/budget.ts';
+import { type BudgetRule, EACH } from '../contract/model/budget.ts';
 
 /** As `BudgetRule`, but `*` has become one tenant and one key; null: of all together. */
 export interface CountedBudget extends BudgetRule {

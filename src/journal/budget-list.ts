@@ -1,8 +1,12 @@
 // Lists the budgets of a tenant as they stand today.
 // Must never show a tenant what another one, or all together, have spent: that is for the operators.
-import { BUDGET_CURRENCY, type BudgetRule, type BudgetSettings, EACH } from '../contract/budget.ts';
-import { type BudgetListing, listedBudgetSchema, type ListedBudget } from '../contract/budget-listing.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { BUDGET_CURRENCY, type BudgetRule, type BudgetSettings, EACH } from '../contract/model/budget.ts';
+import {
+  type BudgetListing,
+  listedBudgetSchema,
+  type ListedBudget,
+} from '../contract/model/budget-listing.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { budgetFields, type CountedBudget, countedBudget } from './budget-count.ts';
 import { createBudgetDays, daysAround } from './budget-day.ts';

@@ -1,6 +1,6 @@
 // Who waits for a call, or waited a moment ago: what the processes of an installation know of each other's clients.
 // Must never keep a mark longer than it was set for.
-import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 

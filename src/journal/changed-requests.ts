@@ -1,6 +1,6 @@
 // The requests that have changed and whose rows of the search index are still to be written.
 // Must never hold up who changes a request: what no script notes with its change is gathered, and the sweeper makes a lost note again.
-import { isPassing } from '../contract/server-read.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

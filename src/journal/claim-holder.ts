@@ -1,6 +1,6 @@
 // What the holder of a claim writes while its directive goes on: its lease, and its way back to a lane.
 // Must never end a directive.
-import type { SignalDraft } from '../contract/signal.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { createLeases } from './leases.ts';

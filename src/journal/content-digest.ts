@@ -1,7 +1,7 @@
 // The digest by which the journal tells the same content under an id from other content.
 // Must never change: a digest is compared with those of earlier versions.
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../contract/canonical-json.ts';
+import { canonicalJson } from '../contract/json/canonical-json.ts';
 
 /** 128 bits of SHA-256. */
 const DIGEST_CHARACTERS = 22;

@@ -1,6 +1,6 @@
 // Conversations in Redis: whose turn it is, who waits, and the messages so far.
 // Must never know what a run does with its turn.
-import { closedMsOf, type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { closedMsOf, type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

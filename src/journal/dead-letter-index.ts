@@ -1,6 +1,6 @@
 // The index of dead letters: which directives ended in an error, by when.
 // Must never hold the directives themselves; the journal does, until their retention is over.
-import { DEFAULT_TENANT, tenantOf } from '../contract/tenant.ts';
+import { DEFAULT_TENANT, tenantOf } from '../contract/access/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

@@ -1,6 +1,6 @@
 // What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
 // Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
-import { isPassing } from '../contract/server-read.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { DirectiveRef, SweepIndex } from './sweep-index.ts';
 

@@ -1,6 +1,6 @@
 // Ends directives: of an attempt, alone or together with its job, or without a claim.
 // Must never end one twice, nor for a worker whose claim was taken over: the script decides.
-import type { SignalDraft } from '../contract/signal.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { ClaimRef, JournalOptions } from './journal.ts';
 import type { RunScript, ScriptReply } from './scripts.ts';
 import { writeSignal } from './stored-signal.ts';

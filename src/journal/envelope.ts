@@ -1,8 +1,8 @@
 // What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
 // Must never be changed after acceptance.
-import type { Spender } from '../contract/budget.ts';
-import type { Directive } from '../contract/directive.ts';
-import type { Tickets } from '../contract/flow.ts';
+import type { Spender } from '../contract/model/budget.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { Tickets } from '../contract/directive/flow.ts';
 import { PACKED_RECORD } from './format.ts';
 
 export interface Envelope extends Tickets {

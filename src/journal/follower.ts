@@ -1,7 +1,7 @@
 // Follows a request's signal log: what is written, then what comes, each sequence once and in order.
 // Must never skip or repeat a sequence, whatever the channel loses.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { Journal } from './journal.ts';
 import type { Announcement } from './announcement.ts';
 import type { FollowOptions, LogPiece, SignalFollower } from './signal-log.ts';

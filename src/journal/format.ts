@@ -1,7 +1,7 @@
 // The format of what is stored for any process to act on. While two versions run side by side, the older one leaves alone what
 // is of a later format: a directive's envelope, a run's spec and document.
 // Must never grow for an added member: readers skip what they do not know.
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 /** The newest that is known here. Not written where it is 1; a change that an older process would misunderstand writes the next one. */
 const FORMAT = 5;

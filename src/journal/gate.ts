@@ -1,8 +1,8 @@
 // The gates of lanes: where directives wait for their turn and for the limits they are under, before they have a job.
 // Must never decide by a clock or a count of its own: each step is one script, by the clock of the lane's Redis.
 import { hash } from 'node:crypto';
-import type { GateWait, Ticket } from '../contract/flow.ts';
-import { TENANT_MARK } from '../contract/tenant.ts';
+import type { GateWait, Ticket } from '../contract/directive/flow.ts';
+import { TENANT_MARK } from '../contract/access/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { createLeases } from './leases.ts';

@@ -5,10 +5,10 @@ import {
   type LimitsOfTenant,
   NO_TENANT_LIMITS,
   requestBytesOf,
-} from '../contract/tenant-limits.ts';
-import type { Later } from '../contract/later.ts';
-import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+} from '../contract/access/tenant-limits.ts';
+import type { Later } from '../contract/directive/later.ts';
+import { isPassing, PASSING_KEPT_MS } from '../contract/tool/server-read.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptArguments, keysTogether } from './acceptance-words.ts';
 import { createAnnouncer } from './announcer.ts';

@@ -1,6 +1,6 @@
 // The names of every key the journal keeps in Redis.
 // Must never build a key of a request without its hash tag: a request lives in one cluster slot, as do a provider's limits.
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 
 /** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
 export interface KeySpace {

@@ -1,7 +1,7 @@
 // Payloads that lie in a store of objects instead of Redis, which holds their size and their hash.
 // Must never return other bytes than those that were put.
 import { randomUUID } from 'node:crypto';
-import { offloadedMember } from '../contract/offloaded.ts';
+import { offloadedMember } from '../contract/encrypted/offloaded.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { decodeEnvelope, type Envelope, withIds } from './envelope.ts';
 

@@ -9,9 +9,9 @@ import type {
   BudgetSettings,
   ModelBudgets,
   Spending,
-} from '../contract/budget.ts';
-import { EACH } from '../contract/budget.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+} from '../contract/model/budget.ts';
+import { EACH } from '../contract/model/budget.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { isRedisAway } from '../redis/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';

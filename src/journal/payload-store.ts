@@ -1,6 +1,6 @@
 // Keeps payloads that are too large for the signal log, for those who ask for them whole.
 // Must never outlive the request they belong to, nor let an attempt overwrite what another one answered.
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { type ClaimRef, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';

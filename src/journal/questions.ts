@@ -1,7 +1,12 @@
 // What the tool of a directive asks, and what was answered: written and read in the journal.
 // Must never decide what an answer means, nor put one into the log.
-import type { InputAction, InputCause, QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+import type {
+  InputAction,
+  InputCause,
+  QuestionAnswer,
+  ToolQuestion,
+} from '../contract/tool/tool-question.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';

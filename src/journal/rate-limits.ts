@@ -1,6 +1,6 @@
 // Limits of models that all workers share: requests and tokens a minute, and the time a provider said to stay away.
 // Must never wait, nor keep a limit that no configuration names.
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import type { KeySpace } from './keys.ts';

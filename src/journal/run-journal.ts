@@ -5,8 +5,8 @@ import {
   type LimitsOfTenant,
   NO_TENANT_LIMITS,
   requestBytesOf,
-} from '../contract/tenant-limits.ts';
-import type { RunStatus } from '../contract/run.ts';
+} from '../contract/access/tenant-limits.ts';
+import type { RunStatus } from '../contract/run/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';

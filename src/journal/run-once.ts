@@ -1,6 +1,6 @@
 // Runs under a key: once in a window, once after quiet, or one at a time.
 // Must never decide which one counts: the script does, in the slot of the key.
-import type { Once } from '../contract/once.ts';
+import type { Once } from '../contract/directive/once.ts';
 import { announced, keysTogether } from './acceptance-words.ts';
 import type { WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';

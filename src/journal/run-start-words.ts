@@ -1,6 +1,6 @@
 // A run that is to begin, as the scripts that start one read it.
 // Must never decide anything: the words of a script are written in its file.
-import type { Later } from '../contract/later.ts';
+import type { Later } from '../contract/directive/later.ts';
 
 export interface NewRun {
   requestId: string;

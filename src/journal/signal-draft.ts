@@ -1,8 +1,8 @@
 // Builds signals: CloudEvents without the sequence, which the journal gives when it appends.
 // Must never read the clock or draw ids for a decision; both come from the caller's `Stamp`.
-import { ownId } from '../contract/tenant.ts';
-import { ownMember } from '../contract/own-member.ts';
-import { SIGNAL_SOURCES, type SignalDraft } from '../contract/signal.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import { SIGNAL_SOURCES, type SignalDraft } from '../contract/signal/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 

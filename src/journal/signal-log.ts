@@ -1,7 +1,7 @@
 // The log of signals of each request: what appends to it, reads it and follows it. Another store has to keep this interface,
 // and that of scripts/include-log.lua, which appends together with a change of the state.
 // Must never show a signal under two sequences, nor let a reader miss one.
-import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { Signal, SignalDraft } from '../contract/signal/signal.ts';
 import { type AppendVerdict, createAppendCalls } from './append-calls.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';

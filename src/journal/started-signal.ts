@@ -1,7 +1,7 @@
 // The signal that says that the first attempt of a directive has begun.
 // Must never be said of a later attempt: it is in the log once.
-import type { Directive } from '../contract/directive.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import { draftSignal } from './signal-draft.ts';
 import { directiveMetadata } from './terminal-signal.ts';
 

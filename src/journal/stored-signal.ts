@@ -1,8 +1,8 @@
 // The text of a signal in its request's log: plain JSON under the CloudEvents names, without what the name of the key tells.
 // docs/redis.md describes it for readers in other languages: a signal is read as it was written, member by member.
-import { isObject } from '../contract/json-object.ts';
-import type { Signal } from '../contract/signal.ts';
-import { ownId } from '../contract/tenant.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { Signal } from '../contract/signal/signal.ts';
+import { ownId } from '../contract/access/tenant.ts';
 
 /** The values of the members that an entry leaves out, beside `subject`, which is the request's id. */
 const SPECVERSION = '1.0';

@@ -1,8 +1,8 @@
 // The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
 // Must never be trusted: the journal says what is really open.
-import { isPassing } from '../contract/server-read.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createAnnouncer } from './announcer.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';

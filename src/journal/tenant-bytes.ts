@@ -1,8 +1,8 @@
 // What the requests of a tenant hold together, where that is limited: summed up by the search index, request by request.
 // Must never refuse what runs, nor cost anything where there is no limit.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { tenantOf } from '../contract/tenant.ts';
-import type { LimitsOfTenant } from '../contract/tenant-limits.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import type { LimitsOfTenant } from '../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 

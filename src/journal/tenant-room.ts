@@ -1,7 +1,7 @@
 // What each tenant has open: counted before its acceptance, where the tenant has a limit.
 // Must never be trusted for more than that: the journal says what is really open.
-import { tenantOf } from '../contract/tenant.ts';
-import type { LimitsOfTenant } from '../contract/tenant-limits.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import type { LimitsOfTenant } from '../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

@@ -1,14 +1,13 @@
 // The signal that ends a directive, for every kind of directive, from its canonical result.
 // Must never leave out a kind: a directive without a way to end would wait for ever.
-import { ownId } from '../contract/tenant.ts';
-import { callVocabulary } from '../contract/call-vocabulary.ts';
-import { CONTEXT_STATE, type Directive } from '../contract/directive.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import { CONTEXT_STATE, type Directive, callVocabulary } from '../contract/directive/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import type { ImmediateDirective } from '../contract/immediate-directive.ts';
-import type { SignalDraft } from '../contract/signal.ts';
-import { toolContent } from '../contract/tool-content.ts';
-import { normalizeUsage, type Usage } from '../contract/usage.ts';
+import type { ImmediateDirective } from '../contract/directive/immediate-directive.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
+import { normalizeUsage, type Usage } from '../contract/model/usage.ts';
 import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
 
 /** What is said beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */

@@ -1,8 +1,8 @@
 // Writes why a directive does not go on, for those who hold no claim of it: the sweeper.
 // Must never change what becomes of the directive, nor wake anything.
-import type { SignalDraft } from '../contract/signal.ts';
-import type { Directive } from '../contract/directive.ts';
-import { type WaitFacts, waitOf } from '../contract/waiting.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import { type WaitFacts, waitOf } from '../contract/request/waiting.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 import { draftSignal, type SignalOrigin } from './signal-draft.ts';

@@ -2,7 +2,7 @@
 // Must never pass a preview on as an answer: a turn without its end, or vectors that are not there, are an error.
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { PayloadStore } from './payload-store.ts';
 
 type Answer = Extract<Signal, { type: 'ai.llm.response' | 'ai.embed.result' }>;

@@ -1,7 +1,7 @@
 // Builds an answer from the parts of a stream, and returns each piece as it arrives.
 // Must never hold a piece back: the joined pieces are the answer.
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { plainText } from '../contract/plain-text.ts';
+import { plainText } from '../contract/json/plain-text.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
 import { MAX_ANSWER_PARTS, MAX_WRITTEN_CHARACTERS } from './answer-limits.ts';
 import {

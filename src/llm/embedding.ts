@@ -1,11 +1,11 @@
 // Vectors of texts: requested in batches that the provider accepts, joined in the order of the texts.
 // Must never give a text the vector of another one, nor join vectors of different lengths.
 import { APICallError, type EmbeddingModelV4, type EmbeddingModelV4Result } from '@ai-sdk/provider';
-import type { EncodingFormat, Embeddings } from '../contract/embedding.ts';
-import { isObject } from '../contract/json-object.ts';
-import { boundedText } from '../contract/json-safe.ts';
-import type { ModelRef } from '../contract/model-name.ts';
-import { normalizeUsage, type Usage } from '../contract/usage.ts';
+import type { EncodingFormat, Embeddings } from '../contract/model/embedding.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { boundedText } from '../contract/json/json-safe.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import { normalizeUsage, type Usage } from '../contract/model/usage.ts';
 import { MAX_EMBEDDED_TEXTS } from './answer-limits.ts';
 import { failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';

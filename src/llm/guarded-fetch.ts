@@ -5,10 +5,10 @@ import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
 import { heldBack } from '../bounds/while-it-holds.ts';
-import { markLostNumbers } from '../contract/exact-json.ts';
-import { isObject } from '../contract/json-object.ts';
-import { type HideText, hiding } from '../contract/secret-text.ts';
-import { wellFormedJson } from '../contract/well-formed.ts';
+import { markLostNumbers } from '../contract/json/exact-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { type HideText, hiding } from '../contract/json/secret-text.ts';
+import { wellFormedJson } from '../contract/json/well-formed.ts';
 import { type AnswerLimits, EMBEDDING_LIMITS, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
 import { noteComplete } from './call-limits.ts';
 import { reportedError } from './provider-status.ts';

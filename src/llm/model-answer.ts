@@ -7,9 +7,9 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning,
 } from '@ai-sdk/provider';
-import { normalizeFinishReason } from '../contract/finish-reason.ts';
-import type { ModelRef } from '../contract/model-name.ts';
-import { normalizeUsage, type Usage } from '../contract/usage.ts';
+import { normalizeFinishReason } from '../contract/model/finish-reason.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import { normalizeUsage, type Usage } from '../contract/model/usage.ts';
 import { MAX_TOOL_CALLS } from './answer-limits.ts';
 import { contentType, failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';

@@ -1,7 +1,7 @@
 // One call of a language model: the request, the model, the limits.
 // Must never repeat a call: retries belong to the queue.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 import { beginLimits, type CallLimits, type LimitSettings } from './call-limits.ts';
 import { incompleteness, type ModelAnswer, type ModelReply } from './model-answer.ts';
 import { failure, type ModelFailure, modelFailure } from './model-failure.ts';

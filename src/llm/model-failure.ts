@@ -9,9 +9,9 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { boundedText } from '../contract/json-safe.ts';
-import type { ModelRef } from '../contract/model-name.ts';
-import { withoutProviderKeys } from '../contract/secret-text.ts';
+import { boundedText } from '../contract/json/json-safe.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import { withoutProviderKeys } from '../contract/json/secret-text.ts';
 import { explanationIn, readStatus } from './provider-status.ts';
 import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
 import { type RefusedAnswer, refusedAnswer } from './refused-answer.ts';

@@ -1,7 +1,7 @@
 // Requests a model's whole answer at once.
 // Must never treat a reply without an answer as one.
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
-import { plainText } from '../contract/plain-text.ts';
+import { plainText } from '../contract/json/plain-text.ts';
 import {
   type AnswerPart,
   filePartOf,

@@ -1,6 +1,6 @@
 // Asks, before a model is called, whether the limits that all workers share allow the call.
 // Must never wait: it answers at once, and the directive waits in its lane.
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 
 /** What a limit covers: all models of a provider, or one of them. */
 export type LimitScope = 'provider' | 'model';

@@ -1,15 +1,15 @@
 // A model's answer as a turn of the contract.
 // Must never hide that the arguments of a call cannot be used.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
-import { type FinishReason, normalizeFinishReason } from '../contract/finish-reason.ts';
-import type { AssistantPart, ProviderData, ToolCall } from '../contract/message.ts';
-import type { ModelRef } from '../contract/model-name.ts';
-import type { ModelTurn } from '../contract/model-turn.ts';
+import { type FinishReason, normalizeFinishReason } from '../contract/model/finish-reason.ts';
+import type { AssistantPart, ProviderData, ToolCall } from '../contract/model/message.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
+import type { ModelTurn } from '../contract/model/model-turn.ts';
 import type { AnswerPart, ModelAnswer } from './model-answer.ts';
 import { receivedField } from './reasoning-history.ts';
 import type { ToolNames } from './tool-names.ts';
 import { type ReadArguments, readArguments } from './written-arguments.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 export function turnOf(
   answer: ModelAnswer,

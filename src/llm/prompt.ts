@@ -14,7 +14,7 @@ import type {
   ProviderData,
   ToolCall,
   ToolMessage,
-} from '../contract/message.ts';
+} from '../contract/model/message.ts';
 import { reasoningMembers, type ReasoningRule } from './reasoning-history.ts';
 import type { ToolNames } from './tool-names.ts';
 

@@ -1,7 +1,7 @@
 // Reads an error that a provider reports inside a stream or a body as the HTTP status it stands for.
 // Must never read an answer as an error.
-import { isObject } from '../contract/json-object.ts';
-import { boundedText } from '../contract/json-safe.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { boundedText } from '../contract/json/json-safe.ts';
 
 export interface ReportedError {
   status: number;

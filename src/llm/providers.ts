@@ -3,7 +3,7 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible';
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelRef } from '../contract/model/model-name.ts';
 import { type ClientSettings, clientSettings, type ModelMaker } from './client-settings.ts';
 import { azure, bedrock, vertex } from './cloud-providers.ts';
 import type { ModelPrice } from './pricing.ts';

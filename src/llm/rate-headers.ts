@@ -1,6 +1,6 @@
 // Reads from a provider's response how long to wait because of its rate limits.
 // Must never wait itself, nor trust a senseless number.
-import { ownMember } from '../contract/own-member.ts';
+import { ownMember } from '../contract/json/json-object.ts';
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 

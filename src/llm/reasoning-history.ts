@@ -2,9 +2,8 @@
 // Servers differ: some refuse `reasoning_content` (Groq, Cerebras), others require it (DeepSeek).
 import type { MetadataExtractor } from '@ai-sdk/openai-compatible';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import { isObject } from '../contract/json-object.ts';
-import type { AssistantPart, ProviderData } from '../contract/message.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { isObject, ownMember } from '../contract/json/json-object.ts';
+import type { AssistantPart, ProviderData } from '../contract/model/message.ts';
 
 const FIELDS = ['reasoning_content', 'reasoning'] as const;
 type ReasoningField = (typeof FIELDS)[number];

@@ -2,9 +2,8 @@
 // Must never let a caller change what the operator fixed.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EmbeddingModelV4, LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { isObject } from '../contract/json-object.ts';
-import { ownMember, setOwnMember } from '../contract/own-member.ts';
-import { plainName } from '../contract/provider-options.ts';
+import { isObject, ownMember, setOwnMember } from '../contract/json/json-object.ts';
+import { plainName } from '../contract/model/provider-options.ts';
 import { inInstructions, type StructuredOutput } from './structured-output.ts';
 
 type Json = Readonly<Record<string, unknown>>;

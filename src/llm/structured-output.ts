@@ -1,8 +1,8 @@
 // Answers that must be a value of a given schema: how they are requested, read and repaired.
 // Must never pass on a value that does not fit the schema.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
-import { wellFormed } from '../contract/well-formed.ts';
+import { InexactJson, parseExactJson } from '../contract/json/exact-json.ts';
+import { wellFormed } from '../contract/json/well-formed.ts';
 
 export type OutputSchema = Readonly<Record<string, unknown>>;
 

@@ -1,12 +1,12 @@
 // Reads the arguments that a model wrote for its tool calls, or says why they cannot be used.
 // Must never repair or invent an argument: a tool that gets {} for a cut text may delete everything.
 import { jsonShape } from '../bounds/json-shape.ts';
-import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
-import type { FinishReason } from '../contract/finish-reason.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
-import { isObject } from '../contract/json-object.ts';
-import { type ArgumentsError, MOST_WRITTEN, type ToolCall } from '../contract/message.ts';
-import { wellFormed } from '../contract/well-formed.ts';
+import { InexactJson, parseExactJson } from '../contract/json/exact-json.ts';
+import type { FinishReason } from '../contract/model/finish-reason.ts';
+import { findJsonHazard } from '../contract/json/json-guard.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { type ArgumentsError, MOST_WRITTEN, type ToolCall } from '../contract/model/message.ts';
+import { wellFormed } from '../contract/json/well-formed.ts';
 
 export type ReadArguments = Pick<ToolCall, 'arguments' | 'arguments_error'>;
 

@@ -2,12 +2,12 @@
  *  It must never decide an approval: a run that waits for one waits for a person, here or at its host. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { errorResult, okResult } from '../contract/result.ts';
-import type { RunView } from '../contract/run.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { RunView } from '../contract/run/run.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { ProgressRelay } from './progress-relay.ts';
 import { asksPerson, heardSignals, type Hearing, questionFeed, untilText } from './question-feed.ts';
 import { refusedCall, whenAccepted } from './refusal.ts';

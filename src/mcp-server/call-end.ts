@@ -1,10 +1,10 @@
 /** Waits for the end of a call that was submitted, also over an outage of the service behind it.
  *  It must never take an outage for an end: what was accepted goes on. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
-import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
-import type { Submission } from '../contract/submission.ts';
+import { isTerminalSignal, type TerminalSignal } from '../contract/signal/signal.ts';
+import type { Submission } from '../contract/directive/submission.ts';
 import type { Place } from './tool-answer.ts';
 
 export interface EndWait {

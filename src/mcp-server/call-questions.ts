@@ -1,7 +1,7 @@
 /** What a call asks a person, as its log says it: questions of its tools, and approvals of an agent's calls.
  *  It must never hold more than its limits, nor take an answered question for an open one. */
-import type { Signal } from '../contract/signal.ts';
-import type { ToolQuestion } from '../contract/tool-question.ts';
+import type { Signal } from '../contract/signal/signal.ts';
+import type { ToolQuestion } from '../contract/tool/tool-question.ts';
 
 interface Asked {
   /** Names it among all that the call asks: `input:…` or `approval:…`. */

@@ -1,9 +1,9 @@
 /** Which call a request is about: a new one, one that its client comes back to, or one that its key names again.
  *  It must never let a client go on with a call that is not its own. */
 import type { ServerContext } from '@modelcontextprotocol/server';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import { type AskedOnLeg, NOTHING_ASKED } from './asked-leg.ts';
 import { callKeyOf, placeOf } from './call-identity.ts';
 import type { HeldCall, Seals } from './held-call.ts';

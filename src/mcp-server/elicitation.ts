@@ -2,9 +2,9 @@
  *  It must never show a question that is cut, nor take an unclear answer for an approval. */
 import * as z from 'zod';
 import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server';
-import { isObject } from '../contract/json-object.ts';
-import type { ApprovalDecisionBody } from '../contract/run.ts';
-import { inputActionSchema, type InputAnswerBody, QUESTION_LIMITS } from '../contract/tool-question.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { ApprovalDecisionBody } from '../contract/run/run.ts';
+import { inputActionSchema, type InputAnswerBody, QUESTION_LIMITS } from '../contract/tool/tool-question.ts';
 import type { ApprovalQuestion, CallQuestion } from './call-questions.ts';
 import type { Host } from './host.ts';
 import type { Place } from './tool-answer.ts';

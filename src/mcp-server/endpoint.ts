@@ -1,7 +1,7 @@
 /** The MCP server over HTTP, for clients of both eras: a request in, a response out.
  *  It must never check a host or an origin, nor read a body: the API has done both. */
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { acceptingBoth, greetingFault, readMessages } from './host-messages.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';

@@ -1,8 +1,8 @@
 /** The endpoints of an API: one for the tools of all servers, and one for each server under its own names.
  *  It must never tell a server that shows nothing from one that does not exist. */
 import { createMcpEndpoint, type McpEndpoint } from './endpoint.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ToolListing } from '../contract/tool-listing.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { ToolListing } from '../contract/tool/tool-listing.ts';
 import type { ToolServersOptions } from './tool-servers.ts';
 
 export interface McpEndpoints {

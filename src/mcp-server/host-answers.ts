@@ -1,7 +1,7 @@
 /** Records what a host says to the questions of its call, as everybody's answers and decisions are.
  *  It must never answer for a call that is not the host's own. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import { fieldLine } from '../contract/field-sentence.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import { fieldLine } from '../contract/json/field-error.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import { parseRef } from './call-questions.ts';
 import { type HostAnswer, readAnswer } from './elicitation.ts';

@@ -1,6 +1,6 @@
 /** Reads what MCP hosts really send where the protocol asks for more: a wildcard in `Accept`, `null` for a missing member.
  *  Never changes a member that the protocol allows. */
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 /** Some hosts leave out `clientInfo`, which the protocol requires; the name is shown to operators only. */
 const UNNAMED_CLIENT = { name: 'unknown', version: 'unknown' };

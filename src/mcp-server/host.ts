@@ -1,7 +1,7 @@
 /** The client behind a request, as far as it can ask the person who uses it.
  *  It must never ask in a way that the client has not declared. */
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 export interface Host {
   /** As answers and decisions name it. */

@@ -1,6 +1,6 @@
 /** Arguments that a client repeats as headers, because the schema of the tool marks them with `x-mcp-header`.
  *  It must never pass a call whose headers say other things than its body: a proxy may have decided by them. */
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

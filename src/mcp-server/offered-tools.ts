@@ -1,8 +1,8 @@
 /** The tools that a client of the MCP server may see, and which of them a name means.
  *  It must never split a name, nor tell a tool that is not offered from one that does not exist. */
 import type { Tool } from '@modelcontextprotocol/server';
-import type { ListedAgent } from '../contract/agent-listing.ts';
-import type { ListedServer, ListedTool } from '../contract/tool-listing.ts';
+import type { ListedAgent } from '../contract/run/agent-listing.ts';
+import type { ListedServer, ListedTool } from '../contract/tool/tool-listing.ts';
 import type { OfferingServer } from './server-lists.ts';
 import { portableNames, wholeName } from './tool-names.ts';
 

@@ -11,7 +11,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { ServerRead } from '../contract/server-read.ts';
+import type { ServerRead } from '../contract/tool/server-read.ts';
 import { traceparentOf } from './host.ts';
 import {
   addressed,

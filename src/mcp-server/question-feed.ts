@@ -1,10 +1,10 @@
 /** Follows the log of a call for the client that waits for it: its progress, and what it asks.
  *  It must never fail the call: the end of it is waited for elsewhere. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
-import { isTerminalSignal, type Signal } from '../contract/signal.ts';
-import type { Wait } from '../contract/waiting.ts';
+import { isTerminalSignal, type Signal } from '../contract/signal/signal.ts';
+import type { Wait } from '../contract/request/waiting.ts';
 import { type CallQuestion, callQuestions } from './call-questions.ts';
 import type { ProgressRelay } from './progress-relay.ts';
 import type { Place } from './tool-answer.ts';

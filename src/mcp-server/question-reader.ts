@@ -1,6 +1,6 @@
 /** Reads what a call asks at this moment, for clients that look again and again.
  *  It must never read the whole log of a long run at each look. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { type CallQuestions, callQuestions } from './call-questions.ts';
 import type { Place } from './tool-answer.ts';
 

@@ -8,7 +8,7 @@ import {
   type Resource,
   type ResourceTemplateType,
 } from '@modelcontextprotocol/server';
-import type { ServerOffers } from '../contract/server-read.ts';
+import type { ServerOffers } from '../contract/tool/server-read.ts';
 import type { ReadServer } from './server-reads.ts';
 
 export interface OfferingServer {

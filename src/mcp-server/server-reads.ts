@@ -2,8 +2,13 @@
  *  It must never be long-lived: nobody comes back for its answer. */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { v7 as uuidv7 } from 'uuid';
-import { passingRequestId, readName, serverAnswerSchema, type ServerRead } from '../contract/server-read.ts';
-import type { TerminalSignal } from '../contract/signal.ts';
+import {
+  passingRequestId,
+  readName,
+  serverAnswerSchema,
+  type ServerRead,
+} from '../contract/tool/server-read.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
 import { awaitEnd, endOf } from './call-end.ts';
 import type { Place } from './tool-answer.ts';
 import { attended, type CallParts, RETRIES, traceOf, unlessAborted } from './tool-call.ts';

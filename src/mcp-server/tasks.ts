@@ -7,11 +7,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { isObject } from '../contract/json-object.ts';
-import type { DirectiveView } from '../contract/request-view.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
-import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
-import { isTerminalSignal } from '../contract/signal.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { DirectiveView } from '../contract/request/request-view.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
+import { TERMINAL_RUN_STATUSES } from '../contract/run/run.ts';
+import { isTerminalSignal } from '../contract/signal/signal.ts';
 import { ableToShow, MOST_UNFIT, NOTICES_META, notTaken, requestsOf, shownTo } from './asked-leg.ts';
 import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import { calledTool } from './elicitation.ts';

@@ -1,11 +1,11 @@
 /** How the end of a directive is answered to an MCP client.
  *  It must never pass an error on as a success. */
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { toolContent } from '../contract/tool-content.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 
 /** What answered, as `adjutant get` and `adjutant trace` take it. */
 export interface Place {

@@ -2,15 +2,15 @@
  *  It must never submit a call twice, nor cancel one because a connection was lost for a moment. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { SubmittedDirective } from '../contract/directive.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../contract/directive/directive.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { Result } from '../contract/result.ts';
-import { TRACEPARENT_PATTERN } from '../contract/signal-envelope.ts';
-import type { TerminalSignal } from '../contract/signal.ts';
-import type { Submission } from '../contract/submission.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import { TRACEPARENT_PATTERN } from '../contract/signal/signal-envelope.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
+import type { Submission } from '../contract/directive/submission.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import { awaitEnd, endOf } from './call-end.ts';
 import type { Departure, Departures } from './departures.ts';
 import type { ProgressRelay } from './progress-relay.ts';

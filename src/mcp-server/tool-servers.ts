@@ -1,7 +1,7 @@
 /** Makes the servers of one endpoint: one for each request or connection, all with the same calls, tools and seals.
  *  It must never let a server hold what another one needs. */
 import type { McpRequestContext, Server } from '@modelcontextprotocol/server';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { cancelPlace } from './agent-call.ts';
 import { createDepartures, type SharedWaits } from './departures.ts';
 import { createSeals } from './held-call.ts';

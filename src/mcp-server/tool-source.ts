@@ -1,7 +1,7 @@
 /** The catalog as the MCP server reads it: kept for a moment, and read again for a name that is not in it.
  *  It must never show more than `offeredTools` lets through. */
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
 import { whileAvailable } from './refusal.ts';
 import { type Offer, type OfferedTools, offeredTools, type Scope } from './offered-tools.ts';
 

@@ -1,7 +1,7 @@
 /** Checks each answer before the protocol does: an endless listing, or a result with too many items, is refused.
  *  It must never change what a tool has said: it only fills in what the modern protocol requires and servers forget. */
 import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/client';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
 import { readDescriptor } from './read-descriptor.ts';

@@ -3,7 +3,7 @@
  *  on, nobody is the asker. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@modelcontextprotocol/client';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { watchAbandoned } from './abandoned-calls.ts';
 import type { CallListeners } from './session.ts';

@@ -8,7 +8,7 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import type { CallEnding } from './call-deadline.ts';
 import {
   describe,

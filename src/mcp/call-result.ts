@@ -1,7 +1,7 @@
 /** Checks the result of a call: how deep it is, and whether it fits the output schema of its tool.
  *  It must never change it. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { isDeeperThan } from '../contract/json-guard.ts';
+import { isDeeperThan } from '../contract/json/json-guard.ts';
 import { DEEPEST_RESULT } from '../contract/result.ts';
 import type { SchemaVerdict } from '../json-schema/schema-checks.ts';
 import type { CallDeadline } from './call-deadline.ts';

@@ -2,8 +2,8 @@
  *  It must never send a request twice that a server may have accepted, and never throw. */
 import { type Holds, whileItHolds } from '../bounds/while-it-holds.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
-import { fieldSentence } from '../contract/field-sentence.ts';
-import { isObject } from '../contract/json-object.ts';
+import { fieldSentence } from '../contract/json/field-error.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import type { SchemaFault } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { type AskingCall, declinedPage, goOn, pagesRequired, resumed } from './call-input.ts';

@@ -1,6 +1,6 @@
 /** Keeps one server connected: connects on first need, reconnects after a loss, remembers its tools.
  *  It must never end a call itself, nor open two sessions at once. */
-import type { KnownSecrets } from '../contract/secret-text.ts';
+import type { KnownSecrets } from '../contract/json/secret-text.ts';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';

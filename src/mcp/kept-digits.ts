@@ -1,8 +1,8 @@
 /** Numbers of a structured result that JavaScript cannot hold: they go on as strings of their digits, and their places are noted.
  *  It must never lose a result for such a number: its tool has run, and may not run again. */
-import { type Keys, parseKeepingDigits } from '../contract/exact-json.ts';
-import { fieldPath } from '../contract/field-path.ts';
-import { isObject } from '../contract/json-object.ts';
+import { type Keys, parseKeepingDigits } from '../contract/json/exact-json.ts';
+import { fieldPath } from '../contract/json/field-path.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 const KEPT_META = 'adjutant/keptDigits';
 const STRUCTURED = 'structuredContent';

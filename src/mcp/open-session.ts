@@ -10,7 +10,7 @@ import {
   SSEClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createAnswerGuard } from './answer-guard.ts';

@@ -2,7 +2,7 @@
  *  It must never let a failing server affect calls to others. */
 import { settledWithin } from '../lifecycle.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
 import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';

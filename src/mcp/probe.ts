@@ -8,7 +8,7 @@ import { openSession } from './open-session.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { tokensFor, type TokenSource } from './oauth/token-source.ts';
-import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
 import { secretsOfServer } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';

@@ -1,8 +1,8 @@
 /** Reads what a server asks its client for, within bounds, and writes the answers as the protocol wants them.
  *  It must never pass on a question that cannot be shown whole: a larger one fails the call. */
-import { isDeeperThan } from '../contract/json-guard.ts';
-import { isObject } from '../contract/json-object.ts';
-import { QUESTION_LIMITS, type QuestionAnswer, type ToolQuestion } from '../contract/tool-question.ts';
+import { isDeeperThan } from '../contract/json/json-guard.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { QUESTION_LIMITS, type QuestionAnswer, type ToolQuestion } from '../contract/tool/tool-question.ts';
 import { readSampling, type SamplingRequest } from './sampling.ts';
 
 /** A question of a round, with the server's name for it. */

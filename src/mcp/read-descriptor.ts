@@ -2,7 +2,7 @@
  *  It must never lose a tool silently: what is left out is reported in the description that takes its place. */
 import { specTypeSchemas, type Tool } from '@modelcontextprotocol/client';
 import { shortened } from '../json-schema/shortened-text.ts';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { isEmptyList, issuesOf } from './read-message.ts';
 
 type Members = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** Reads a JSON value as a JSON-RPC message: harmless mistakes are put right, and an answer that cannot be used becomes an error.
  *  It must never drop an answer, which somebody waits for, nor change what a tool has said. */
 import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/client';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { parseMessage } from './kept-digits.ts';
 import { refusedAnswer } from './message-delivery.ts';
 

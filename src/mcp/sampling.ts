@@ -1,7 +1,7 @@
 /** Reads what a server wants to ask a model (`sampling/createMessage`), within bounds, and writes the answer as the protocol wants it.
  *  It must never pass on what is larger than a model call may be, nor what no model here understands. */
-import { isObject } from '../contract/json-object.ts';
-import type { ContentPart, Message } from '../contract/message.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import type { ContentPart, Message } from '../contract/model/message.ts';
 import type { Read } from './questions.ts';
 
 /** Of one request. */

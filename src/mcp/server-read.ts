@@ -2,9 +2,9 @@
  *  It must never call a tool, nor throw. */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
-import { isDeeperThan } from '../contract/json-guard.ts';
+import { isDeeperThan } from '../contract/json/json-guard.ts';
 import { DEEPEST_RESULT } from '../contract/result.ts';
-import type { ServerAnswer, ServerRead } from '../contract/server-read.ts';
+import type { ServerAnswer, ServerRead } from '../contract/tool/server-read.ts';
 import type { CallTools } from './call.ts';
 import { type CallDeadline, type CallLimits, startCallDeadline } from './call-deadline.ts';
 import { failedOnSession } from './call-failure.ts';

@@ -1,7 +1,7 @@
-/** The secrets in the configuration of a server, which `contract/secret-text.ts` redacts in what the server says.
+/** The secrets in the configuration of a server, which `contract/json/secret-text.ts` redacts in what the server says.
  *  It must never take for a secret what identifies the server, or what its tools commonly say. */
-import { isSensitiveKey } from '../contract/redaction.ts';
-import { withoutCredentials, withoutProviderKeys } from '../contract/secret-text.ts';
+import { isSensitiveKey } from '../contract/json/redaction.ts';
+import { withoutCredentials, withoutProviderKeys } from '../contract/json/secret-text.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 
 /** The values; each may be in the list several times, and may be short. */

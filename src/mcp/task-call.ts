@@ -2,7 +2,7 @@
  *  It must never call a tool, nor say that a task has failed when nobody knows how it ended. */
 import { isCallToolResult, ProtocolError } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { contentExcess } from './answer-guard.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import { checkedResult, type CheckedCall } from './call-result.ts';

@@ -2,7 +2,7 @@
  *  It must never take silence for an end: only the server knows how a task ended. */
 import { ProtocolError, ProtocolErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { type FailedCall, failedOnSession } from './call-failure.ts';
 import { describe } from './connect-fault.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 /** The end of a task in the older protocol: a request of its own, which the server holds back until then, and asks meanwhile.
  *  It must never be all that a call waits for: a connection that is cut loses the request, and not the task. */
 import { isCallToolResult, ProtocolError } from '@modelcontextprotocol/client';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { NO_TIMEOUT_MS, type OnQuestion, type Session } from './session.ts';
 import type { OnSampling } from './sampling.ts';

@@ -2,7 +2,7 @@
  *  It must never end without a limit that is ours, nor cancel a task that another worker goes on with. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { QUESTION_LIMITS } from '../contract/tool-question.ts';
+import { QUESTION_LIMITS } from '../contract/tool/tool-question.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import type { Session } from './session.ts';
 import { expiryOf, nextPollMs, pollMsAfter, type TaskRef, type TaskReport } from './task.ts';

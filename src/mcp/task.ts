@@ -1,6 +1,6 @@
 /** Tasks of servers: what names one, and what a server says of it, read with limits.
  *  It must never believe a server's clock, nor keep text without a limit. */
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 

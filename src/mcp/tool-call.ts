@@ -2,7 +2,7 @@
  *  It must never expose the protocol's transport: callers see results and error envelopes only. */
 import type { Holds } from '../bounds/while-it-holds.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
+import type { QuestionAnswer, ToolQuestion } from '../contract/tool/tool-question.ts';
 import type { NamedQuestion } from './questions.ts';
 import type { OnSampling } from './sampling.ts';
 

@@ -2,7 +2,7 @@
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
 import { createSteps } from '../bounds/steps.ts';
-import { plainText } from '../contract/plain-text.ts';
+import { plainText } from '../contract/json/plain-text.ts';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import { holdsMoreThan } from '../json-schema/harmless.ts';
 import { usablePart } from '../json-schema/usable-part.ts';

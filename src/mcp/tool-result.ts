@@ -4,16 +4,16 @@ import {
   type DirectiveTrust,
   type RejectedDirective,
   extractDirectives,
-} from '../contract/control-directive.ts';
+} from '../contract/run/control-directive.ts';
 import { normalizeError } from '../contract/error-envelope.ts';
-import { parseKeepingDigits } from '../contract/exact-json.ts';
-import { isObject } from '../contract/json-object.ts';
+import { parseKeepingDigits } from '../contract/json/exact-json.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { type Result, errorResult, okResult } from '../contract/result.ts';
-import { toolContent } from '../contract/tool-content.ts';
+import { toolContent } from '../contract/tool/tool-content.ts';
 import { shortened } from '../json-schema/shortened-text.ts';
 import type { RawToolResult } from './tool-call.ts';
 
-export type { DirectiveTrust } from '../contract/control-directive.ts';
+export type { DirectiveTrust } from '../contract/run/control-directive.ts';
 
 export interface ReadToolResult {
   /** What programs read. The accepted control directives are its effects. */

@@ -2,7 +2,7 @@
  *  It must never end the session because a list could not be read: the old list still works. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
-import type { KnownSecrets } from '../contract/secret-text.ts';
+import type { KnownSecrets } from '../contract/json/secret-text.ts';
 import { describe } from './connect-fault.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';

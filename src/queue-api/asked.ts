@@ -2,16 +2,15 @@
 // Pure: never changes a job, nor decides who may submit.
 import { hash } from 'node:crypto';
 import { jsonShape } from '../bounds/json-shape.ts';
-import { type CustomTypes } from '../contract/custom-directive.ts';
-import { parseSubmission, type SubmittedDirective } from '../contract/directive.ts';
-import { InexactJson, parseExactJson } from '../contract/exact-json.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { isObject } from '../contract/json-object.ts';
-import { IDEMPOTENCY_KEY } from '../contract/keyed-ids.ts';
-import { ONCE_KINDS } from '../contract/once.ts';
+import { type CustomTypes } from '../contract/directive/custom-directive.ts';
+import { parseSubmission, type SubmittedDirective } from '../contract/directive/directive.ts';
+import { InexactJson, parseExactJson } from '../contract/json/exact-json.ts';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { IDEMPOTENCY_KEY } from '../contract/directive/keyed-ids.ts';
+import { ONCE_KINDS } from '../contract/directive/once.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
-import { type SubmittedRun, startRunBodySchema } from '../contract/run.ts';
+import { type SubmittedRun, startRunBodySchema } from '../contract/run/run.ts';
 import { isTraceparent } from '../telemetry/trace-context.ts';
 
 /** Bounds of the data of a job: those of an HTTP body. */

@@ -1,8 +1,8 @@
 // The end of a directive or a run as a BullMQ job has it: a return value, or an error envelope as the reason of the failure.
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { Problem } from '../contract/problem.ts';
-import type { RunView } from '../contract/run.ts';
-import type { TerminalSignal } from '../contract/signal.ts';
+import type { RunView } from '../contract/run/run.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
 
 /** The ids under which the work of a job is found over HTTP and by its signals. */
 export interface WorkIds {

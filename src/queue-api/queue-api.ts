@@ -11,10 +11,10 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import type { ClientOf } from '../access/callers-client.ts';
-import type { CustomTypes } from '../contract/custom-directive.ts';
-import { isObject } from '../contract/json-object.ts';
+import type { CustomTypes } from '../contract/directive/custom-directive.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { DirectiveRefused, type Problem, problem, ServiceUnavailable } from '../contract/problem.ts';
-import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
+import { TERMINAL_RUN_STATUSES } from '../contract/run/run.ts';
 import { pause, type Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { isRedisAway, whileAvailable } from '../redis/unavailable.ts';

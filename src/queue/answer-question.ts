@@ -1,9 +1,9 @@
 // Answers a question that a tool asks, on behalf of a caller, and wakes what waits for it.
 // Must never accept an answer that does not fit what was asked, nor two answers to one question.
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { readBody } from '../contract/read-input.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { readBody } from '../contract/json/read-input.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   inputAnswerBodySchema,
@@ -14,7 +14,7 @@ import {
   type RecordedAnswer,
   type ToolQuestion,
   withDefaults,
-} from '../contract/tool-question.ts';
+} from '../contract/tool/tool-question.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';

@@ -1,8 +1,8 @@
 // The span of an answer to a question of a tool: beside the attempts, with who has answered and how.
 // Must never show what was answered.
-import { ownId, tenantField } from '../contract/tenant.ts';
-import type { Directive } from '../contract/directive.ts';
-import type { InputAnswerBody } from '../contract/tool-question.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { InputAnswerBody } from '../contract/tool/tool-question.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { placeUnder } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';

@@ -1,6 +1,6 @@
 // Where the spans of an attempt are, and those of an attempt whose worker died: whoever goes on reports them.
 // Must never depend on the process: the ids follow from the directive and its claim.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { LostClaim } from '../journal/verdicts.ts';
 import { operationOf } from '../telemetry/directive-operation.ts';
 import { ATTRIBUTE, EVENT } from '../telemetry/semantic-names.ts';

@@ -1,6 +1,6 @@
 // Waits for the signal that ends a directive.
 // Must never rely on an announcement alone: what may have been missed is read from the journal.
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal/signal.ts';
 import type { Announcement } from '../journal/announcement.ts';
 import { RECHECK_MS } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';

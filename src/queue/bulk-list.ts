@@ -1,8 +1,8 @@
 // Goes through the list of requests, status by status, newest first, from a place in it.
 // Must never read a page that nobody asks for.
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { cursorOf, type RequestFilter, type RequestStatus } from '../contract/request-listing.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { cursorOf, type RequestFilter, type RequestStatus } from '../contract/request/request-listing.ts';
 
 const PAGE = 200;
 /** As a cursor of the list: behind the oldest request. */

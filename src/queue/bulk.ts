@@ -5,12 +5,12 @@ import {
   bulkCancelBodySchema,
   type BulkRedrive,
   bulkRedriveBodySchema,
-} from '../contract/bulk.ts';
-import type { Cancellation } from '../contract/cancellation.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
+} from '../contract/directive/bulk.ts';
+import type { Cancellation } from '../contract/directive/cancellation.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import { readInput } from '../contract/read-input.ts';
-import { ownId } from '../contract/tenant.ts';
+import { readInput } from '../contract/json/read-input.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { DeadEntry } from '../journal/dead-letter-index.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import type * as z from 'zod';

@@ -1,7 +1,11 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
-import { ownId } from '../contract/tenant.ts';
-import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import {
+  type Cancellation,
+  cancelledError,
+  type CancelledDirective,
+} from '../contract/directive/cancellation.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { GateRef } from '../journal/gate.ts';

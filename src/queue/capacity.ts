@@ -1,7 +1,7 @@
 // Bounds how much may wait: a full lane or a full service refuses a submission instead of growing without end.
 // Must never refuse part of a batch.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
 import { type Begins, type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
 import type { TenantBytes } from '../journal/tenant-bytes.ts';
 import type { MemoryRoom } from './memory-room.ts';

@@ -1,6 +1,6 @@
 // Counts dead letters by lane, type of error and hour: what an operator sees before looking at single ones.
 // Must never read a journal: the index alone says enough.
-import type { DeadLetterGroup, DeadLetterGroups } from '../contract/dead-letter.ts';
+import type { DeadLetterGroup, DeadLetterGroups } from '../contract/directive/dead-letter.ts';
 import type { DeadEntry } from '../journal/dead-letter-index.ts';
 import { instant } from './instant.ts';
 

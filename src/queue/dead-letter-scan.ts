@@ -1,6 +1,6 @@
 // Goes through the dead letters that match a filter, oldest first.
 // Must never hold more of them than one page.
-import type { DeadLetterFilter } from '../contract/dead-letter.ts';
+import type { DeadLetterFilter } from '../contract/directive/dead-letter.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 
 const SCAN = 200;

@@ -1,9 +1,9 @@
 // Lists dead letters: directives that ended in an error, as an operator looks at them.
 // Must never list one whose record is gone.
-import { ownId } from '../contract/tenant.ts';
-import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../contract/dead-letter.ts';
-import type { Directive } from '../contract/directive.ts';
-import { deliveryIn } from '../contract/webhook.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../contract/directive/dead-letter.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import { deliveryIn } from '../contract/signal/webhook.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { DeadEntry } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';

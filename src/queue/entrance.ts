@@ -4,7 +4,7 @@ import type { Announcement, WithAcceptance } from '../journal/journal.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
-import type { Ticket } from '../contract/flow.ts';
+import type { Ticket } from '../contract/directive/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';

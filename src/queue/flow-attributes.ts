@@ -1,12 +1,12 @@
 // What the span of a directive says of the fields with which its caller orders when, how urgently, how often and how long it runs.
 // Must never show a key that a caller has chosen, unless spans show content: it may name a person.
-import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
-import { encryptedFields } from '../contract/encrypted.ts';
-import type { FlowFields, Ticket } from '../contract/flow.ts';
-import type { LaterFields } from '../contract/later.ts';
-import type { OnceFields } from '../contract/once.ts';
-import type { RetryPolicy } from '../contract/retry-policy.ts';
-import { type OnEnd, targetsOf } from '../contract/webhook.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
+import { encryptedFields } from '../contract/encrypted/encrypted.ts';
+import type { FlowFields, Ticket } from '../contract/directive/flow.ts';
+import type { LaterFields } from '../contract/directive/later.ts';
+import type { OnceFields } from '../contract/directive/once.ts';
+import type { RetryPolicy } from '../contract/directive/retry-policy.ts';
+import { type OnEnd, targetsOf } from '../contract/signal/webhook.ts';
 import { type ContentLimit, shown } from '../telemetry/content.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';

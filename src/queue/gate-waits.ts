@@ -1,8 +1,8 @@
 // What directives wait for in the gates of their lanes, at the moment when somebody asks.
 // Must never cost anything where no gate holds anything, nor look at more directives than one answer shows.
-import type { GateWait } from '../contract/flow.ts';
-import type { WaitFacts } from '../contract/waiting.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import type { GateWait } from '../contract/directive/flow.ts';
+import type { WaitFacts } from '../contract/request/waiting.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
 import { gateWait } from '../flow/gate-wait.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';

@@ -1,6 +1,6 @@
 // The way through the gates of lanes: what waits there gets its job when it is let out, by whichever process finds it.
 // Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
-import type { Ticket, Tickets } from '../contract/flow.ts';
+import type { Ticket, Tickets } from '../contract/directive/flow.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import type { Entered, Gate, GateRef, LetOut, WithReleased } from '../journal/gate.ts';
 import { createGateNotes, type GateNews } from './gate-news.ts';

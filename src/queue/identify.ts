@@ -1,8 +1,8 @@
 // Gives every submitted directive its identity: the request it belongs to and its own id.
 // Must never give two directives of one batch the same generated id, nor a retried submission another one.
 import { hash } from 'node:crypto';
-import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
-import { type KeyedIds, keyedIdsOf } from '../contract/keyed-ids.ts';
+import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive/directive.ts';
+import { type KeyedIds, keyedIdsOf } from '../contract/directive/keyed-ids.ts';
 import { newIdentifier, newShortId } from '../telemetry/identifier.ts';
 import { onceOfDirective, onceRequestId } from './once-request.ts';
 

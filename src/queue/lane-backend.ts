@@ -1,7 +1,7 @@
 // How BullMQ's queues and workers reach a lane in Redis: by BullMQ's own scripts, or by ours, which do what our jobs need of them.
 // Must never use ours for what they do not know: they name it, and BullMQ's do it.
 import { type BackendFactory, createRedisBackend, type RedisQueueBackend } from 'bullmq';
-import { isObject } from '../contract/json-object.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scripts.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';

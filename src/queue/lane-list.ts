@@ -1,8 +1,8 @@
 // Lists the lanes that are known, with how busy they are and which of them wait for a server that is away.
 // Must never open a lane that nobody could submit to.
-import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
-import { modelLane } from '../contract/model-name.ts';
-import { waitOf } from '../contract/waiting.ts';
+import type { LaneListing, ListedLane } from '../contract/request/lane-listing.ts';
+import { modelLane } from '../contract/model/model-name.ts';
+import { waitOf } from '../contract/request/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';

@@ -5,8 +5,8 @@ import type { CatalogEntry } from '../catalog/tool-catalog.ts';
 import { recent, recentByName } from '../catalog/recent.ts';
 import { toolLane } from '../catalog/route.ts';
 import { heardIn, isServed, placesOf, type PresentWorker } from '../catalog/workers.ts';
-import { modelLane } from '../contract/model-name.ts';
-import type { WaitReason } from '../contract/waiting.ts';
+import { modelLane } from '../contract/model/model-name.ts';
+import type { WaitReason } from '../contract/request/waiting.ts';
 import type { LaneLoad, Lanes } from './lanes.ts';
 import type { HeldBack } from './lane-throttle.ts';
 

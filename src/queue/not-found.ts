@@ -1,6 +1,6 @@
 // The refusals of what Redis does not hold.
 // Must never say why it is not there: it may never have been, or be kept no longer.
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 
 export function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {

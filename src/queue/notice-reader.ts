@@ -1,8 +1,8 @@
 // Reads what became of the notices of ends: their deliveries are requests whose ids follow from the end.
 // Must never read more for what nobody is notified of.
-import { type Notice, unsentNotice } from '../contract/notice.ts';
+import { type Notice, unsentNotice } from '../contract/signal/notice.ts';
 import { requestPath } from '../contract/api-path.ts';
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';

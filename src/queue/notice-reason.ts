@@ -1,7 +1,7 @@
 // Why a notice is not delivered, in the words of the newest signals about its delivery.
 // Must never name an address: what a receiver answered beside its status is in no signal.
-import { plainText } from '../contract/plain-text.ts';
-import type { Signal } from '../contract/signal.ts';
+import { plainText } from '../contract/json/plain-text.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import type { SignalLog } from '../journal/signal-log.ts';
 
 /** Of a request with the deliveries of one end: four of each of eight receivers. */

@@ -1,11 +1,11 @@
 // Notices of ends on their way: an entry of the sweep index from the acceptance on, and a call at the end that makes it prompt.
 // Must never be all that keeps a notice: what is called here may be lost, and the sweeper does it.
 import { hash } from 'node:crypto';
-import type { EndNotices } from '../contract/end-notices.ts';
-import { isPassing } from '../contract/server-read.ts';
-import { scopedAs, tenantOf } from '../contract/tenant.ts';
-import { type OnEnd, targetsOf, WEBHOOK_REQUEST_PREFIX, WEBHOOK_TYPE } from '../contract/webhook.ts';
-import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
+import type { EndNotices } from '../contract/signal/end-notices.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
+import { scopedAs, tenantOf } from '../contract/access/tenant.ts';
+import { type OnEnd, targetsOf, WEBHOOK_REQUEST_PREFIX, WEBHOOK_TYPE } from '../contract/signal/webhook.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Announcement } from '../journal/journal.ts';
 import type { DirectiveRef } from '../journal/sweep-index.ts';

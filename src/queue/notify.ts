@@ -1,12 +1,12 @@
 // Notifies of an end: reads it from the journal, and submits one delivery for each receiver under ids that follow from it.
 // Must never notify of what is still open, nor submit under an id that a repeat would not choose again.
 import { hash } from 'node:crypto';
-import type { EndNotices } from '../contract/end-notices.ts';
-import type { ParsedDirective } from '../contract/directive.ts';
+import type { EndNotices } from '../contract/signal/end-notices.ts';
+import type { ParsedDirective } from '../contract/directive/directive.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import { type OnEnd, targetsOf, WEBHOOK_TYPE, type WebhookTarget } from '../contract/webhook.ts';
-import { boundedEvent, directiveEndedEvent, type WebhookEvent } from '../contract/webhook-event.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { type OnEnd, targetsOf, WEBHOOK_TYPE, type WebhookTarget } from '../contract/signal/webhook.ts';
+import { boundedEvent, directiveEndedEvent, type WebhookEvent } from '../contract/signal/webhook-event.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type DirectiveRecord, dueFrom } from '../journal/records.ts';

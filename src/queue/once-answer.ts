@@ -1,7 +1,7 @@
 // What a submission under a key is answered with, of directives and of runs alike.
 // Must never show an id as another tenant knows it.
-import { ownId } from '../contract/tenant.ts';
-import type { Once, OnceAnswer } from '../contract/once.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import type { Once, OnceAnswer } from '../contract/directive/once.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import type { OnceRef, OnceVerdict } from '../journal/once.ts';
 import { instant } from './instant.ts';

@@ -1,8 +1,8 @@
 // The requests of what is submitted under a key: their ids, and the name of one submission.
 // Must never show the key in an id, nor give two kinds of use, or two tenants, the same requests.
 import { hash } from 'node:crypto';
-import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
-import { type Once, type OnceFields, onceOf } from '../contract/once.ts';
+import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive/directive.ts';
+import { type Once, type OnceFields, onceOf } from '../contract/directive/once.ts';
 
 export const ONCE_REQUEST_PREFIX = 'once.';
 

@@ -1,7 +1,7 @@
 // What spans say of a submission under a key: its field, what became of it, and of a run under which one that is a span of its own.
 // Must never show a key that a caller has chosen, unless spans show content: it may name a person.
-import { onceFieldOf, type OnceFields } from '../contract/once.ts';
-import { ownId, tenantField } from '../contract/tenant.ts';
+import { onceFieldOf, type OnceFields } from '../contract/directive/once.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
 import type { OnceRef } from '../journal/once.ts';
 import { type ContentLimit, shown } from '../telemetry/content.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';

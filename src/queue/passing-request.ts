@@ -1,8 +1,8 @@
 // The refusal of work under a request id that belongs to reads: such a request is gone within a minute and makes no dead letter.
 // Must never refuse a read of an MCP server, nor accept anything else: a caller may not shorten what the operator keeps.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
-import { isPassing, serverReadOf } from '../contract/server-read.ts';
+import { isPassing, serverReadOf } from '../contract/tool/server-read.ts';
 
 const MESSAGE = 'ids that begin with "mcp.read." are only for reads of MCP servers; use another id';
 

@@ -1,7 +1,7 @@
 // Decides whether a directive that ends without its worker may have been executed, so that its outcome is unknown.
 // Must never assume that a repeat is harmless when only a worker knows the repeat policy.
-import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
-import { knownRepeatPolicy } from '../contract/work-directive.ts';
+import { DIRECTIVE_TYPES, type Directive } from '../contract/directive/directive.ts';
+import { knownRepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 
 /** An attempt has begun without a recorded end, or its server goes on with it, and a repeat could do harm. */

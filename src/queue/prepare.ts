@@ -1,14 +1,14 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
-import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
-import { encodedIn, ENCRYPTED, encryptedFields } from '../contract/encrypted.ts';
-import { type Later, type LaterFields, laterOf } from '../contract/later.ts';
-import type { Spender } from '../contract/budget.ts';
-import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
-import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
+import { DIRECTIVE_TYPES, type Directive } from '../contract/directive/directive.ts';
+import { encodedIn, ENCRYPTED, encryptedFields } from '../contract/encrypted/encrypted.ts';
+import { type Later, type LaterFields, laterOf } from '../contract/directive/later.ts';
+import type { Spender } from '../contract/model/budget.ts';
+import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/directive/flow.ts';
+import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { contentDigest } from '../journal/content-digest.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
 import { ticketsOf } from '../flow/ticket.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';

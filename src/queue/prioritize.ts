@@ -1,8 +1,8 @@
 // Changes how urgent a directive is that waits: in the gate, then in its record, which every entry into a gate reads.
 // Must never loosen what a rule fixes, nor promise anything of a directive that has been let out.
-import type { Prioritized } from '../contract/flow.ts';
+import type { Prioritized } from '../contract/directive/flow.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';

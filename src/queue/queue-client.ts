@@ -1,26 +1,29 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
-import type { AgentListing } from '../contract/agent-listing.ts';
+import type { AgentListing } from '../contract/run/agent-listing.ts';
 import {
   type ApprovalListing,
   type ApprovalQuery,
   approvalQuerySchema,
-} from '../contract/approval-listing.ts';
-import type { BudgetListing } from '../contract/budget-listing.ts';
+} from '../contract/run/approval-listing.ts';
+import type { BudgetListing } from '../contract/model/budget-listing.ts';
 import { withoutReservedIds } from './reserved-ids.ts';
-import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
-import type { Cancellation } from '../contract/cancellation.ts';
-import { redriveBodySchema } from '../contract/dead-letter.ts';
-import { priorityBodySchema } from '../contract/flow.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { readInput } from '../contract/read-input.ts';
-import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive-client.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
-import type { StartedRun, SubmittedRun } from '../contract/run.ts';
-import { answeredRuns } from '../contract/run-answer.ts';
-import type { ScheduleClient } from '../contract/schedule.ts';
-import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
+import { type ReindexStep, reindexBodySchema } from '../contract/directive/bulk.ts';
+import type { Cancellation } from '../contract/directive/cancellation.ts';
+import { redriveBodySchema } from '../contract/directive/dead-letter.ts';
+import { priorityBodySchema } from '../contract/directive/flow.ts';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
+import { readInput } from '../contract/json/read-input.ts';
+import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive/directive-client.ts';
+import {
+  requestQuerySchema,
+  type RequestListing,
+  type RequestQuery,
+} from '../contract/request/request-listing.ts';
+import type { StartedRun, SubmittedRun } from '../contract/run/run.ts';
+import { answeredRuns } from '../contract/run/run-answer.ts';
+import type { ScheduleClient } from '../contract/schedule/schedule.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { toolListing } from '../catalog/tool-catalog.ts';
 import { wholeResults } from '../journal/whole-result.ts';
@@ -35,7 +38,7 @@ import { unknownDirective, unknownRequest } from './not-found.ts';
 import type { GateLooks } from './gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './prioritize.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
-import { takingShown } from '../contract/shown-schedule.ts';
+import { takingShown } from '../contract/schedule/shown-schedule.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import type { SeenRun } from './views.ts';

@@ -1,11 +1,11 @@
 // Redrives dead letters: a new directive with its own id for each, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
-import { ownId, scopedId } from '../contract/tenant.ts';
-import { DEFAULT_REDRIVEN, type Redrive, type RedriveBody } from '../contract/dead-letter.ts';
-import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive.ts';
-import { encryptedFields } from '../contract/encrypted.ts';
-import type { LaterFields } from '../contract/later.ts';
-import { type OnceFields, withoutOnce } from '../contract/once.ts';
+import { ownId, scopedId } from '../contract/access/tenant.ts';
+import { DEFAULT_REDRIVEN, type Redrive, type RedriveBody } from '../contract/directive/dead-letter.ts';
+import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../contract/directive/directive.ts';
+import { encryptedFields } from '../contract/encrypted/encrypted.ts';
+import type { LaterFields } from '../contract/directive/later.ts';
+import { type OnceFields, withoutOnce } from '../contract/directive/once.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';

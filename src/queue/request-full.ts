@@ -1,6 +1,6 @@
 // The refusal of what a request has no room for, in the same words for directives, runs and inputs.
 // Must never be used for what was accepted before: that always comes to its end.
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { DirectiveRefused, problem, type Problem } from '../contract/problem.ts';
 
 /** `bytes`: what the request holds already. */

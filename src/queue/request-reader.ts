@@ -2,9 +2,9 @@
 // Must never change anything.
 import { DirectiveRefused } from '../contract/problem.ts';
 import { resultSchema } from '../contract/result.ts';
-import type { RequestView } from '../contract/request-view.ts';
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
-import type { SignalPage } from '../contract/signal-page.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal/signal.ts';
+import type { SignalPage } from '../contract/signal/signal-page.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import { PayloadLost, type PayloadObjects, wholeEnvelope } from '../journal/large-payloads.ts';
 import type { SignalFollower } from '../journal/signal-log.ts';

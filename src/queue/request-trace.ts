@@ -1,8 +1,8 @@
 // Reads the trace of a request: its history, what its log says of it, its run.
 // Must never change anything, nor read more than its limits.
-import type { Directive } from '../contract/directive.ts';
-import { DEFAULT_TRACED, MOST_TRACED, type RequestTrace } from '../contract/request-trace.ts';
-import type { RequestView } from '../contract/request-view.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import { DEFAULT_TRACED, MOST_TRACED, type RequestTrace } from '../contract/request/request-trace.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';

@@ -1,11 +1,11 @@
 // The refusal of what is submitted in clear where the operator requires encryption.
 // Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
-import type { RunCalls } from '../contract/directive-client.ts';
-import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted.ts';
-import { isObject } from '../contract/json-object.ts';
+import type { RunCalls } from '../contract/directive/directive-client.ts';
+import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted/encrypted.ts';
+import { isObject } from '../contract/json/json-object.ts';
 import type { DirectiveRefused, FieldError } from '../contract/problem.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import type { ScheduleClient } from '../contract/schedule.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import type { ScheduleClient } from '../contract/schedule/schedule.ts';
 
 /** Whether a tenant submits nothing in clear that can be encrypted. */
 export type MustEncrypt = (tenant: string) => boolean;

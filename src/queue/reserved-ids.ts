@@ -1,9 +1,9 @@
 // The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be free.
 // Must never refuse the service its own.
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { FIRING_PREFIX } from '../contract/schedule.ts';
-import { WEBHOOK_REQUEST_PREFIX } from '../contract/webhook.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { FIRING_PREFIX } from '../contract/schedule/schedule.ts';
+import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
 import { ONCE_REQUEST_PREFIX } from './once-request.ts';
 
 type Senders = Pick<DirectiveClient, 'submit' | 'execute'> & { readonly runs: RunCalls };

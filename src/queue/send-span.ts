@@ -1,7 +1,7 @@
 // The spans of a directive's acceptance: sent to its lane, or refused for what nobody serves.
 // Must never be reported before the journal has answered: a refused directive has no span.
-import { ownId, tenantField } from '../contract/tenant.ts';
-import type { Directive } from '../contract/directive.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { operationOf } from '../telemetry/directive-operation.ts';
 import { ATTRIBUTE, MESSAGING_SYSTEM } from '../telemetry/semantic-names.ts';
 import type { Attributes, SpanPlace, SpanRecord } from '../telemetry/span.ts';

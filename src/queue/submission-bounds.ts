@@ -1,10 +1,10 @@
 // What a submission may not pass: the size of a member, the farthest instant; and what it adds to what waits.
 // Must never count what is open: that is asked of Redis.
-import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { tenantOf } from '../contract/tenant.ts';
-import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
-import { isTooFar, type LaterFields } from '../contract/later.ts';
+import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
+import { isTooFar, type LaterFields } from '../contract/directive/later.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Begins, LeaveTenant } from '../journal/tenant-room.ts';
 import type { Capacity } from './capacity.ts';

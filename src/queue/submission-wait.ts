@@ -1,18 +1,18 @@
 // Submitting directives, and waiting for their ends.
 // Must never take a wait that ended early for the end of a directive: it goes on.
-import { DEFAULT_TENANT, scopedAs, scopedId } from '../contract/tenant.ts';
-import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
+import { DEFAULT_TENANT, scopedAs, scopedId } from '../contract/access/tenant.ts';
+import type { DirectiveClient, SubmitOptions } from '../contract/directive/directive-client.ts';
 import {
   type ParseOptions,
   parseSubmission,
   type ParsedDirective,
   type SubmittedDirective,
   withoutCallersState,
-} from '../contract/directive.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+} from '../contract/directive/directive.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
-import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
-import type { Submission } from '../contract/submission.ts';
+import { isTerminalSignal, type TerminalSignal } from '../contract/signal/signal.ts';
+import type { Submission } from '../contract/directive/submission.ts';
 import type { WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import {

@@ -1,11 +1,11 @@
 // The way in of a directive that is submitted under a key: accepted where it begins, else answered with the one that stands for it.
 // Must never begin what is only to join another one, nor count what has not begun.
 import { requestLinks } from '../contract/api-path.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { Submission } from '../contract/submission.ts';
-import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId } from '../contract/tenant.ts';
+import type { Submission } from '../contract/directive/submission.ts';
+import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import type { OnceEntry, OnceVerdict } from '../journal/once.ts';
 import type { LeaveTenant } from '../journal/tenant-room.ts';

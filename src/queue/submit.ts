@@ -1,13 +1,13 @@
 // The way in: identifies, routes, accepts and jobs for a batch of directives.
 // Must never answer before the journal holds every directive of the batch.
-import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
-import { ownId } from '../contract/tenant.ts';
-import type { EndNotices } from '../contract/end-notices.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
+import { ownId } from '../contract/access/tenant.ts';
+import type { EndNotices } from '../contract/signal/end-notices.ts';
 import { requestLinks } from '../contract/api-path.ts';
-import type { Directive, ParsedDirective } from '../contract/directive.ts';
-import type { SubmitOptions } from '../contract/directive-client.ts';
+import type { Directive, ParsedDirective } from '../contract/directive/directive.ts';
+import type { SubmitOptions } from '../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import type { Submission } from '../contract/submission.ts';
+import type { Submission } from '../contract/directive/submission.ts';
 import type { Journal } from '../journal/journal.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';

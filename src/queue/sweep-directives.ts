@@ -1,10 +1,10 @@
 // One look of the sweeper at a directive: it enqueues again for it, ends it, or forgets it.
 // Must never leave a step half done: what fails is done by the next look.
 import type { Result } from '../contract/result.ts';
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { deadlineExceededError, expiredError } from '../contract/cancellation.ts';
-import { waitOf } from '../contract/waiting.ts';
+import { deadlineExceededError, expiredError } from '../contract/directive/cancellation.ts';
+import { waitOf } from '../contract/request/waiting.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LaterIndex } from '../journal/later-index.ts';

@@ -1,7 +1,7 @@
 // The sweeper's look at a notice: notifies of what has ended, and looks again at what has not.
 // Must never forget a notice before its deliveries are accepted.
-import { tenantOf } from '../contract/tenant.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { NOTICE_ENTRY } from './notice.ts';
 import type { Notified, Notify } from './notify.ts';

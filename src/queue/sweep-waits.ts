@@ -3,8 +3,8 @@
 import type { Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
-import { tenantOf } from '../contract/tenant.ts';
-import { lostWait, type WaitFacts } from '../contract/waiting.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import { lostWait, type WaitFacts } from '../contract/request/waiting.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { runWaitSignal, waitSignal } from '../journal/wait-note.ts';
 import { newTraceparent } from '../telemetry/trace-context.ts';

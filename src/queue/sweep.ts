@@ -1,6 +1,6 @@
 // The sweeper: checks directives that should have begun or ended, and enqueues them again or ends them.
 // Must never rely on being the only one, nor on surviving: every step is safe to repeat, and entries it took come due again.
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import { asError, createLoop } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { CrowdRule, DueEntry, SweepIndex } from '../journal/sweep-index.ts';

@@ -1,7 +1,7 @@
 // The attempts of one directive, made of the claims that the journal has noted and what its log says of them.
 // Must never do I/O, nor call a claim ended that only an older version could have ended.
-import type { TracedAttempt } from '../contract/request-trace.ts';
-import { WAIT_REASONS } from '../contract/waiting.ts';
+import type { TracedAttempt } from '../contract/request/request-trace.ts';
+import { WAIT_REASONS } from '../contract/request/waiting.ts';
 import type { ClaimNote } from '../journal/history.ts';
 import { type DirectiveRecord, dueFrom } from '../journal/records.ts';
 import { instantOrNull } from './instant.ts';

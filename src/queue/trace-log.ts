@@ -1,7 +1,7 @@
 // What a trace takes from the log of a request: names, errors, waits, approvals. Texts and results stay where they are.
 // Must never read more of a long log than its limits, nor hide that it did.
-import { ownMember } from '../contract/own-member.ts';
-import { isTerminalSignal, type Signal } from '../contract/signal.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import { isTerminalSignal, type Signal } from '../contract/signal/signal.ts';
 import type { LogPiece, SignalLog } from '../journal/signal-log.ts';
 
 /** How a directive ended, as its terminal signal says. */

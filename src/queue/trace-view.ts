@@ -1,15 +1,15 @@
 // The trace of a request as a reader sees it, made of what the journal and its log hold.
 // Must never do I/O, nor leave anything out without counting it.
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type {
   RequestTrace,
   TracedDirective,
   TracedEvent,
   TracedRun,
   TracedTurn,
-} from '../contract/request-trace.ts';
-import type { RequestView } from '../contract/request-view.ts';
-import type { RunView } from '../contract/run.ts';
+} from '../contract/request/request-trace.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
+import type { RunView } from '../contract/run/run.ts';
 import type { TurnNote } from '../journal/history.ts';
 import type { RequestHistory } from '../journal/record-reader.ts';
 import type { DirectiveRecord } from '../journal/records.ts';

@@ -1,17 +1,17 @@
 // What a reader sees of requests and directives, made from the journal's records.
 // Must never show claims, leases or fencing numbers.
-import type { Tickets } from '../contract/flow.ts';
+import type { Tickets } from '../contract/directive/flow.ts';
 import { limitText } from '../flow/gate-wait.ts';
 import { ticketNow } from '../flow/ticket.ts';
-import { ownId, withOwnId } from '../contract/tenant.ts';
-import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
-import type { RunView } from '../contract/run.ts';
-import { lostWait, type WaitFacts, waitOf } from '../contract/waiting.ts';
-import { inputIdOf, type OpenInput } from '../contract/tool-question.ts';
+import { ownId, withOwnId } from '../contract/access/tenant.ts';
+import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request/request-view.ts';
+import type { RunView } from '../contract/run/run.ts';
+import { lostWait, type WaitFacts, waitOf } from '../contract/request/waiting.ts';
+import { inputIdOf, type OpenInput } from '../contract/tool/tool-question.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { QuestionRound } from '../journal/questions.ts';
 import { beginsLater, type DirectiveRecord, type RequestRecord } from '../journal/records.ts';
-import type { Signal } from '../contract/signal.ts';
+import type { Signal } from '../contract/signal/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import { instant, instantOrNull } from './instant.ts';
 import type { Notices } from './notice-reader.ts';

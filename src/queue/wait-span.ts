@@ -1,8 +1,8 @@
 // The span of a wait that somebody has ordered: until a directive may begin, and for its turn or a limit in the gate of its lane.
 // Must never be made of a wait in a lane that takes directives as they come: `adjutant.queue_ms` says that.
-import type { Directive } from '../contract/directive.ts';
-import type { WaitReason } from '../contract/waiting.ts';
-import { ownId, tenantField } from '../contract/tenant.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { WaitReason } from '../contract/request/waiting.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import { placeUnder } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';

@@ -6,7 +6,7 @@ import {
   takesWork,
   type WorkerDrain,
   type WorkerListing,
-} from '../contract/worker-listing.ts';
+} from '../contract/request/worker-listing.ts';
 import { notAWorker, unknownWorker } from './not-found.ts';
 
 export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {

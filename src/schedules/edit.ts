@@ -1,13 +1,13 @@
 // A change of what a schedule is: when it fires and what it submits, decided over the schedule as it is.
 // Must never leave an instant without its firing, nor let one be fired twice: what is marked or due already stays.
 import { randomUUID } from 'node:crypto';
-import type { ParseOptions } from '../contract/directive.ts';
+import type { ParseOptions } from '../contract/directive/directive.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
-import { replaceScheduleBodySchema } from '../contract/schedule.ts';
-import { ownId, tenantOf } from '../contract/tenant.ts';
+import { replaceScheduleBodySchema } from '../contract/schedule/schedule.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { nextInstant } from './instants.ts';
-import { readBody } from '../contract/read-input.ts';
+import { readBody } from '../contract/json/read-input.ts';
 import { checkedContent, type Content, neverFires } from './new-schedule.ts';
 import {
   instantField,

@@ -1,6 +1,6 @@
 // Looks at what is due, in every process, and does what is to be done about it.
 // Must never take a schedule for good: a process that dies leaves what it took to the others.
-import { tenantOf } from '../contract/tenant.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
 import { asError, createLoop, type Startable } from '../lifecycle.ts';
 import { following, nextStep, type Step } from './decision.ts';
 import { createFire, createSettle, type FiringParts, type Given, type Taken } from './firing.ts';

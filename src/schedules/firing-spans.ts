@@ -1,6 +1,6 @@
 // The spans of what a schedule fires by itself: `fire {schedule}`, the first of its trace; what is submitted is under it.
 // Must never be in another trace in another process: whoever repeats a firing continues the same.
-import { ownId, tenantField } from '../contract/tenant.ts';
+import { ownId, tenantField } from '../contract/access/tenant.ts';
 import { ATTRIBUTE, EVENT } from '../telemetry/semantic-names.ts';
 import type { SpanEvent, SpanRecord } from '../telemetry/span.ts';
 import { derivedTraceId, placeUnder, type SpanParent, traceparentOf } from '../telemetry/span-place.ts';

@@ -1,9 +1,9 @@
 // Fires one instant of a schedule, and records what became of it.
 // Must never submit before the instant is marked as being fired, nor forget it before its outcome is recorded.
 import { DirectiveRefused } from '../contract/problem.ts';
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
-import type { FiringOutcome, Overlap } from '../contract/schedule.ts';
-import { tenantOf } from '../contract/tenant.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
+import type { FiringOutcome, Overlap } from '../contract/schedule/schedule.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { following, type Instant, type Step } from './decision.ts';
 import { createFiringSpans } from './firing-spans.ts';

@@ -1,10 +1,10 @@
 // A schedule as it is first written: what the caller gave, checked, with its first instant.
 // Must never pass on one that would never fire, or that could fire an instant again after its request is gone.
-import type { ParseOptions } from '../contract/directive.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { readBody } from '../contract/read-input.ts';
-import { createScheduleBodySchema, type ParsedSchedule } from '../contract/schedule.ts';
-import { scopedId } from '../contract/tenant.ts';
+import type { ParseOptions } from '../contract/directive/directive.ts';
+import { refusedAt } from '../contract/json/field-error.ts';
+import { readBody } from '../contract/json/read-input.ts';
+import { createScheduleBodySchema, type ParsedSchedule } from '../contract/schedule/schedule.ts';
+import { scopedId } from '../contract/access/tenant.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { cronTimes, isTimeZone } from './cron.ts';
 import { nextInstant } from './instants.ts';

@@ -2,7 +2,7 @@
 // Must never fail the list for one record that this version cannot read.
 import * as z from 'zod';
 import { jsonObjectSchema, instantSchema } from '../contract/identifiers.ts';
-import { firingSchema, OVERLAPS, type Firing } from '../contract/schedule.ts';
+import { firingSchema, OVERLAPS, type Firing } from '../contract/schedule/schedule.ts';
 import type { OwnTiming, Timing } from './instants.ts';
 
 /** Whose rights count at each firing. The rights are those of a token; those of a key are read anew. */

@@ -2,10 +2,10 @@
 // Must never fire an instant: the firing loop does; a trigger is a firing of its own.
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { ParseOptions } from '../contract/directive.ts';
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
+import type { ParseOptions } from '../contract/directive/directive.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
-import { readInput } from '../contract/read-input.ts';
+import { readInput } from '../contract/json/read-input.ts';
 import {
   type Firing,
   type ListedSchedule,
@@ -15,8 +15,8 @@ import {
   type ScheduleListing,
   scheduleQuerySchema,
   triggerScheduleBodySchema,
-} from '../contract/schedule.ts';
-import { ownId, scopedId } from '../contract/tenant.ts';
+} from '../contract/schedule/schedule.ts';
+import { ownId, scopedId } from '../contract/access/tenant.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { dueAtOf } from './decision.ts';
 import { editing, readEdit } from './edit.ts';

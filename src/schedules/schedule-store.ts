@@ -1,7 +1,7 @@
 // The schedules in Redis: all keys of them are in one slot, so that each change is one step.
 // Must never decide: it compares what was decided over, and writes.
-import { ownId, tenantOf } from '../contract/tenant.ts';
-import type { Firing } from '../contract/schedule.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import type { Firing } from '../contract/schedule/schedule.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';

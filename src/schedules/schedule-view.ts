@@ -1,8 +1,8 @@
 // A schedule as callers see it.
 // Must never show a scoped id, nor what a key may do.
 import { requestLinks } from '../contract/api-path.ts';
-import type { Firing, ListedSchedule, ScheduleView } from '../contract/schedule.ts';
-import { ownId } from '../contract/tenant.ts';
+import type { Firing, ListedSchedule, ScheduleView } from '../contract/schedule/schedule.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { Schedule, ScheduleHead } from './schedule-record.ts';
 
 export function listedSchedule(schedule: ScheduleHead, last: Firing | undefined): ListedSchedule {

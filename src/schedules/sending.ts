@@ -1,7 +1,7 @@
 // Sends what a firing submits, and keeps which requests of a schedule may be open.
 // Must never send a thing under another id than the firing's.
-import type { DirectiveClient, RunCalls } from '../contract/directive-client.ts';
-import { scopedId, tenantOf } from '../contract/tenant.ts';
+import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
+import { scopedId, tenantOf } from '../contract/access/tenant.ts';
 import type { Schedule } from './schedule-record.ts';
 import type { Submitted } from './template.ts';
 

@@ -1,12 +1,15 @@
 // What a schedule submits: read once when it is made, and completed for each instant.
 // Must never leave an id to chance: the same instant submits the same content under the same ids in every process.
-import { type ParseOptions, parseSubmission, type SubmittedDirective } from '../contract/directive.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { refusedAt } from '../contract/field-sentence.ts';
-import { onceOf, type OnceFields } from '../contract/once.ts';
-import { startRunBodySchema, type SubmittedRun } from '../contract/run.ts';
-import { FIRING_PREFIX, type ParsedSchedule, type ScheduleView } from '../contract/schedule.ts';
-import { ownId } from '../contract/tenant.ts';
+import {
+  type ParseOptions,
+  parseSubmission,
+  type SubmittedDirective,
+} from '../contract/directive/directive.ts';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
+import { onceOf, type OnceFields } from '../contract/directive/once.ts';
+import { startRunBodySchema, type SubmittedRun } from '../contract/run/run.ts';
+import { FIRING_PREFIX, type ParsedSchedule, type ScheduleView } from '../contract/schedule/schedule.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { instantName } from './instants.ts';
 import type { Schedule } from './schedule-record.ts';
 import { templateOf } from './schedule-view.ts';

@@ -1,19 +1,19 @@
 // Lists what people are asked: requests that wait come from the index, what they ask from the journal as it is now.
 // Must never show what is decided already: the index may be behind, so each request is looked at.
-import { ENCRYPTED, encryptedAlone } from '../contract/encrypted-form.ts';
+import { ENCRYPTED, encryptedAlone } from '../contract/encrypted/encrypted-form.ts';
 import {
   type ApprovalListing,
   type ApprovalQuery,
   MOST_ASKING,
   type OpenApproval,
-} from '../contract/approval-listing.ts';
-import { cursorOf, placeOfCursor } from '../contract/request-listing.ts';
-import { inputIdOf } from '../contract/tool-question.ts';
-import { ownId, scopedId } from '../contract/tenant.ts';
+} from '../contract/run/approval-listing.ts';
+import { cursorOf, placeOfCursor } from '../contract/request/request-listing.ts';
+import { inputIdOf } from '../contract/tool/tool-question.ts';
+import { ownId, scopedId } from '../contract/access/tenant.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { RunAsk } from '../contract/run-ask.ts';
+import type { RunAsk } from '../contract/run/run-ask.ts';
 import type { QuestionRound } from '../journal/questions.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { ListBuild } from './list-build.ts';

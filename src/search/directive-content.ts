@@ -1,9 +1,9 @@
 // What a list shows of one accepted directive: the name of its tool or model, its tags, the beginning of its question.
 // Must never throw, whatever is stored.
-import { isObject } from '../contract/json-object.ts';
-import { tagsOf } from '../contract/tags.ts';
-import { onceOf, type OnceFields } from '../contract/once.ts';
-import { deliveryIn } from '../contract/webhook.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { tagsOf } from '../contract/directive/tags.ts';
+import { onceOf, type OnceFields } from '../contract/directive/once.ts';
+import { deliveryIn } from '../contract/signal/webhook.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 
 export interface DirectiveContent {

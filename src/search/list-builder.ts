@@ -2,7 +2,7 @@
 // Must never hold up Redis or this process, nor call the list complete before each request that is there has had its row written.
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { KeySpace } from '../journal/keys.ts';
-import { isPassing } from '../contract/server-read.ts';
+import { isPassing } from '../contract/tool/server-read.ts';
 import { createLoop, pause, type Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { IndexMending } from './index-mending.ts';

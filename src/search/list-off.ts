@@ -1,7 +1,7 @@
 // What stands where the list of requests would, while it is turned off: a refusal of what asks for it, and the removal of what is left.
 // Must never answer with a list: an empty one would say that there are no requests.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { createLoop, pause, type Startable } from '../lifecycle.ts';

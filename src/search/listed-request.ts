@@ -1,7 +1,7 @@
 // Whether the list has a request as the journal has it: cheap, however many directives there are.
 // Must never say so where what a row shows may have changed without a signal.
-import { tenantOf } from '../contract/tenant.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { tenantOf } from '../contract/access/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { requestVersion } from './request-facts.ts';

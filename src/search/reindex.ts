@@ -1,7 +1,7 @@
 // Has the list of requests built anew: asks for it, then says step by step how far it is.
 // Must never build it itself: the processes of the service do, whoever asks and hangs up.
 import { randomUUID } from 'node:crypto';
-import type { ReindexStep } from '../contract/bulk.ts';
+import type { ReindexStep } from '../contract/directive/bulk.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import { pause } from '../lifecycle.ts';

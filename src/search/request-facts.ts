@@ -1,8 +1,8 @@
 // Reads from the journal what a list shows of a request.
 // Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
-import type { AskedFor } from '../contract/request-listing.ts';
-import { redrivenAmong } from '../contract/redriven.ts';
-import { tagsOf } from '../contract/tags.ts';
+import type { AskedFor } from '../contract/request/request-listing.ts';
+import { redrivenAmong } from '../contract/directive/redriven.ts';
+import { tagsOf } from '../contract/directive/tags.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createSteps } from '../bounds/steps.ts';
 import type { KeySpace } from '../journal/keys.ts';

@@ -14,8 +14,8 @@ import {
   type RequestFilter,
   type RequestListing,
   type RequestQuery,
-} from '../contract/request-listing.ts';
-import { ownId, scopedId } from '../contract/tenant.ts';
+} from '../contract/request/request-listing.ts';
+import { ownId, scopedId } from '../contract/access/tenant.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { ListBuild } from './list-build.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';

@@ -1,6 +1,6 @@
 // One row of the search index: what is known of a request in a list, as text, and the facets by which it is found.
 // Must never grow with its request: every part is bounded.
-import type { AskedFor, ListedRequest, RequestStatus } from '../contract/request-listing.ts';
+import type { AskedFor, ListedRequest, RequestStatus } from '../contract/request/request-listing.ts';
 
 /** What the journal says of a request, as far as a list shows it. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RequestFacts {

@@ -1,7 +1,7 @@
 // The search index in Redis: the rows of each tenant and the sorted sets over them.
 // Must never be trusted to know what a request is: it is derived from the journal, and may be thrown away.
-import { DEFAULT_TENANT, tenantOf } from '../contract/tenant.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { DEFAULT_TENANT, tenantOf } from '../contract/access/tenant.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';

@@ -1,7 +1,7 @@
 // What a process reaches the outside with, whichever store the work comes from: MCP servers, model providers, schema checks.
 // Must never know a store: a second one shares them.
 import type { Config } from '../config/config.ts';
-import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { Startable } from '../lifecycle.ts';

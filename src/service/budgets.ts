@@ -2,7 +2,12 @@
 // Must never know what is spent.
 import { budgetSettings } from '../config/budgets.ts';
 import type { Config } from '../config/config.ts';
-import { DEFAULT_ALIASES, type ModelTable, parseModelName, resolveModels } from '../contract/model-name.ts';
+import {
+  DEFAULT_ALIASES,
+  type ModelTable,
+  parseModelName,
+  resolveModels,
+} from '../contract/model/model-name.ts';
 import type { BudgetOptions } from '../executors/llm-budget.ts';
 import { createModelBudgets } from '../journal/model-budgets.ts';
 import type { Store } from './store.ts';

@@ -5,7 +5,7 @@ import { budgetSettings } from '../config/budgets.ts';
 import { requiresEncryption } from '../config/encryption.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
-import { modelLane } from '../contract/model-name.ts';
+import { modelLane } from '../contract/model/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Preparer } from '../queue/prepare.ts';

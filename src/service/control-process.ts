@@ -2,8 +2,8 @@
 // Must never depend on which lanes a worker serves: every worker lists the same tools.
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
-import type { ListedAgent } from '../contract/agent-listing.ts';
-import { DEFAULT_ALIASES } from '../contract/model-name.ts';
+import type { ListedAgent } from '../contract/run/agent-listing.ts';
+import { DEFAULT_ALIASES } from '../contract/model/model-name.ts';
 
 /** What servers are started with. */
 export interface Installation extends Pick<Config, 'directory' | 'models'> {

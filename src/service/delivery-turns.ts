@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { flowSettings } from '../config/flow.ts';
 import { webhookLane } from '../catalog/route.ts';
-import type { FlowRule, FlowSettings } from '../contract/flow.ts';
+import type { FlowRule, FlowSettings } from '../contract/directive/flow.ts';
 
 /** No rule of an operator has a dot in its name. */
 const RULE_NAME = 'callers.host';

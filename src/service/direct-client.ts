@@ -1,9 +1,9 @@
 // `adjutant/queue`: the direct client of a program that submits and follows, but executes nothing.
 // Must never keep the process alive after `close`.
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
-import { TENANT_FORM, tenantSchema } from '../contract/tenant-name.ts';
-import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { PayloadCodec } from '../contract/encrypted.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
+import { TENANT_FORM, tenantSchema } from '../contract/access/tenant-name.ts';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
 import { encryptingClient } from '../encryption/encrypted-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../engine/core/directive-exec.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';

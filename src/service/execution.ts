@@ -1,7 +1,7 @@
 // What a worker executes for a store with the adapters of its process: tools, models and custom directive types.
 // Must never start what other stores share.
 import type { Config } from '../config/config.ts';
-import { DEFAULT_ALIASES, resolveModels } from '../contract/model-name.ts';
+import { DEFAULT_ALIASES, resolveModels } from '../contract/model/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
 import type { LlmOptions } from '../executors/llm-call.ts';
 import { LONGEST_PAUSE_MS } from '../executors/llm-sampled-answer.ts';

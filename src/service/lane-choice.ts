@@ -2,8 +2,8 @@
 // Must never change what the other roles see: it is for a process that is a worker and nothing else.
 import { customLane, toolLane, webhookLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
-import { modelLane } from '../contract/model-name.ts';
-import { toolMatches } from '../contract/tool-pattern.ts';
+import { modelLane } from '../contract/model/model-name.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
 import type { Modules } from '../extend/modules.ts';
 import { servedLanes } from './served-lanes.ts';
 

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../archive/object-store.ts';
 import { createLeftoverRemover } from '../archive/payload-leftovers.ts';
 import { createPayloadObjects } from '../archive/payload-objects.ts';
 import type { Config } from '../config/config.ts';
-import { requestField, scopedId } from '../contract/tenant.ts';
+import { requestField, scopedId } from '../contract/access/tenant.ts';
 import type { PayloadObjects } from '../journal/large-payloads.ts';
 import { createLoop, type Startable } from '../lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';

@@ -1,7 +1,7 @@
 // The logins at MCP servers that an installation keeps: sealed with the key of the environment, in its Redis.
 // Must never hold a login, nor put the key anywhere.
 import type { Config } from '../config/config.ts';
-import type { ServerLogin } from '../contract/tool-listing.ts';
+import type { ServerLogin } from '../contract/tool/tool-listing.ts';
 import { createLoginRecords, type LoginRecords } from '../journal/login-records.ts';
 import { keySpace } from '../journal/keys.ts';
 import type { LoginSummary } from '../mcp/oauth/login.ts';

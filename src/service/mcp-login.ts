@@ -2,7 +2,7 @@
 // Must never print, nor keep a token outside the store of logins.
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { ServerLogin } from '../contract/tool-listing.ts';
+import type { ServerLogin } from '../contract/tool/tool-listing.ts';
 import { type CallbackListener, listenForCallback } from '../mcp/oauth/callback-listener.ts';
 import { challengeOf } from '../mcp/oauth/challenge.ts';
 import { beginLogin } from '../mcp/oauth/interactive-login.ts';

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { type Config, requireKeys } from '../config/config.ts';
 import { ConfigError } from '../config/error.ts';
 import type { ProviderConfig } from '../config/models.ts';
-import { fieldErrors } from '../contract/field-error.ts';
+import { fieldErrors } from '../contract/json/field-error.ts';
 import { cachePrices, type ModelPrice } from '../llm/pricing.ts';
 import type { PromptCache } from '../llm/prompt-cache.ts';
 import type { ProviderOptions } from '../llm/provider-options.ts';

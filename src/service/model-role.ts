@@ -1,7 +1,7 @@
 // The models of a store: their shared limits, what is published of them, the directive types that call them.
 // Must never call a model.
 import type { Config } from '../config/config.ts';
-import { modelLane, type ModelRef, type ModelTable } from '../contract/model-name.ts';
+import { modelLane, type ModelRef, type ModelTable } from '../contract/model/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
 import type { LlmOptions } from '../executors/llm-call.ts';
 import { llmEmbed } from '../executors/llm-embed.ts';

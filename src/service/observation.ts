@@ -3,8 +3,8 @@
 import type { Logger } from 'pino';
 import { createProbeListener, type ProbeListener } from '../api/probe-listener.ts';
 import type { Config } from '../config/config.ts';
-import { DIRECTIVE_TYPES } from '../contract/directive.ts';
-import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.ts';
+import { DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
+import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';

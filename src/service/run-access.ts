@@ -2,7 +2,7 @@
 // Must never take a turn.
 import { createRunNotifier } from '../engine/run-notifier.ts';
 import { createRunStarter } from '../engine/run-start.ts';
-import type { Spender } from '../contract/budget.ts';
+import type { Spender } from '../contract/model/budget.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import type { Store } from './store.ts';
 

@@ -1,8 +1,8 @@
 // Joins what callers do with schedules with the store of a process.
 // Must never fire one.
-import { closedMsOf } from '../contract/tenant-limits.ts';
-import type { ParseOptions } from '../contract/directive.ts';
-import { scopedId } from '../contract/tenant.ts';
+import { closedMsOf } from '../contract/access/tenant-limits.ts';
+import type { ParseOptions } from '../contract/directive/directive.ts';
+import { scopedId } from '../contract/access/tenant.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import type { SchedulesOf } from '../queue/queue-client.ts';
 import { redisClock } from '../redis/clock.ts';

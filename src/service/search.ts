@@ -3,8 +3,8 @@
 import { lastSaid, runAsks } from '../engine/core/run-asks.ts';
 import { runView } from '../engine/core/run-view.ts';
 import { NO_SIGNALS, createRunStore, type StoredRun } from '../engine/run-store.ts';
-import { ASKED_FOR, type AskedFor } from '../contract/request-listing.ts';
-import { ownId } from '../contract/tenant.ts';
+import { ASKED_FOR, type AskedFor } from '../contract/request/request-listing.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import type { RequestLists } from '../queue/queue-client.ts';
 import type { Startable } from '../lifecycle.ts';
 import { createTenantBytes } from '../journal/tenant-bytes.ts';

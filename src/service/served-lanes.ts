@@ -2,8 +2,8 @@
 // Must never know Redis.
 import { customLane, toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
-import { modelLane } from '../contract/model-name.ts';
-import { knownRepeatPolicy } from '../contract/work-directive.ts';
+import { modelLane } from '../contract/model/model-name.ts';
+import { knownRepeatPolicy } from '../contract/directive/work-directive.ts';
 import { queuedTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import { webhookLanes } from './webhooks.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { currentSpender } from '../access/caller.ts';
-import { DEFAULT_ALIASES } from '../contract/model-name.ts';
+import { DEFAULT_ALIASES } from '../contract/model/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
 import type { Engine } from '../engine/engine.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';

@@ -1,7 +1,7 @@
 // What a process keeps in Redis on one connection: records, lanes, and who serves what. Roles on the connection share it.
 // Must never open a connection, nor know which roles use it.
-import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
-import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import { type Configured, createCatalog } from '../catalog/catalog.ts';
 import type { Workers } from '../catalog/workers.ts';
 import { createChangedRequests } from '../journal/changed-requests.ts';
@@ -15,7 +15,7 @@ import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { prepareScripts, type SignalStreams } from '../journal/scripts.ts';
-import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { createRunActivityIndex } from '../journal/run-activity-index.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
 import { createLaterIndex } from '../journal/later-index.ts';

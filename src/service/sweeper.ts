@@ -2,7 +2,7 @@
 // Must never be one for each store: a process looks once at what is due.
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { requestField } from '../contract/tenant.ts';
+import { requestField } from '../contract/access/tenant.ts';
 import { createRunNotifier } from '../engine/run-notifier.ts';
 import type { Startable } from '../lifecycle.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';

@@ -3,11 +3,11 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { passesOn, type ServerConfig } from '../config/servers.ts';
-import { isObject } from '../contract/json-object.ts';
-import { type ServerOffers, serverReadOf } from '../contract/server-read.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
-import { toolMatches } from '../contract/tool-pattern.ts';
-import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
+import { isObject } from '../contract/json/json-object.ts';
+import { type ServerOffers, serverReadOf } from '../contract/tool/server-read.ts';
+import type { ListedTool } from '../contract/tool/tool-listing.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
+import { type RepeatPolicy, knownRepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { ServerReadsOptions } from '../executors/server-read.ts';
 import type { ToolExecOptions, ToolPlace } from '../executors/tool-exec.ts';
 import { serverOf, toolLane, toolOnServer } from '../catalog/route.ts';

@@ -1,8 +1,8 @@
 // What spans show of prompts, arguments and results: nothing by default; else redacted, and cut to a number of bytes.
 // Must never show the value of a key that names a secret.
-import { type JsonValue, jsonSafe } from '../contract/json-safe.ts';
-import { redact } from '../contract/redaction.ts';
-import type { HideText } from '../contract/secret-text.ts';
+import { type JsonValue, jsonSafe } from '../contract/json/json-safe.ts';
+import { redact } from '../contract/json/redaction.ts';
+import type { HideText } from '../contract/json/secret-text.ts';
 
 export interface ContentLimit {
   /** The most bytes of one attribute; 0: content is not shown. */

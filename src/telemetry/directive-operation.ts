@@ -1,9 +1,8 @@
 // What a directive does, as spans name it: the call of a tool, of a model, of an embedding model.
 // Must never show arguments or prompts: those are content.
-import type { Directive } from '../contract/directive.ts';
-import { callVocabulary } from '../contract/call-vocabulary.ts';
-import { parseModelName } from '../contract/model-name.ts';
-import type { LlmEmbed, LlmGenerate, LlmStream } from '../contract/work-directive.ts';
+import { type Directive, callVocabulary } from '../contract/directive/directive.ts';
+import { parseModelName } from '../contract/model/model-name.ts';
+import type { LlmEmbed, LlmGenerate, LlmStream } from '../contract/directive/work-directive.ts';
 import { ATTRIBUTE } from './semantic-names.ts';
 import type { Attributes } from './span.ts';
 

@@ -1,6 +1,6 @@
 // One line for each directive that failed and each request that was refused, with the ids by which it is found.
 // Must never flood the log, nor hide how many lines it left out.
-import { requestField } from '../contract/tenant.ts';
+import { requestField } from '../contract/access/tenant.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { traceIdOf } from './trace-context.ts';

@@ -1,7 +1,7 @@
 // One line of the log as a person reads it, and as a program does.
 // Must never contain what a terminal obeys, except our own colours.
 import { styleText } from 'node:util';
-import { withoutCredentials } from '../contract/secret-text.ts';
+import { withoutCredentials } from '../contract/json/secret-text.ts';
 
 /** C0 without tab and line feed, DEL, C1, and marks that reverse the order of letters. */
 // oxlint-disable-next-line no-control-regex

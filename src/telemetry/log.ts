@@ -2,9 +2,9 @@
 // Must never write a secret, nor let a text from outside move a terminal's cursor.
 import { isatty } from 'node:tty';
 import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
-import { jsonSafe } from '../contract/json-safe.ts';
-import { redact } from '../contract/redaction.ts';
-import { createKnownSecrets, type HideText, type KnownSecrets } from '../contract/secret-text.ts';
+import { jsonSafe } from '../contract/json/json-safe.ts';
+import { redact } from '../contract/json/redaction.ts';
+import { createKnownSecrets, type HideText, type KnownSecrets } from '../contract/json/secret-text.ts';
 import { plainLine, readableLine } from './log-line.ts';
 
 export interface LogOptions {

@@ -1,6 +1,6 @@
 // The seam of metrics: what the rest of the service reports, as facts; each becomes a few measurements here.
 // Must never throw, wait, or let a value that a caller chose become a label.
-import type { CallVocabulary } from '../contract/call-vocabulary.ts';
+import type { CallVocabulary } from '../contract/directive/directive.ts';
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
 import type { MetricName } from './metric-names.ts';
 import { LABEL } from './metric.ts';

@@ -11,7 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { HideText } from '../contract/secret-text.ts';
+import type { HideText } from '../contract/json/secret-text.ts';
 import { type AnswerWatch, watchAnswers } from './export-fault.ts';
 import { ATTRIBUTE, DEFAULT_SERVICE_NAME } from './semantic-names.ts';
 import type { Attributes, SpanPlace, SpanRecord, SpanRole } from './span.ts';

@@ -1,6 +1,6 @@
 // What a process reports of itself to a collector: opened before its roles, closed after them.
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
-import { createKnownSecrets, type KnownSecrets, withoutCredentials } from '../contract/secret-text.ts';
+import { createKnownSecrets, type KnownSecrets, withoutCredentials } from '../contract/json/secret-text.ts';
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import { exportFault, shownCollector } from './export-fault.ts';
 import type { Logger } from './logger.ts';

@@ -2,8 +2,8 @@
  *  It must never pass for want of something to look at. */
 import { AssertionError } from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
-import type { Signal, TerminalSignal } from '../contract/signal.ts';
-import { isTerminalSignal } from '../contract/signal.ts';
+import type { Signal, TerminalSignal } from '../contract/signal/signal.ts';
+import { isTerminalSignal } from '../contract/signal/signal.ts';
 
 interface Verdict {
   readonly pass: boolean;

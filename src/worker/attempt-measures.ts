@@ -1,7 +1,7 @@
 // What is reported of an attempt: its wait, what became of it, the call of a model, the end of its directive.
 // Must never decide anything, nor read the clock for more than a report.
 import { modelsOf } from './model-candidate.ts';
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { Execution } from '../executors/definition.ts';
 import { modelCallFacts } from '../executors/model-call-facts.ts';

@@ -1,8 +1,8 @@
 // The spans of an attempt: `process {lane}`, and in it the call that was made.
 // Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
 import { modelsOf } from './model-candidate.ts';
-import type { Directive } from '../contract/directive.ts';
-import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { attemptPlace, type AttemptPlace, attemptSpanId, reportLost } from '../queue/attempt-place.ts';
 import type { JobOutcome } from '../queue/consume.ts';

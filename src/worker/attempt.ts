@@ -1,6 +1,6 @@
 // One attempt of one directive: claim → execute → decide → record. The whole story on one page.
 // Must never execute without a claim, nor write anything after the claim was lost.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { ticketIn } from '../flow/ticket.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';

@@ -1,6 +1,6 @@
 // What the span of a call shows of its content, where the operator wants that: arguments and results, prompts and answers.
 // Must never show anything that is not asked for in the configuration.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { type ContentLimit, shown } from '../telemetry/content.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';

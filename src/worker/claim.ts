@@ -1,7 +1,7 @@
 // The claim of a directive, asked for or come with its job, and the report of its first attempt.
 // Must never take a claim that may have run out for one that holds.
 import { isToolLane } from '../catalog/route.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import { startedSignal } from '../journal/started-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';

@@ -2,7 +2,7 @@
 // Must never decide anything.
 import type { PayloadKeys } from '../encryption/payload-keys.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
+import { type RepeatPolicy, knownRepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';

@@ -8,18 +8,18 @@ import {
   encryptedNote,
   mixtureOf,
   PayloadUnreadable,
-} from '../contract/encrypted.ts';
+} from '../contract/encrypted/encrypted.ts';
 import {
   completeDirective,
   CONTEXT_STATE,
   type Directive,
   directiveSchema,
   withoutCallersState,
-} from '../contract/directive.ts';
+} from '../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { fieldErrors } from '../contract/field-error.ts';
-import { findJsonHazard } from '../contract/json-guard.ts';
-import { crowdedDirective } from '../contract/list-bounds.ts';
+import { fieldErrors } from '../contract/json/field-error.ts';
+import { findJsonHazard } from '../contract/json/json-guard.ts';
+import { crowdedDirective } from '../contract/directive/list-bounds.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { sealFor, type Seal, sealResult } from '../encryption/encrypted-result.ts';

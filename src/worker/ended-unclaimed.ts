@@ -1,6 +1,6 @@
 // Ends directives that get no attempt: past their deadline, cancelled, or of a kind nobody carries out.
 // Must never be used once an attempt has begun: its own record says what happened.
-import { cancelledError, deadlineExceededError } from '../contract/cancellation.ts';
+import { cancelledError, deadlineExceededError } from '../contract/directive/cancellation.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';

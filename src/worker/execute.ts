@@ -1,6 +1,6 @@
 // One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
 // Must never outlive its claim, nor decide what an execution means.
-import { tenantOf, withOwnId } from '../contract/tenant.ts';
+import { tenantOf, withOwnId } from '../contract/access/tenant.ts';
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';

@@ -1,6 +1,6 @@
 // An attempt's pass through the gate of its lane: held before the claim, given back when the attempt is recorded.
 // Must never let a call begin on a pass that may have lapsed, nor keep one while nothing runs.
-import type { Ticket } from '../contract/flow.ts';
+import type { Ticket } from '../contract/directive/flow.ts';
 import type { ExecutionContext } from '../executors/definition.ts';
 import { withPriority } from '../flow/ticket.ts';
 import type { GateRef } from '../journal/gate.ts';

@@ -1,6 +1,6 @@
 // The task of a call whose directive has ended without it: cancelled at its server, then forgotten here.
 // Must never forget it before the server has answered: the sweeper has another worker ask again.
-import { requestField } from '../contract/tenant.ts';
+import { requestField } from '../contract/access/tenant.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 
 /** Whether nothing is left to do. `task`: as the attempt wrote it down; null: there is none. */

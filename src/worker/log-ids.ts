@@ -1,6 +1,6 @@
 // The ids by which a line of the log is found again: request, directive, claim, trace.
 // Must never hold anything that a directive carries.
-import { requestField } from '../contract/tenant.ts';
+import { requestField } from '../contract/access/tenant.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import type { Claimed } from './claimed.ts';
 

@@ -1,7 +1,7 @@
 // Where a directive is in its chain of models, as the journal keeps it from one attempt to the next.
 // Must never be read by the journal, to which it is an opaque text.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { boundedText } from '../contract/json-safe.ts';
+import { boundedText } from '../contract/json/json-safe.ts';
 import type { CandidateState, CheaperModels } from '../executors/definition.ts';
 import type { Claimed, Granted } from './claimed.ts';
 import { NO_PAUSES, type Pauses, pausesAfter } from './pause.ts';

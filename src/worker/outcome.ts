@@ -1,12 +1,12 @@
 // Decides what an attempt's execution means for its directive: the end, another attempt, or giving it back.
 // Must never do I/O; the clock and chance are handed in.
-import { cancelledError, deadlineExceededError } from '../contract/cancellation.ts';
-import type { Directive } from '../contract/directive.ts';
+import { cancelledError, deadlineExceededError } from '../contract/directive/cancellation.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
-import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
-import type { WaitReason } from '../contract/waiting.ts';
-import type { RepeatPolicy } from '../contract/work-directive.ts';
+import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/directive/retry-policy.ts';
+import type { WaitReason } from '../contract/request/waiting.ts';
+import type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { AskedQuestions, CheaperModels, Execution } from '../executors/definition.ts';
 import {
   isUsedUp,

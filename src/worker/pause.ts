@@ -1,6 +1,6 @@
 // Decides how long a directive waits before a call that met a limit is made again, and after how many waits that ends.
 // Must never do I/O; the clock and chance are parameters.
-import { SHORTEST_PAUSE_MS } from '../contract/waiting.ts';
+import { SHORTEST_PAUSE_MS } from '../contract/request/waiting.ts';
 
 /** Pauses of a directive at its current model, or at its tool. */
 export interface Pauses {

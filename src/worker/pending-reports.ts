@@ -1,7 +1,7 @@
 // What an attempt has said and nobody has written yet: pieces of text joined, other reports replaced by their next.
 // Must never lose, repeat or reorder a character of text.
-import { plainText } from '../contract/plain-text.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+import { plainText } from '../contract/json/plain-text.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { SignalData, ToolCallDelta } from '../executors/definition.ts';
 import { boundReport } from './report-bound.ts';
 import { SIGNAL_CHARACTERS } from './report-budget.ts';

@@ -6,8 +6,8 @@ import {
   type InputCause,
   QUESTION_LIMITS,
   type QuestionAnswer,
-} from '../contract/tool-question.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+} from '../contract/tool/tool-question.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
 import type { AskedRound } from '../journal/asked-round.ts';
 import type { Asking, QuestionRound } from '../journal/questions.ts';

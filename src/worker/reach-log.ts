@@ -1,6 +1,6 @@
 // Says in a few lines that a provider of models is out of reach: as it begins, once a minute, and as it ends.
 // Must never speak of MCP servers: their connections do.
-import { modelLane } from '../contract/model-name.ts';
+import { modelLane } from '../contract/model/model-name.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createOutage, type Outage, secondsOf } from '../telemetry/outage.ts';
 

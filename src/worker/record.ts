@@ -1,13 +1,13 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
-import { ownId } from '../contract/tenant.ts';
+import { ownId } from '../contract/access/tenant.ts';
 import { payloadPath } from '../contract/api-path.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import { cancelledError } from '../contract/cancellation.ts';
-import { modelLane, parseModelName } from '../contract/model-name.ts';
+import { cancelledError } from '../contract/directive/cancellation.ts';
+import { modelLane, parseModelName } from '../contract/model/model-name.ts';
 import { errorResult, type Result } from '../contract/result.ts';
-import type { SignalDraft } from '../contract/signal.ts';
-import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
+import type { RepeatPolicy } from '../contract/directive/work-directive.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { Release } from '../journal/claim-holder.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';

@@ -1,7 +1,7 @@
 // Makes sure that what an executor returned can be written to the log and read back by everybody.
 // Must never let an answer that came be taken for a worker that died.
 import { errorEnvelope } from '../contract/error-envelope.ts';
-import { isDeeperThan } from '../contract/json-guard.ts';
+import { isDeeperThan } from '../contract/json/json-guard.ts';
 import { DEEPEST_RESULT, errorResult } from '../contract/result.ts';
 import type { Execution } from '../executors/definition.ts';
 

@@ -1,6 +1,6 @@
 // Keeps what an attempt reports beside text within a size that the log and its readers can bear.
 // Must never cut a report without saying so in it, nor fail on any value.
-import { jsonSafe } from '../contract/json-safe.ts';
+import { jsonSafe } from '../contract/json/json-safe.ts';
 
 /** The largest data of one report, bytes of its JSON. */
 export const LARGEST_REPORT_BYTES = 16_384;

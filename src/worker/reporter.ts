@@ -1,6 +1,6 @@
 // Writes what an attempt says while it runs: one append at a time, in order and under the claim.
 // Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
-import type { SignalDraft } from '../contract/signal.ts';
+import type { SignalDraft } from '../contract/signal/signal.ts';
 import type { Report } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import type { SignalLog } from '../journal/signal-log.ts';

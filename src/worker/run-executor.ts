@@ -1,6 +1,6 @@
 // Runs an executor so that it always comes to an end: whatever it throws, and whether or not it hears its abort.
 // Must never take a call for harmless whose executor broke or was left behind.
-import type { Directive } from '../contract/directive.ts';
+import type { Directive } from '../contract/directive/directive.ts';
 import { errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Execution, ExecutionContext, QueuedDefinition } from '../executors/definition.ts';

@@ -1,8 +1,8 @@
 // The spans of what a claimed directive has waited for because somebody ordered it: its instant, its turn, a limit.
 // Must never delay the attempt, nor fail it.
-import { laterOf } from '../contract/later.ts';
-import { type Directive, DIRECTIVE_TYPES } from '../contract/directive.ts';
-import { onceFieldOf, type OnceFields } from '../contract/once.ts';
+import { laterOf } from '../contract/directive/later.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
+import { onceFieldOf, type OnceFields } from '../contract/directive/once.ts';
 import { isOrdered, reportWait } from '../queue/wait-span.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 

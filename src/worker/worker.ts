@@ -1,7 +1,7 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
 import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
-import { modelLane } from '../contract/model-name.ts';
+import { modelLane } from '../contract/model/model-name.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';

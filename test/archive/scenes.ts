@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createBucketStore } from '../../src/archive/bucket-store.ts';
 import { createArchiveClient, createHttpClient } from '../../src/client/http-client.ts';
-import type { ArchiveLine } from '../../src/contract/archive.ts';
+import type { ArchiveLine } from '../../src/contract/request/archive.ts';
 import { startService } from '../support/running-service.ts';
 import { BUCKET, type BucketServer, REGION } from './bucket-servers.ts';
 

@@ -31,7 +31,11 @@ export const ENCRYPTED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>>
     patch('src/encryption/payload-keys.ts', 'if (isKeyOf(keys, tenant, payload.key_id))', 'if (true)'),
   ],
   'encrypted-run-agent': [
-    patch('src/contract/encrypted-run.ts', "call: ['run', agent, conversation_id]", "call: ['run']"),
+    patch(
+      'src/contract/encrypted/encrypted-run.ts',
+      "call: ['run', agent, conversation_id]",
+      "call: ['run']",
+    ),
   ],
   'encrypted-run-log': [
     patch('src/engine/run-seal.ts', "if (level === 'info') return [];", 'return [entry];'),

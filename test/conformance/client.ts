@@ -1,7 +1,11 @@
 /** The client that the official conformance suite runs: a pool with the one server at the URL of its last argument.
  *  It must never know what a scenario checks: it lists the tools and calls them, as a worker does. */
 import { createMcpPool, type McpPool } from '../../src/mcp/pool.ts';
-import { type QuestionAnswer, type ToolQuestion, withDefaults } from '../../src/contract/tool-question.ts';
+import {
+  type QuestionAnswer,
+  type ToolQuestion,
+  withDefaults,
+} from '../../src/contract/tool/tool-question.ts';
 import type { ToolCallResume } from '../../src/mcp/tool-call.ts';
 import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
 import { SILENT } from '../../src/telemetry/logger.ts';

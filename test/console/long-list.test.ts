@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { weigh } from '../support/page-weight.ts';

@@ -1,7 +1,7 @@
 /** Overview and list of requests in a real browser: live, by keys, with hostile names, and what is done with chosen ones.
  *  It must not wait for a time: only for what is shown. */
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';

@@ -2,9 +2,9 @@
  *  It must never use anything that only one transport can know. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused } from '../../src/contract/problem.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 
 export interface TransportSetup {
   readonly client: DirectiveClient;

@@ -6,7 +6,7 @@ import {
   deserializeDirective,
   extractDirectives,
   translateTodoStateChanged,
-} from '../../src/contract/control-directive.ts';
+} from '../../src/contract/run/control-directive.ts';
 import { nested } from './hostile-values.ts';
 
 const trusted = { trust: 'all' } as const;

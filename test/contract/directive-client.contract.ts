@@ -1,25 +1,25 @@
 /** What every transport of the directive client promises: one suite, run for each.
  *  It must never use anything that only one transport can know. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { cancellationSchema } from '../../src/contract/cancellation.ts';
+import { cancellationSchema } from '../../src/contract/directive/cancellation.ts';
 import {
   type DeadLetter,
   deadLetterGroupsSchema,
   deadLetterPageSchema,
   redriveSchema,
-} from '../../src/contract/dead-letter.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
-import { budgetListingSchema } from '../../src/contract/budget-listing.ts';
-import { laneListingSchema } from '../../src/contract/lane-listing.ts';
+} from '../../src/contract/directive/dead-letter.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
+import { budgetListingSchema } from '../../src/contract/model/budget-listing.ts';
+import { laneListingSchema } from '../../src/contract/request/lane-listing.ts';
 import { ServiceUnavailable } from '../../src/contract/problem.ts';
-import { requestTraceSchema } from '../../src/contract/request-trace.ts';
-import { directiveViewSchema, requestViewSchema } from '../../src/contract/request-view.ts';
-import { signalPageSchema } from '../../src/contract/signal-page.ts';
-import { signalSchema } from '../../src/contract/signal.ts';
-import { workerListingSchema } from '../../src/contract/worker-listing.ts';
-import { submissionSchema } from '../../src/contract/submission.ts';
-import { toolListingSchema } from '../../src/contract/tool-listing.ts';
+import { requestTraceSchema } from '../../src/contract/request/request-trace.ts';
+import { directiveViewSchema, requestViewSchema } from '../../src/contract/request/request-view.ts';
+import { signalPageSchema } from '../../src/contract/signal/signal-page.ts';
+import { signalSchema } from '../../src/contract/signal/signal.ts';
+import { workerListingSchema } from '../../src/contract/request/worker-listing.ts';
+import { submissionSchema } from '../../src/contract/directive/submission.ts';
+import { toolListingSchema } from '../../src/contract/tool/tool-listing.ts';
 import { all, newId, refusal, sequences, tracesOf, type TransportSetup } from './client-reading.ts';
 
 type ToolExec = Extract<SubmittedDirective, { type: 'tool_exec' }>;

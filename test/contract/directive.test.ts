@@ -1,9 +1,9 @@
 // Parity with the directives of the upstream runtime: fields, requirements, defaults.
 // Must never accept what upstream refuses, nor lose a field that upstream keeps.
 import { describe, expect, test } from 'vitest';
-import { agentDirectiveSchema } from '../../src/contract/agent-directive.ts';
-import { type Directive, directiveSchema } from '../../src/contract/directive.ts';
-import { fieldErrors } from '../../src/contract/field-error.ts';
+import { agentDirectiveSchema } from '../../src/contract/run/agent-directive.ts';
+import { type Directive, directiveSchema } from '../../src/contract/directive/directive.ts';
+import { fieldErrors } from '../../src/contract/json/field-error.ts';
 
 const identity = { id: 'd1', request_id: 'r1' };
 const retryDefaults = {

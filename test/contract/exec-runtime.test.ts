@@ -1,13 +1,13 @@
 // Parity with the upstream runtime's execution of model directives: order, counts, metadata, failures.
 // Must never read anything but the log of a request: what is not there was not reported.
-import { NO_MODEL_BUDGETS } from '../../src/contract/budget.ts';
+import { NO_MODEL_BUDGETS } from '../../src/contract/model/budget.ts';
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { resultSchema } from '../../src/contract/result.ts';
-import { type Signal, signalSchema } from '../../src/contract/signal.ts';
+import { type Signal, signalSchema } from '../../src/contract/signal/signal.ts';
 import { llmEmbed } from '../../src/executors/llm-embed.ts';
 import { llmGenerate } from '../../src/executors/llm-generate.ts';
 import { llmStream } from '../../src/executors/llm-stream.ts';

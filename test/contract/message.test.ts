@@ -1,10 +1,10 @@
 // Messages of model directives: what is accepted, and at which place the rest is refused.
 // Must never accept a message that no provider accepts.
 import { describe, expect, test } from 'vitest';
-import { parseSubmission } from '../../src/contract/directive.ts';
-import { embeddingsSchema } from '../../src/contract/embedding.ts';
-import { messageSchema } from '../../src/contract/message.ts';
-import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../src/contract/model-turn.ts';
+import { parseSubmission } from '../../src/contract/directive/directive.ts';
+import { embeddingsSchema } from '../../src/contract/model/embedding.ts';
+import { messageSchema } from '../../src/contract/model/message.ts';
+import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../src/contract/model/model-turn.ts';
 
 const image = { type: 'image', url: 'https://example.org/a.png' };
 const file = { type: 'file', data: 'aGk=', media_type: 'application/pdf' };

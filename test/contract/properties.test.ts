@@ -2,19 +2,19 @@
 // Must never accept a function that returns a constant: each property also checks what was kept.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/contract/canonical-json.ts';
-import { extractDirectives } from '../../src/contract/control-directive.ts';
+import { canonicalJson } from '../../src/contract/json/canonical-json.ts';
+import { extractDirectives } from '../../src/contract/run/control-directive.ts';
 import {
   type ParsedDirective,
   completeDirective,
   directiveSchema,
   parseSubmission,
-} from '../../src/contract/directive.ts';
+} from '../../src/contract/directive/directive.ts';
 import { errorEnvelopeSchema, isRetryable, normalizeError } from '../../src/contract/error-envelope.ts';
-import { findJsonHazard } from '../../src/contract/json-guard.ts';
-import { jsonSafe } from '../../src/contract/json-safe.ts';
+import { findJsonHazard } from '../../src/contract/json/json-guard.ts';
+import { jsonSafe } from '../../src/contract/json/json-safe.ts';
 import { normalizeResult, resultSchema } from '../../src/contract/result.ts';
-import { toolContent } from '../../src/contract/tool-content.ts';
+import { toolContent } from '../../src/contract/tool/tool-content.ts';
 import { hostileValues } from './hostile-values.ts';
 
 const json = fc.jsonValue({ maxDepth: 12 });

@@ -1,19 +1,19 @@
 /** What both clients promise of the list of requests: one suite, run for each.
  *  It must not depend on what other suites have put into the list: each test has tags of its own. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approvalListingSchema } from '../../src/contract/approval-listing.ts';
+import { approvalListingSchema } from '../../src/contract/run/approval-listing.ts';
 import {
   type BulkCancelBody,
   bulkCancellationSchema,
   type BulkRedriveBody,
   bulkRedriveSchema,
-} from '../../src/contract/bulk.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+} from '../../src/contract/directive/bulk.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import {
   type RequestListing,
   requestListingSchema,
   type RequestQuery,
-} from '../../src/contract/request-listing.ts';
+} from '../../src/contract/request/request-listing.ts';
 import { eventually } from '../support/eventually.ts';
 import { newId, refusal, type TransportSetup } from './client-reading.ts';
 

@@ -1,15 +1,15 @@
 /** What every transport promises about runs: one suite, run for each.
  *  It must never use anything that only one transport can know. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { agentListingSchema } from '../../src/contract/agent-listing.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import { requestViewSchema } from '../../src/contract/request-view.ts';
+import { agentListingSchema } from '../../src/contract/run/agent-listing.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import { requestViewSchema } from '../../src/contract/request/request-view.ts';
 import {
   acceptedInputSchema,
   recordedDecisionSchema,
   startedRunSchema,
   type SubmittedRun,
-} from '../../src/contract/run.ts';
+} from '../../src/contract/run/run.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
 import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 

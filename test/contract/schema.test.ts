@@ -9,7 +9,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { CONTRACT_SHA256, CONTRACT_VERSION } from '../../src/contract/version.ts';
 import { READ_TYPES, schemaFiles, wireComponents, WRITTEN_TYPES } from '../../src/contract/wire-schema.ts';
-import { submittedDirectiveSchema } from '../../src/contract/directive.ts';
+import { submittedDirectiveSchema } from '../../src/contract/directive/directive.ts';
 import { proseFault } from '../support/prose.ts';
 import { DOCUMENTS, oneStepFrom, UNKNOWN_MEMBER } from './wire-documents.ts';
 

@@ -11,7 +11,7 @@ import {
   isTerminalSignal,
   signalDraftSchema,
   signalSchema,
-} from '../../src/contract/signal.ts';
+} from '../../src/contract/signal/signal.ts';
 
 const call = { call_id: 'd1' };
 const tool = { ...call, tool_name: 'everything.echo' };

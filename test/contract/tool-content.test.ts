@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../src/contract/result.ts';
-import { toolContent } from '../../src/contract/tool-content.ts';
+import { toolContent } from '../../src/contract/tool/tool-content.ts';
 
 describe('toolContent', () => {
   const late = errorResult(errorEnvelope('timeout', 'late', { timeout_ms: 5 }));

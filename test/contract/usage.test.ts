@@ -1,7 +1,7 @@
 // Token counts under every name that providers give them.
 // Must never count a token twice.
 import { describe, expect, test } from 'vitest';
-import { mergeUsage, normalizeUsage } from '../../src/contract/usage.ts';
+import { mergeUsage, normalizeUsage } from '../../src/contract/model/usage.ts';
 
 const usage = { input_tokens: 2, output_tokens: 3, total_tokens: 5 };
 

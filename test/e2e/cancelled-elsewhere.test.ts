@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
-import type { Cancellation } from '../../src/contract/cancellation.ts';
+import type { Cancellation } from '../../src/contract/directive/cancellation.ts';
 import { auditRequest, outcomes } from '../support/audit.ts';
 import { install } from '../support/installation.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';

@@ -2,8 +2,8 @@
  *  It must never reach a real provider, and must run each command as a process at least once. */
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { requestViewSchema } from '../../src/contract/request-view.ts';
-import { runViewSchema } from '../../src/contract/run.ts';
+import { requestViewSchema } from '../../src/contract/request/request-view.ts';
+import { runViewSchema } from '../../src/contract/run/run.ts';
 import { type Running, startCli, type Watched } from '../support/cli.ts';
 import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand, startCommand } from '../support/command.ts';

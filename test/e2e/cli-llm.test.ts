@@ -4,7 +4,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { modelTurnSchema } from '../../src/contract/model-turn.ts';
+import { modelTurnSchema } from '../../src/contract/model/model-turn.ts';
 import { useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
 

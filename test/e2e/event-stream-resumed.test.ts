@@ -1,8 +1,8 @@
 /** A reader of signals that is cut off, and comes back with Last-Event-ID: nothing is missing, nothing comes twice.
  *  It must not use a client that reconnects by itself. */
 import { beforeAll, expect, test } from 'vitest';
-import type { SignalPage } from '../../src/contract/signal-page.ts';
-import type { Submission } from '../../src/contract/submission.ts';
+import type { SignalPage } from '../../src/contract/signal/signal-page.ts';
+import type { Submission } from '../../src/contract/directive/submission.ts';
 import { auditRequest } from '../support/audit.ts';
 import { countingCall, countingCalls } from '../support/calls.ts';
 import { type AdjutantProcess, install } from '../support/installation.ts';

@@ -2,7 +2,7 @@
  *  It must never check only where a token should not be: it looks everywhere. */
 import { rm } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ToolListing } from '../../src/contract/tool-listing.ts';
+import type { ToolListing } from '../../src/contract/tool/tool-listing.ts';
 import { cliFolder, type Running, startCli } from '../support/cli.ts';
 import { URL_OF_A_SERVICE } from '../support/cli-service.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { DirectiveView } from '../../src/contract/request-view.ts';
+import type { DirectiveView } from '../../src/contract/request/request-view.ts';
 import { install } from '../support/installation.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { askModern } from '../support/modern-requests.ts';

@@ -2,8 +2,8 @@
  *  It must not count a submission as accepted before its 202. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import type { DirectiveView } from '../../src/contract/request-view.ts';
-import type { Submission } from '../../src/contract/submission.ts';
+import type { DirectiveView } from '../../src/contract/request/request-view.ts';
+import type { Submission } from '../../src/contract/directive/submission.ts';
 import { auditRequest, executionsByLabel, outcome, type ToolResult } from '../support/audit.ts';
 import { countingCall } from '../support/calls.ts';
 import { install, type Installation } from '../support/installation.ts';

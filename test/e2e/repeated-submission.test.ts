@@ -2,7 +2,7 @@
  *  It must not send a repeated directive one after the other. */
 import { beforeAll, expect, test } from 'vitest';
 import type { Problem } from '../../src/contract/problem.ts';
-import type { Submission } from '../../src/contract/submission.ts';
+import type { Submission } from '../../src/contract/directive/submission.ts';
 import { auditRequest } from '../support/audit.ts';
 import { countingCall } from '../support/calls.ts';
 import { install } from '../support/installation.ts';

@@ -5,8 +5,8 @@ import {
   type RequestTrace,
   requestTraceSchema,
   type TracedDirective,
-} from '../../src/contract/request-trace.ts';
-import { type RequestTimeline, requestTimelineSchema } from '../../src/contract/request-timeline.ts';
+} from '../../src/contract/request/request-trace.ts';
+import { type RequestTimeline, requestTimelineSchema } from '../../src/contract/request/request-timeline.ts';
 import { runCommand } from '../support/command.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { get, post } from '../support/public-api.ts';

@@ -2,7 +2,7 @@
  *  It must not look at the clock: a stop that takes longer than its drain is killed, and has no exit code. */
 import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RequestView } from '../../src/contract/request-view.ts';
+import type { RequestView } from '../../src/contract/request/request-view.ts';
 import { auditRequest, executionsByLabel, outcomes } from '../support/audit.ts';
 import { countingCall } from '../support/calls.ts';
 import { type AdjutantProcess, install, type Installation } from '../support/installation.ts';

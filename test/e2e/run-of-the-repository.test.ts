@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { requestViewSchema, type RequestView } from '../../src/contract/request-view.ts';
-import { signalSchema, type Signal } from '../../src/contract/signal.ts';
+import { requestViewSchema, type RequestView } from '../../src/contract/request/request-view.ts';
+import { signalSchema, type Signal } from '../../src/contract/signal/signal.ts';
 import { startCli } from '../support/cli.ts';
 import { follow, get } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';

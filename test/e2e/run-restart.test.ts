@@ -2,8 +2,8 @@
  *  It must keep nothing but Redis. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import type { RequestView } from '../../src/contract/request-view.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { RequestView } from '../../src/contract/request/request-view.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { executionsByLabel } from '../support/audit.ts';
 import { install } from '../support/installation.ts';
 import type { Wait } from '../support/modules/patient-strategy.ts';

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';

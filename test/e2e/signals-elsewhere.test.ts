@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { countingCalls, idsOf } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 /** Readers of an answer while it is written, cut and resumed; a cancellation that reaches the provider.
  *  It must not use a client that reconnects by itself. */
 import { beforeAll, expect, test } from 'vitest';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { install } from '../support/installation.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
 import { startProvider, STREAM_HEAD } from '../support/provider-server.ts';

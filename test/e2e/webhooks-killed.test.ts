@@ -2,7 +2,7 @@
  *  It must judge by what the receiver has printed. */
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { WebhookEvent } from '../../src/contract/webhook-event.ts';
+import type { WebhookEvent } from '../../src/contract/signal/webhook-event.ts';
 import { countingCalls, idsOf } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccessClient } from '../../src/client/http-client.ts';
-import { SCOPES, type Scope } from '../../src/contract/access.ts';
+import { SCOPES, type Scope } from '../../src/contract/access/access.ts';
 import { type Child, freePort, spawnProcess } from '../support/process.ts';
 import { PROGRAM, programOf } from '../support/program.ts';
 import { startRedis } from '../support/redis.ts';

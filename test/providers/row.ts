@@ -1,6 +1,6 @@
 /** The form of a row of the matrix: a kind, the public rule or report behind it, what the provider does, and what must come of it. */
 import type { Result } from '../../src/contract/result.ts';
-import type { RunView } from '../../src/contract/run.ts';
+import type { RunView } from '../../src/contract/run/run.ts';
 import type { ScriptedServers } from '../../src/testing/scripted-tools.ts';
 import type { Api, call, CallResult, providersAt } from '../support/model-calls.ts';
 import type { ServerResponse } from 'node:http';

@@ -1,9 +1,9 @@
 /** The promises about a request, checked against its whole log through the public API.
  *  It must never wait: what it checks must be over. */
 import { expect } from 'vitest';
-import type { RequestView } from '../../src/contract/request-view.ts';
-import { type Signal, signalSchema } from '../../src/contract/signal.ts';
-import type { SignalPage } from '../../src/contract/signal-page.ts';
+import type { RequestView } from '../../src/contract/request/request-view.ts';
+import { type Signal, signalSchema } from '../../src/contract/signal/signal.ts';
+import type { SignalPage } from '../../src/contract/signal/signal-page.ts';
 import type { ToolExecution } from './installation.ts';
 import { get } from './public-api.ts';
 

@@ -1,6 +1,6 @@
 /** Directives that call the counting server, and what is known of them before they run.
  *  It must never leave out the id: a test must know what it submitted. */
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 
 type CountingTool = 'read' | 'idempotent' | 'once';
 

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { cliFolder, startCli } from './cli.ts';
 
 export interface ConsoleScene extends AsyncDisposable {

@@ -1,7 +1,7 @@
 /** The built-in control server while a run waits for a person: its processes are killed, then the person approves.
  *  It must never end a process of another test. */
 import { execFileSync } from 'node:child_process';
-import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 
 /** Approves each call that asks, to the end of the run. Returns how many servers were killed before each approval. */
 export async function approvedOverKills(client: DirectiveClient, id: string): Promise<number[]> {

@@ -1,8 +1,8 @@
 /** Processes that die as they have the answer to what they submit: nothing of them reaches Redis from then on.
  *  It must never send Redis what the service would not have sent by then. */
 import { randomUUID } from 'node:crypto';
-import { parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
-import { startRunBodySchema } from '../../src/contract/run.ts';
+import { parseSubmission, type SubmittedDirective } from '../../src/contract/directive/directive.ts';
+import { startRunBodySchema } from '../../src/contract/run/run.ts';
 import { defineAgent } from '../../src/engine/define-agent.ts';
 import { runAccess } from '../../src/service/run-access.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';

@@ -13,7 +13,7 @@ import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
+import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
 import { okResult } from '../../src/contract/result.ts';
 import type { RunJournal } from '../../src/journal/run-journal.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';

@@ -7,7 +7,7 @@ import {
   llmStreamSchema,
   type ToolExec,
   toolExecSchema,
-} from '../../src/contract/work-directive.ts';
+} from '../../src/contract/directive/work-directive.ts';
 import {
   defineDirective,
   type DirectiveDefinition,

@@ -1,10 +1,10 @@
 /** Directives of tests, and what the journal is given about them: to be accepted, claimed, ended.
  *  It must never touch Redis but to read. */
 import { randomUUID } from 'node:crypto';
-import type { Directive } from '../../src/contract/directive.ts';
+import type { Directive } from '../../src/contract/directive/directive.ts';
 import { errorEnvelope } from '../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../src/contract/result.ts';
-import { toolExecSchema, type ToolExec } from '../../src/contract/work-directive.ts';
+import { toolExecSchema, type ToolExec } from '../../src/contract/directive/work-directive.ts';
 import { encodeEnvelope } from '../../src/journal/envelope.ts';
 import type { Acceptance } from '../../src/journal/journal.ts';
 import type { KeySpace } from '../../src/journal/keys.ts';

@@ -2,7 +2,12 @@
  *  It must not hide what a key may do: each test says it. */
 import { randomBytes } from 'node:crypto';
 import { createAccessClient } from '../../src/client/http-client.ts';
-import { type AccessClient, type CreatedKey, SCOPES, type SubmittedKey } from '../../src/contract/access.ts';
+import {
+  type AccessClient,
+  type CreatedKey,
+  SCOPES,
+  type SubmittedKey,
+} from '../../src/contract/access/access.ts';
 import { startService } from './running-service.ts';
 import { shared, useRedis } from './shared.ts';
 

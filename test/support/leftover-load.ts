@@ -9,7 +9,7 @@ import { createFactsReader } from '../../src/search/request-facts.ts';
 import { createRowReader } from '../../src/search/row-reader.ts';
 import { createSearchIndex } from '../../src/search/search-index.ts';
 import { createSmallReader } from '../../src/search/small-requests.ts';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { connectRedis, closeRedis, type RedisConnection } from '../../src/redis/connection.ts';

@@ -1,6 +1,6 @@
 /** A schedule as the service lists it, for tests of what is made of one.
  *  It must not read a clock. */
-import type { ListedSchedule } from '../../src/contract/schedule.ts';
+import type { ListedSchedule } from '../../src/contract/schedule/schedule.ts';
 
 export function listedSchedule(more: Partial<ListedSchedule> = {}): ListedSchedule {
   return {

@@ -1,7 +1,7 @@
 /** Callers that keep submitting while Redis has faults, and record what was acknowledged.
  *  They must never take anything but a 202 for an acceptance, nor anything but a 503 with Retry-After for a refusal. */
 import { expect } from 'vitest';
-import type { DirectiveView } from '../../src/contract/request-view.ts';
+import type { DirectiveView } from '../../src/contract/request/request-view.ts';
 import { auditRequest, executionsByLabel, outcome } from './audit.ts';
 import { countingCall } from './calls.ts';
 import type { Processes } from './installation.ts';

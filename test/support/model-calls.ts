@@ -1,10 +1,14 @@
 /** The executors of model directives on real provider clients, without a journal: their reports and results.
  *  It must never reach a provider that the test did not start. */
-import { type ModelBudgets, NO_MODEL_BUDGETS } from '../../src/contract/budget.ts';
-import { completeDirective, parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
+import { type ModelBudgets, NO_MODEL_BUDGETS } from '../../src/contract/model/budget.ts';
+import {
+  completeDirective,
+  parseSubmission,
+  type SubmittedDirective,
+} from '../../src/contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
-import type { ModelTurn } from '../../src/contract/model-turn.ts';
-import type { SignalDraft } from '../../src/contract/signal.ts';
+import type { ModelTurn } from '../../src/contract/model/model-turn.ts';
+import type { SignalDraft } from '../../src/contract/signal/signal.ts';
 import type { Execution, ExecutionContext } from '../../src/executors/definition.ts';
 import { llmEmbed } from '../../src/executors/llm-embed.ts';
 import { llmGenerate } from '../../src/executors/llm-generate.ts';

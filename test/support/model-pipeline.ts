@@ -1,7 +1,7 @@
 /** A pipeline for directives of models: two providers, a chain over both, and models that are the test's own code.
  *  It must never call a provider. */
 import { randomUUID } from 'node:crypto';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
 import { done, type Stream, testModel } from './executors.ts';
 import { openPipeline, type Pipeline, type TestWorkerOptions } from './pipeline.ts';

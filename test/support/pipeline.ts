@@ -2,11 +2,11 @@
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
 import { createRunNotifier } from '../../src/engine/run-notifier.ts';
 import { randomUUID } from 'node:crypto';
-import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
 import { DirectiveRefused, type Problem } from '../../src/contract/problem.ts';
 import { resultSchema } from '../../src/contract/result.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { prepareScripts } from '../../src/journal/scripts.ts';

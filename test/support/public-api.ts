@@ -1,6 +1,6 @@
 /** The service as any program sees it: plain HTTP and server-sent events, read byte by byte.
  *  It must not use the typed client, which hides what a test checks here. */
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 
 export interface Answer<T = unknown> {
   readonly status: number;

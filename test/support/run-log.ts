@@ -1,6 +1,6 @@
 /** What the log of a scripted run shows.
  *  It must not look anywhere but into the log. */
-import type { Signal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 
 export function types(log: readonly Signal[]): string[] {
   return log.map(({ type }) => type);

@@ -1,6 +1,6 @@
 /** A strategy that executes its run's query step by step: the real core takes every turn, and the test writes the run as a list.
  *  It must not know more than a strategy may: no I/O, no clock, the same step for the same signal. */
-import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
+import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
 import { createCore } from '../../src/engine/core/core.ts';
 import {
   callModel,

@@ -1,8 +1,8 @@
 /** What one process keeps in Redis, for one test: as the service makes it, on a connection and under a prefix of its own.
  *  It must never share keys with another test. */
-import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
-import type { Signal } from '../../src/contract/signal.ts';
-import type { ToolExec } from '../../src/contract/work-directive.ts';
+import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
+import type { ToolExec } from '../../src/contract/directive/work-directive.ts';
 import { NO_MODELS } from '../../src/catalog/known-models.ts';
 import { defineAgent } from '../../src/engine/define-agent.ts';
 import { type ClaimRef, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';

@@ -1,10 +1,10 @@
 /** Streams of models as a reader of the public API sees them: by call, whole, with the promises about them checked.
  *  It must never correct what it reads. */
 import { expect } from 'vitest';
-import { foldDelta, type FoldedCalls, NO_CALLS } from '../../src/contract/delta-fold.ts';
-import { modelTurnSchema } from '../../src/contract/model-turn.ts';
-import type { Signal } from '../../src/contract/signal.ts';
-import type { SignalPage } from '../../src/contract/signal-page.ts';
+import { foldDelta, type FoldedCalls, NO_CALLS } from '../../src/contract/model/delta-fold.ts';
+import { modelTurnSchema } from '../../src/contract/model/model-turn.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
+import type { SignalPage } from '../../src/contract/signal/signal-page.ts';
 import type { MockAnswer } from './mock-provider.ts';
 import { get } from './public-api.ts';
 

@@ -1,6 +1,6 @@
 /** What submits and what lets in, over the store of a test, as the service makes them; a test names what is otherwise.
  *  It must never hold back a submission by itself: there is room for everything. */
-import { type ToolExec, toolExecSchema } from '../../src/contract/work-directive.ts';
+import { type ToolExec, toolExecSchema } from '../../src/contract/directive/work-directive.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import type { Confirm } from '../../src/queue/durability.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';

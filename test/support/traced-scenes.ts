@@ -6,7 +6,7 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ScheduleView } from '../../src/contract/schedule.ts';
+import type { ScheduleView } from '../../src/contract/schedule/schedule.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { newTraceparent, traceIdOf } from '../../src/telemetry/trace-context.ts';
 import { type AdjutantProcess, install } from './installation.ts';

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import type { WebhookEvent } from '../../src/contract/webhook-event.ts';
+import type { WebhookEvent } from '../../src/contract/signal/webhook-event.ts';
 
 export interface Received {
   readonly path: string;

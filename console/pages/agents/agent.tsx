@@ -1,7 +1,7 @@
 /** One agent: start a run of it, talk with it, and watch what it does.
  *  It must never send a text twice, nor lose one that was written. */
 import { useParams } from '@tanstack/react-router';
-import type { AgentListing, ListedAgent } from '../../../src/contract/agent-listing.ts';
+import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';

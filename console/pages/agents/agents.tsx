@@ -1,7 +1,7 @@
 /** The agents that runs can use: what each is for, its model and its tools.
  *  It must never start a run: the page of an agent does. */
 import { Link } from '@tanstack/react-router';
-import type { AgentListing, ListedAgent } from '../../../src/contract/agent-listing.ts';
+import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { useMissingScope } from '../../data/session.ts';

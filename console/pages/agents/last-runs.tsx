@@ -1,6 +1,6 @@
 /** Runs of an agent or a conversation, to go on with.
  *  It must never read more than a short list. */
-import type { ListedRequest, RequestListing } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { Button } from '../../parts/button.tsx';

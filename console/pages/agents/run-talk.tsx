@@ -1,7 +1,7 @@
 /** A run as a talk: its conversation, live, what it waits for, and the composer below.
  *  It must never hide that a person is waited for. */
 import { Link } from '@tanstack/react-router';
-import type { RequestView } from '../../../src/contract/request-view.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
 import { Banner, ErrorBanner } from '../../parts/banner.tsx';
 import { Status } from '../../parts/status.tsx';

@@ -1,7 +1,7 @@
 /** Sends a text to an agent: input of the run under way, or the question of a new run.
  *  It must never make two of one text. */
 import { useRef } from 'react';
-import type { AcceptedInput, StartedRun } from '../../../src/contract/run.ts';
+import type { AcceptedInput, StartedRun } from '../../../src/contract/run/run.ts';
 import { call, path } from '../../data/api.ts';
 import { newId } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';

@@ -1,7 +1,7 @@
 /** The inbox of what waits for a person, over all requests: the oldest deadline first.
  *  It must never decide by a key or by Enter alone. */
 import { useEffect, useState } from 'react';
-import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { useNow } from '../../data/use-now.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';

@@ -1,8 +1,8 @@
 /** The decision about one item: its reason, its arguments if they are changed, and who decided if somebody else was faster.
  *  It must never send a decision twice, nor one by Enter alone. */
 import { useState } from 'react';
-import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
-import type { ApprovalDecisionBody, RecordedDecision } from '../../../src/contract/run.ts';
+import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
+import type { ApprovalDecisionBody, RecordedDecision } from '../../../src/contract/run/run.ts';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { Banner, ErrorBanner } from '../../parts/banner.tsx';

@@ -1,6 +1,6 @@
 /** The items of the inbox, one line each.
  *  It must never show arguments: the chosen item does. */
-import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { shortId } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Icon } from '../../parts/icon.tsx';

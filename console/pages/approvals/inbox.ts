@@ -1,8 +1,8 @@
 /** What waits for a person, in the order in which it is to be decided, and the words for it.
  *  It must never read a clock. */
-import { ENCRYPTED, encryptedAlone, encryptedNote } from '../../../src/contract/encrypted-form.ts';
-import type { ApprovalListing, OpenApproval } from '../../../src/contract/approval-listing.ts';
-import { isObject } from '../../../src/contract/json-object.ts';
+import { ENCRYPTED, encryptedAlone, encryptedNote } from '../../../src/contract/encrypted/encrypted-form.ts';
+import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 import type { Problem } from '../../../src/contract/problem.ts';
 import { durationText } from '../../data/shown.ts';
 

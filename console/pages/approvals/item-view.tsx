@@ -1,8 +1,8 @@
 /** One item: what is to be decided, who asks, what the model said before, and the ways to decide.
  *  It must never decide itself: each way opens a dialog. */
 import { Link } from '@tanstack/react-router';
-import type { OpenApproval } from '../../../src/contract/approval-listing.ts';
-import type { ToolListing } from '../../../src/contract/tool-listing.ts';
+import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
+import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';

@@ -1,7 +1,7 @@
 /** Reads what waits for a person, again and again while the page is seen.
  *  It must never read more pages than a person works through. */
 import { useQuery } from '@tanstack/react-query';
-import type { ApprovalListing, OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
 import { inOrder } from './inbox.ts';

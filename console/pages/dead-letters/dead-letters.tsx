@@ -1,7 +1,11 @@
 /** Dead letters: how many of each lane and type, when they came, each of them, and the way to redrive them.
  *  It must never redrive anything that was not shown first. */
 import { useState } from 'react';
-import type { DeadLetter, DeadLetterGroups, DeadLetterPage } from '../../../src/contract/dead-letter.ts';
+import type {
+  DeadLetter,
+  DeadLetterGroups,
+  DeadLetterPage,
+} from '../../../src/contract/directive/dead-letter.ts';
 import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';

@@ -1,6 +1,6 @@
 /** Dead letters by lane and type of error: one row for each, and one for all.
  *  It must never show a group without its number. */
-import type { DeadLetterGroup, DeadLetterGroups } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetterGroup, DeadLetterGroups } from '../../../src/contract/directive/dead-letter.ts';
 import { countText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Chip } from '../../parts/chip.tsx';

@@ -1,6 +1,6 @@
 /** When the dead letters of a group came: the last 24 hours as columns.
  *  It must never be the only way to read it: its text says the same. */
-import type { DeadLetterGroup } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetterGroup } from '../../../src/contract/directive/dead-letter.ts';
 import { stripOf } from './hours.ts';
 
 export function HourStrip({ group, now }: { group: DeadLetterGroup; now: number }) {

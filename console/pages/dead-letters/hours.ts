@@ -1,6 +1,6 @@
 /** Dead letters of a group by hour.
  *  It must never read a clock. */
-import type { DeadLetterGroup } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetterGroup } from '../../../src/contract/directive/dead-letter.ts';
 
 const HOUR_MS = 3_600_000;
 const SHOWN_HOURS = 24;

@@ -1,8 +1,8 @@
 /** One dead letter: its error, and the directive that ended in it.
  *  It must never act: redriving has a dialog. */
 import { Link } from '@tanstack/react-router';
-import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
-import type { DirectiveView } from '../../../src/contract/request-view.ts';
+import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
+import type { DirectiveView } from '../../../src/contract/request/request-view.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';

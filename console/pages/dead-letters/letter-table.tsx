@@ -2,7 +2,7 @@
  *  It must never draw more than a page of them. */
 import { Link } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { shortId } from '../../data/shown.ts';
 import { useKeys } from '../../keys/keymap.ts';

@@ -1,7 +1,7 @@
 /** Which dead letters are meant: of a lane, a type of error and a time, as the API takes it.
  *  It must never ask for another page than the one that is shown. */
 
-import type { DeadLetterGroup } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetterGroup } from '../../../src/contract/directive/dead-letter.ts';
 
 export interface LettersFilter {
   /** '' = any. */

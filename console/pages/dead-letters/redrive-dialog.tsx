@@ -1,8 +1,8 @@
 /** Redriving: what would be done, what it may repeat, and what became of it.
  *  It must never redrive more than it has shown, nor by Enter alone. */
 import { useState } from 'react';
-import type { DeadLetter, DeadLetterPage, Redrive } from '../../../src/contract/dead-letter.ts';
-import type { ToolListing } from '../../../src/contract/tool-listing.ts';
+import type { DeadLetter, DeadLetterPage, Redrive } from '../../../src/contract/directive/dead-letter.ts';
+import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { call } from '../../data/api.ts';
 import { effectsOf } from '../../data/effect-words.ts';
 import { useChange, useRead } from '../../data/queries.ts';

@@ -1,7 +1,7 @@
 /** What became of a redrive: what runs again, what was refused and why.
  *  It must never call something redriven that was not. */
 import { Link } from '@tanstack/react-router';
-import type { Redrive } from '../../../src/contract/dead-letter.ts';
+import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { Text } from '../../parts/text.tsx';
 
 const MOST_SHOWN = 10;

@@ -1,6 +1,6 @@
 /** What redriving some dead letters would do: the dry run, made of the letters themselves.
  *  It must never call a repeat harmless of which nobody knows. */
-import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import type { Effect } from '../../data/effect-words.ts';
 
 export interface PlannedTarget {

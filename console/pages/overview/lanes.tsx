@@ -1,7 +1,7 @@
 /** The lanes: how much waits and runs in each, and why one does not go on.
  *  It must never show more than a screen unasked. */
 import { type ReactNode, useState } from 'react';
-import type { ListedLane } from '../../../src/contract/lane-listing.ts';
+import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
 import { clockText, countText, durationText, instantTitle } from '../../data/shown.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';

@@ -1,7 +1,7 @@
 /** The last requests that failed, and the way to all of them.
  *  It must never show more than a few. */
 import { Link } from '@tanstack/react-router';
-import type { ListedRequest, RequestListing } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { countText, shortId } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Instant } from '../../parts/instant.tsx';

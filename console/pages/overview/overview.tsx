@@ -1,13 +1,13 @@
 /** The installation at a glance: trouble first, then lanes, processes, servers, and what failed last.
  *  It must never act: each thing has its own page. */
 import { Link } from '@tanstack/react-router';
-import type { ApprovalListing } from '../../../src/contract/approval-listing.ts';
-import type { BudgetListing } from '../../../src/contract/budget-listing.ts';
-import type { DeadLetterPage } from '../../../src/contract/dead-letter.ts';
-import type { LaneListing } from '../../../src/contract/lane-listing.ts';
-import type { RequestListing } from '../../../src/contract/request-listing.ts';
-import type { ToolListing } from '../../../src/contract/tool-listing.ts';
-import type { WorkerListing } from '../../../src/contract/worker-listing.ts';
+import type { ApprovalListing } from '../../../src/contract/run/approval-listing.ts';
+import type { BudgetListing } from '../../../src/contract/model/budget-listing.ts';
+import type { DeadLetterPage } from '../../../src/contract/directive/dead-letter.ts';
+import type { LaneListing } from '../../../src/contract/request/lane-listing.ts';
+import type { RequestListing } from '../../../src/contract/request/request-listing.ts';
+import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
+import type { WorkerListing } from '../../../src/contract/request/worker-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { clockText } from '../../data/shown.ts';
 import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';

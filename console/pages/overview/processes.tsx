@@ -1,6 +1,6 @@
 /** The processes of the installation: what each does, how busy it is, and whether it is still heard.
  *  It must never drain one: that is for the command line. */
-import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
+import type { ListedWorker } from '../../../src/contract/request/worker-listing.ts';
 import { durationText } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Status } from '../../parts/status.tsx';

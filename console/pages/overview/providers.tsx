@@ -1,6 +1,6 @@
 /** The model providers: how busy each is, and until when one is not asked because it wished so.
  *  It must never call one reachable that nobody has asked: it says what is known. */
-import type { ListedLane } from '../../../src/contract/lane-listing.ts';
+import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Status } from '../../parts/status.tsx';

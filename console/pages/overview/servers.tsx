@@ -1,7 +1,7 @@
 /** The MCP servers: whether each is reached, and why not.
  *  It must never show how a server is reached. */
 import { Link } from '@tanstack/react-router';
-import type { ListedServer } from '../../../src/contract/tool-listing.ts';
+import type { ListedServer } from '../../../src/contract/tool/tool-listing.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';

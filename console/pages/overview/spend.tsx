@@ -1,6 +1,6 @@
 /** What was spent today: money and tokens of each budget, and of each alias or model in it.
  *  It must never add budgets up: one call may count in several. */
-import type { BudgetListing, ListedBudget } from '../../../src/contract/budget-listing.ts';
+import type { BudgetListing, ListedBudget } from '../../../src/contract/model/budget-listing.ts';
 import { clockText, countText, moneyText } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { type Column, Table } from '../../parts/table.tsx';

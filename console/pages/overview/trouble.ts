@@ -1,9 +1,9 @@
 /** What needs a person now, from what the service lists: one phrase each, the worst first.
  *  It must never call something trouble that heals by itself soon. */
-import type { ListedBudget } from '../../../src/contract/budget-listing.ts';
-import type { ListedLane } from '../../../src/contract/lane-listing.ts';
-import type { ListedServer } from '../../../src/contract/tool-listing.ts';
-import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
+import type { ListedBudget } from '../../../src/contract/model/budget-listing.ts';
+import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
+import type { ListedServer } from '../../../src/contract/tool/tool-listing.ts';
+import type { ListedWorker } from '../../../src/contract/request/worker-listing.ts';
 
 export interface Trouble {
   readonly text: string;

@@ -1,7 +1,7 @@
 /** What waits for a person, the oldest deadline first, and the way to decide it.
  *  It must never decide: that has its own page. */
 import { Link } from '@tanstack/react-router';
-import type { ApprovalListing, OpenApproval } from '../../../src/contract/approval-listing.ts';
+import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { countText } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { type Column, Table } from '../../parts/table.tsx';

@@ -1,6 +1,6 @@
 /** What a person must know without looking: approval needed, failed, connection lost.
  *  It must never say anything else. */
-import type { RequestView } from '../../../src/contract/request-view.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import type { LiveState } from '../../data/live.ts';
 
 export function Announcement({ view, state }: { view: RequestView | undefined; state: LiveState }) {

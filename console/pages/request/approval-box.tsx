@@ -1,6 +1,6 @@
 /** A call that waits for a decision: what it would do, and the buttons.
  *  It must never approve by a single key or by Enter: each opens a dialog whose way out has the focus. */
-import { encryptedAlone } from '../../../src/contract/encrypted-form.ts';
+import { encryptedAlone } from '../../../src/contract/encrypted/encrypted-form.ts';
 import { useState } from 'react';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';

@@ -2,7 +2,7 @@
  *  It must never show anything but text. */
 import { Link } from '@tanstack/react-router';
 import { memo, useEffect, useRef } from 'react';
-import type { FoldedCall } from '../../../src/contract/delta-fold.ts';
+import type { FoldedCall } from '../../../src/contract/model/delta-fold.ts';
 import { countText, moneyText } from '../../data/shown.ts';
 import { Code, Json } from '../../parts/code.tsx';
 import { Empty } from '../../parts/empty.tsx';

@@ -1,8 +1,13 @@
 /** The signals of a request as a conversation: what was asked, each step of a model, each call of a tool, children, the end.
  *  It must never join the output of two attempts: what a retry has voided is kept apart. */
-import { type FoldedCall, type FoldedCalls, NO_CALLS, readDelta } from '../../../src/contract/delta-fold.ts';
-import { ownMember } from '../../../src/contract/own-member.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import {
+  type FoldedCall,
+  type FoldedCalls,
+  NO_CALLS,
+  readDelta,
+} from '../../../src/contract/model/delta-fold.ts';
+import { ownMember } from '../../../src/contract/json/json-object.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 export interface StepError {
   readonly type: string;

@@ -2,10 +2,10 @@
  *  It must never decide by itself, nor by Enter. */
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { RequestTimeline, TimelineDirective } from '../../../src/contract/request-timeline.ts';
-import type { DirectiveSummary, RequestView } from '../../../src/contract/request-view.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
-import type { Wait } from '../../../src/contract/waiting.ts';
+import type { RequestTimeline, TimelineDirective } from '../../../src/contract/request/request-timeline.ts';
+import type { DirectiveSummary, RequestView } from '../../../src/contract/request/request-view.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
+import type { Wait } from '../../../src/contract/request/waiting.ts';
 import { durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Button } from '../../parts/button.tsx';

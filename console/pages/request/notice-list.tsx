@@ -1,7 +1,7 @@
 /** Who is notified of an end: the receiver, how that stands, and the way to its delivery.
  *  It must never guess: what is not accepted yet has no receiver. */
 import { Link } from '@tanstack/react-router';
-import type { Notice } from '../../../src/contract/notice.ts';
+import type { Notice } from '../../../src/contract/signal/notice.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';

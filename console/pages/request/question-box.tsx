@@ -1,7 +1,7 @@
 /** A question that a tool asks a person, and the answer.
  *  It must never open an address that the tool names: it is text to copy. */
 import { useState } from 'react';
-import type { OpenInput } from '../../../src/contract/tool-question.ts';
+import type { OpenInput } from '../../../src/contract/tool/tool-question.ts';
 import { call, path } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';

@@ -1,7 +1,7 @@
 /** Executes a directive again that has failed, after a warning.
  *  It must never be Enter's default. */
 import { useNavigate } from '@tanstack/react-router';
-import type { Redrive } from '../../../src/contract/dead-letter.ts';
+import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { call } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';

@@ -1,7 +1,7 @@
 /** What can be done with the whole request: say something, cancel, copy, open the trace.
  *  It must never repeat an action by itself. */
 import { useState } from 'react';
-import type { RequestView } from '../../../src/contract/request-view.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { call, path } from '../../data/api.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';

@@ -2,9 +2,9 @@
  *  It must never read anew for each piece of text. */
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { RequestTimeline } from '../../../src/contract/request-timeline.ts';
-import type { RequestView } from '../../../src/contract/request-view.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { call, path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { type SignalLog, useSignals } from '../../data/use-signals.ts';

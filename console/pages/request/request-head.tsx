@@ -1,10 +1,10 @@
 /** The head of a request: what was asked, how it stands, what it waits for, what it took and cost.
  *  It must never guess what is unknown. */
 import { Link } from '@tanstack/react-router';
-import type { RequestTimeline } from '../../../src/contract/request-timeline.ts';
-import { redrivenAs } from '../../../src/contract/redriven.ts';
-import type { RequestView } from '../../../src/contract/request-view.ts';
-import type { RunWait } from '../../../src/contract/run.ts';
+import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
+import { redrivenAs } from '../../../src/contract/directive/redriven.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import type { RunWait } from '../../../src/contract/run/run.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';

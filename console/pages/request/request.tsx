@@ -2,7 +2,7 @@
  *  It must never act without being asked. */
 import { Tabs } from '@base-ui/react/tabs';
 import { useParams } from '@tanstack/react-router';
-import type { RequestView } from '../../../src/contract/request-view.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
 import { Json } from '../../parts/code.tsx';

@@ -1,7 +1,7 @@
 /** One line of the log for a signal: what it is about, and its gist.
  *  It must never hold more of a signal than its line shows. */
-import { ownMember } from '../../../src/contract/own-member.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import { ownMember } from '../../../src/contract/json/json-object.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 const LONGEST = 2_000;
 

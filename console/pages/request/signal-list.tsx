@@ -2,7 +2,7 @@
  *  It must never hold a line for a signal that is not seen. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useDeferredValue, useEffect, useRef, useState } from 'react';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { countText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import type { SignalLog } from '../../data/use-signals.ts';

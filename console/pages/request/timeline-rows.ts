@@ -5,7 +5,7 @@ import type {
   TimelineAttempt,
   TimelineDirective,
   TimelineWait,
-} from '../../../src/contract/request-timeline.ts';
+} from '../../../src/contract/request/request-timeline.ts';
 import { clockText, durationText } from '../../data/shown.ts';
 
 export type SegmentForm =

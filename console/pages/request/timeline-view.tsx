@@ -2,7 +2,7 @@
  *  It must never draw more rows than are seen. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
-import type { RequestTimeline } from '../../../src/contract/request-timeline.ts';
+import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
 import { countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useWidth } from '../../data/use-width.ts';

@@ -1,7 +1,7 @@
 /** What is done with several requests: looked at first, then done one by one, and counted.
  *  It must never act on a request that was not chosen, nor repeat a call. */
-import type { RequestView } from '../../../src/contract/request-view.ts';
-import type { Redrive } from '../../../src/contract/dead-letter.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { call, path } from '../../data/api.ts';
 
 /** At once, of one page. */

@@ -1,7 +1,7 @@
 /** The filter of the list: text that is kept in the URL, and chips that write it.
  *  It must never filter by what is only half typed: Enter, or leaving the field, does. */
 import { type ReactNode, type Ref, useEffect, useState } from 'react';
-import type { RequestListing } from '../../../src/contract/request-listing.ts';
+import type { RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';

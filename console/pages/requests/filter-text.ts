@@ -1,7 +1,7 @@
 /** The filter of the list as text, `status:failed tool:mail.send since:noon words`, and as the API takes it.
  *  It must never drop a word silently: what it does not know is said. */
 import { pastInstant } from '../../../src/contract/past-instant.ts';
-import type { RequestFilter } from '../../../src/contract/request-listing.ts';
+import type { RequestFilter } from '../../../src/contract/request/request-listing.ts';
 
 /** Words before the colon, and the members they stand for. */
 const MEMBERS: Readonly<Record<string, keyof RequestFilter>> = {

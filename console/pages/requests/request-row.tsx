@@ -2,7 +2,7 @@
  *  It must never be drawn anew unless its request changed. */
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import type { ListedRequest } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { clockText, durationText, moneyText, shortId } from '../../data/shown.ts';
 import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';

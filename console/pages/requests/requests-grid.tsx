@@ -3,7 +3,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
-import type { ListedRequest } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { copy } from '../../parts/copy-button.tsx';
 import { RequestRow } from './request-row.tsx';

@@ -1,6 +1,6 @@
 /** The rows of the list while it is live: what is shown, and what is new and waits.
  *  It must never move a row under somebody's eyes: new ones come when they are asked for. */
-import type { ListedRequest } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 
 export interface Rows {
   /** Newest first. */

@@ -1,7 +1,7 @@
 /** What can be done with the chosen requests: cancel, redrive, both shown before they are done.
  *  It must never do it without a second, named choice. */
 import { useState } from 'react';
-import type { ListedRequest } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { BulkDialog } from './bulk-dialog.tsx';

@@ -1,7 +1,7 @@
 /** The list of requests, live: the first page is read each two seconds and so are rows in sight, further ones when they are scrolled to.
  *  It must never hold more than some thousand rows. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { ListedRequest, RequestListing } from '../../../src/contract/request-listing.ts';
+import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
 import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';

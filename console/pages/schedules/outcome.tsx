@@ -1,7 +1,7 @@
 /** What became of one instant, with the way to its request.
  *  It must never call an instant fired that has no request. */
 import { Link } from '@tanstack/react-router';
-import type { Firing } from '../../../src/contract/schedule.ts';
+import type { Firing } from '../../../src/contract/schedule/schedule.ts';
 import { outcomeWords } from './schedule-words.ts';
 
 /** null: there was none yet. */

@@ -1,7 +1,7 @@
 /** One schedule whole: how it fires, what it submits, its last instants, and what can be done with it.
  *  It must never show what another id was asked for. */
 import { useState } from 'react';
-import type { Firing, ScheduleView } from '../../../src/contract/schedule.ts';
+import type { Firing, ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';

@@ -1,7 +1,7 @@
 /** Asks before a schedule is triggered, paused or resumed: what that does, and what it leaves alone.
  *  It must never trigger twice for one press, nor repeat by itself. */
 import { useState } from 'react';
-import type { Firing } from '../../../src/contract/schedule.ts';
+import type { Firing } from '../../../src/contract/schedule/schedule.ts';
 import { call, path } from '../../data/api.ts';
 import { newId } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';

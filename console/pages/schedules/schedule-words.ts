@@ -1,6 +1,6 @@
 /** A schedule in a few words: when it fires, and what became of an instant.
  *  It must never compute an instant: the service does. */
-import type { Firing, ListedSchedule } from '../../../src/contract/schedule.ts';
+import type { Firing, ListedSchedule } from '../../../src/contract/schedule/schedule.ts';
 import { clockText, durationText } from '../../data/shown.ts';
 
 export function whenWords({ cron, time_zone: zone, every_ms: every, jitter_ms: jitter }: ListedSchedule) {

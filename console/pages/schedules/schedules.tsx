@@ -1,6 +1,6 @@
 /** The schedules: when each fires next, what became of its last instants, and the chosen one whole.
  *  It must never act without being asked: each way opens a dialog. */
-import type { ListedSchedule, ScheduleListing } from '../../../src/contract/schedule.ts';
+import type { ListedSchedule, ScheduleListing } from '../../../src/contract/schedule/schedule.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';

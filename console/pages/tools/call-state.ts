@@ -1,6 +1,6 @@
 /** One call as its signals tell it: waiting, running, how far, and how it ended.
  *  It must never take a signal of another directive for one of the call. */
-import { isObject } from '../../../src/contract/json-object.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 
 export interface SeenSignal {
   readonly type: string;

@@ -1,7 +1,7 @@
 /** Submits a call of a tool.
  *  It must never make two calls of one press: a repeat after a lost answer has the same id. */
 import { useRef } from 'react';
-import type { Submission } from '../../../src/contract/submission.ts';
+import type { Submission } from '../../../src/contract/directive/submission.ts';
 import { call } from '../../data/api.ts';
 import { newId } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';

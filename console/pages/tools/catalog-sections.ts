@@ -1,6 +1,6 @@
 /** The catalog as the page shows it: the servers with those of their tools that match.
  *  It must never hand over more tools than a page draws. */
-import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool-listing.ts';
+import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 
 export interface CatalogSection {
   readonly server: ListedServer;

@@ -1,6 +1,6 @@
 /** The fields of a form for a tool's arguments, from its JSON schema.
  *  It must never evaluate anything of it: what is too much for a form becomes a JSON field. */
-import { isObject } from '../../../src/contract/json-object.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 import { type FieldLimits, limitsOf } from './field-limits.ts';
 import { member, namedConstants, plainSchema, type Schema, typeOf } from './schema-view.ts';
 

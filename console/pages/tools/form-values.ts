@@ -1,6 +1,6 @@
 /** What a person has written into a form, and the arguments that it stands for.
  *  It must never drop what was written: what cannot be read is a fault of its field. */
-import { isObject } from '../../../src/contract/json-object.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 import { listFault, numberFault, textFault } from './field-limits.ts';
 import type { FormField } from './form-fields.ts';
 

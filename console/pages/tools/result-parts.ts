@@ -1,6 +1,6 @@
 /** What a tool answered, as parts that a page can show.
  *  It must never let a part be more than text, a raster image, a sound or a download. */
-import { isObject } from '../../../src/contract/json-object.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 
 export type ResultPart =
   | { readonly kind: 'text'; readonly text: string; readonly label: string }

@@ -1,6 +1,6 @@
 /** One place of a stranger's JSON schema, as a form can use it: references followed, nullable unions reduced.
  *  It must never follow a schema for longer than a few steps, nor read an inherited member. */
-import { isObject } from '../../../src/contract/json-object.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 

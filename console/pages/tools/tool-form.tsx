@@ -1,7 +1,7 @@
 /** The form of a tool's arguments, and the button that calls it.
  *  It must never call a tool that acts once without asking first. */
 import { type SubmitEvent, useState } from 'react';
-import type { ListedTool } from '../../../src/contract/tool-listing.ts';
+import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
 import { NoAnswer, Refused } from '../../data/api.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';

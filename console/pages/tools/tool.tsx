@@ -1,7 +1,7 @@
 /** One tool: what it is, a form for its arguments, and the calls made from here.
  *  It must never call a tool that acts once without asking first. */
 import { useParams } from '@tanstack/react-router';
-import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool-listing.ts';
+import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';

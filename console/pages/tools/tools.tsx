@@ -2,7 +2,7 @@
  *  It must never draw more tools at once than a person looks through. */
 import { Link } from '@tanstack/react-router';
 import { useMemo, useRef } from 'react';
-import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool-listing.ts';
+import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';

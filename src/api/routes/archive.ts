@@ -1,8 +1,8 @@
 /** GET /v1/requests/{r}/archive: a request as it was archived, as lines of JSON.
  *  It must never hold a whole one, nor one of another tenant. */
 import type { Readable } from 'node:stream';
-import type { ArchiveLine } from '../../contract/archive.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { ArchiveLine } from '../../contract/request/archive.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 import { serve } from '../served-operation.ts';

@@ -1,8 +1,8 @@
 /** POST /v1/directives: takes a submission, returns its acceptance (or, after a wait, its results).
  *  Never answers 2xx before every directive is durable. */
-import type { DirectiveClient } from '../../contract/directive-client.ts';
-import type { SubmittedDirective } from '../../contract/directive.ts';
-import { refusedAt } from '../../contract/field-sentence.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../../contract/directive/directive.ts';
+import { refusedAt } from '../../contract/json/field-error.ts';
 import type { App } from '../app.ts';
 import { serve, submissionOptions } from '../served-operation.ts';
 import type { RequesterSignal } from '../waiting.ts';

@@ -1,11 +1,11 @@
 /** Requests and their directives where a call needs more than the client's method: waits, statuses, what does not exist. */
-import { type Cancellation, cancelBodySchema } from '../../contract/cancellation.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
-import { priorityBodySchema } from '../../contract/flow.ts';
+import { type Cancellation, cancelBodySchema } from '../../contract/directive/cancellation.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import { priorityBodySchema } from '../../contract/directive/flow.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import { readInput } from '../../contract/read-input.ts';
-import { MOST_TRACED } from '../../contract/request-trace.ts';
-import { timelineOf } from '../../contract/timeline-view.ts';
+import { readInput } from '../../contract/json/read-input.ts';
+import { MOST_TRACED } from '../../contract/request/request-trace.ts';
+import { timelineOf } from '../../contract/request/timeline-view.ts';
 import type { App } from '../app.ts';
 import { serve } from '../served-operation.ts';
 import { endOf, type RequesterSignal } from '../waiting.ts';

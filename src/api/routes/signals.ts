@@ -1,7 +1,7 @@
 /** GET /v1/requests/{r}/signals: the log of a request, as a page or as a stream that follows it.
  *  It must never skip or repeat a sequence. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { createSteps, type NextStep } from '../../bounds/steps.ts';
 import { callerOf } from '../access-check.ts';

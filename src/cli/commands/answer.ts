@@ -1,7 +1,7 @@
 /** `adjutant answer`: the answer to a question that a tool asks.
  *  It must never send anything twice. */
 import { userInfo } from 'node:os';
-import type { InputAnswerBody } from '../../contract/tool-question.ts';
+import type { InputAnswerBody } from '../../contract/tool/tool-question.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { objectArgument } from '../option-values.ts';

@@ -2,8 +2,8 @@
  *  It must never print anything but the answer on stdout, except for live text. */
 import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
-import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run.ts';
-import type { Signal } from '../../contract/signal.ts';
+import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run/run.ts';
+import type { Signal } from '../../contract/signal/signal.ts';
 import { type AnswerMode, createRunPrinter, type RunPrinter } from '../answer-printer.ts';
 import { createPrompts, promptFor } from '../prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';

@@ -1,6 +1,6 @@
 /** `adjutant audit`: who has changed what with which key, newest first.
  *  It must never show a key. */
-import type { AuditEntry } from '../../contract/audit.ts';
+import type { AuditEntry } from '../../contract/access/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';

@@ -1,6 +1,6 @@
 /** `adjutant budgets`: what models have cost today, and what is left.
  *  It must never change anything. */
-import type { BudgetListing, ListedBudget } from '../../contract/budget-listing.ts';
+import type { BudgetListing, ListedBudget } from '../../contract/model/budget-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, table } from '../table.ts';

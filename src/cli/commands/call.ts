@@ -1,10 +1,10 @@
 /** `adjutant call`: one tool call, with its progress and its answer.
  *  It must never start the call twice. */
 import { ADJUTANT } from '../command-name.ts';
-import type { SubmittedDirective } from '../../contract/directive.ts';
-import type { OnceAnswer } from '../../contract/once.ts';
-import type { Submission } from '../../contract/submission.ts';
-import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
+import type { SubmittedDirective } from '../../contract/directive/directive.ts';
+import type { OnceAnswer } from '../../contract/directive/once.ts';
+import type { Submission } from '../../contract/directive/submission.ts';
+import { isTerminalSignal, type TerminalSignal } from '../../contract/signal/signal.ts';
 import {
   addEndOption,
   addFlowOptions,

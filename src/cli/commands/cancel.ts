@@ -1,13 +1,13 @@
 /** `adjutant cancel`: cancels a directive, or all of a request, and prints the effect.
  *  It must never call a directive cancelled that may still be executed. */
-import type { CancelledDirective } from '../../contract/cancellation.ts';
+import type { CancelledDirective } from '../../contract/directive/cancellation.ts';
 import { engineAbsence } from '../run-lines.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
-import { ownMember } from '../../contract/own-member.ts';
+import { ownMember } from '../../contract/json/json-object.ts';
 
 interface CancelOptions {
   readonly reason?: string;

@@ -1,9 +1,9 @@
 /** `adjutant dead`: lists directives that ended in an error, and redrives them.
  *  It must never redrive more than the filter or the given names select. */
 import type { Command } from 'commander';
-import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
-import { isObject } from '../../contract/json-object.ts';
+import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/directive/dead-letter.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';

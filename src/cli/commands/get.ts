@@ -1,19 +1,18 @@
 /** `adjutant get`: the state of a request, or of one directive.
  *  It must never wait for anything. */
-import type { ArchiveLine } from '../../contract/archive.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
-import { PayloadUnreadable } from '../../contract/encrypted.ts';
-import { isObject } from '../../contract/json-object.ts';
-import { ownMember } from '../../contract/own-member.ts';
+import type { ArchiveLine } from '../../contract/request/archive.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import { PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
+import { isObject, ownMember } from '../../contract/json/json-object.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import { redrivenAs } from '../../contract/redriven.ts';
+import { redrivenAs } from '../../contract/directive/redriven.ts';
 import type {
   DirectiveStatus,
   DirectiveSummary,
   DirectiveView,
   RequestView,
-} from '../../contract/request-view.ts';
-import type { Signal } from '../../contract/signal.ts';
+} from '../../contract/request/request-view.ts';
+import type { Signal } from '../../contract/signal/signal.ts';
 import { ADJUTANT } from '../command-name.ts';
 import {
   counted,

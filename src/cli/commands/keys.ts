@@ -1,6 +1,12 @@
 /** `adjutant keys create`, `list`, `revoke`: the API keys of the service.
  *  It must never print a key but the one that was just made. */
-import { type AccessKey, KEY_MARK, type Scope, SCOPES, type SubmittedKey } from '../../contract/access.ts';
+import {
+  type AccessKey,
+  KEY_MARK,
+  type Scope,
+  SCOPES,
+  type SubmittedKey,
+} from '../../contract/access/access.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { lengthOfTime } from '../../contract/length-of-time.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';

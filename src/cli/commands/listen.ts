@@ -2,8 +2,8 @@
  *  It must never promise a delivery: what happens while it does not run, or what its receiver refuses, is not passed on. */
 import { hash, randomBytes } from 'node:crypto';
 import { DirectiveRefused, ServiceUnavailable } from '../../contract/problem.ts';
-import type { WebhookEvent } from '../../contract/webhook-event.ts';
-import { isWebhookSecret, SECRET_FORM } from '../../contract/webhook.ts';
+import type { WebhookEvent } from '../../contract/signal/webhook-event.ts';
+import { isWebhookSecret, SECRET_FORM } from '../../contract/signal/webhook.ts';
 import { pause } from '../../lifecycle.ts';
 import { post } from '../../webhooks/post.ts';
 import { messageHeaders } from '../../webhooks/signature.ts';

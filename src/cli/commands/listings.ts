@@ -2,8 +2,8 @@
  *  It must never change anything. */
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../bounds/close-names.ts';
-import type { ListedLane } from '../../contract/lane-listing.ts';
-import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
+import type { ListedLane } from '../../contract/request/lane-listing.ts';
+import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { whyText } from '../signal-gist.ts';

@@ -2,8 +2,8 @@
  *  It must never print text that is not in the final answer, unless a line reports it as void. */
 import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
-import type { SubmittedDirective } from '../../contract/directive.ts';
-import type { Signal, TerminalSignal } from '../../contract/signal.ts';
+import type { SubmittedDirective } from '../../contract/directive/directive.ts';
+import type { Signal, TerminalSignal } from '../../contract/signal/signal.ts';
 import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
 import { closeNames } from '../../bounds/close-names.ts';
-import type { ServerLogin } from '../../contract/tool-listing.ts';
+import type { ServerLogin } from '../../contract/tool/tool-listing.ts';
 import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { hideEnvironment, startFault } from '../start-fault.ts';

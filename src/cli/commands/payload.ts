@@ -1,6 +1,6 @@
 /** `adjutant payload`: the whole payload of a successful directive, also when its signal holds only the beginning.
  *  It must never leave out a part of it. */
-import { encryptedKeyId, encryptedNote } from '../../contract/encrypted.ts';
+import { encryptedKeyId, encryptedNote } from '../../contract/encrypted/encrypted.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { plainJson, printable, type Terminal } from '../terminal.ts';

@@ -1,7 +1,7 @@
 /** `adjutant requests`: lists requests, and cancels or redrives those that a filter chooses.
  *  It must never act on more than was chosen, nor on all because nothing was. */
-import type { BulkCancelBody, BulkRedrive } from '../../contract/bulk.ts';
-import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request-listing.ts';
+import type { BulkCancelBody, BulkRedrive } from '../../contract/directive/bulk.ts';
+import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request/request-listing.ts';
 import { pause } from '../../lifecycle.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
@@ -9,7 +9,7 @@ import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, table, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
-import { REQUEST_STATUSES } from '../../contract/request-listing.ts';
+import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
 import { pastInstantOption, wholeNumber } from '../option-values.ts';
 
 interface FilterOptions {

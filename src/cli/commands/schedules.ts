@@ -1,7 +1,12 @@
 /** `adjutant schedule …`: makes, changes, lists, shows, pauses, resumes, triggers and deletes schedules.
  *  It must never decide when one fires. */
-import type { Firing, ListedSchedule, ScheduleView, SubmittedSchedule } from '../../contract/schedule.ts';
-import { LARGEST_LISTING } from '../../contract/request-listing.ts';
+import type {
+  Firing,
+  ListedSchedule,
+  ScheduleView,
+  SubmittedSchedule,
+} from '../../contract/schedule/schedule.ts';
+import { LARGEST_LISTING } from '../../contract/request/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { durationWords, interval } from '../option-values.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
@@ -16,7 +21,7 @@ import {
 import { instantText, table, zonedText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import type { Command } from 'commander';
-import { OVERLAPS } from '../../contract/schedule.ts';
+import { OVERLAPS } from '../../contract/schedule/schedule.ts';
 
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 

@@ -2,7 +2,7 @@
  *  It must never send anything twice. */
 import { closeNames } from '../../bounds/close-names.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import type { ApprovalDecisionBody } from '../../contract/run.ts';
+import type { ApprovalDecisionBody } from '../../contract/run/run.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { type EncryptOption, encryptingWhere, WITH_KEY } from '../submission-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';

@@ -3,8 +3,8 @@
 import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { InexactJson, parseExactJson } from '../../contract/exact-json.ts';
-import type { SubmittedDirective } from '../../contract/directive.ts';
+import { InexactJson, parseExactJson } from '../../contract/json/exact-json.ts';
+import type { SubmittedDirective } from '../../contract/directive/directive.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { table } from '../table.ts';

@@ -2,8 +2,8 @@
  *  It must never drain a process that the name does not mean beyond doubt. */
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../bounds/close-names.ts';
-import type { DirectiveClient } from '../../contract/directive-client.ts';
-import { type ListedWorker, takesWork } from '../../contract/worker-listing.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import { type ListedWorker, takesWork } from '../../contract/request/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, table } from '../table.ts';

@@ -1,8 +1,8 @@
 // The description of one HTTP operation, and the schemas of what is sent in its path, query and headers.
 import * as z from 'zod';
 import { identifierSchema } from '../identifiers.ts';
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../keyed-ids.ts';
-import { scheduleIdSchema } from '../schedule.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../directive/keyed-ids.ts';
+import { scheduleIdSchema } from '../schedule/schedule.ts';
 
 /** A schema, or a schema with the name under which it is published. */
 export type WireType = z.ZodType | readonly [name: string, schema: z.ZodType];

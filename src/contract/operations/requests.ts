@@ -1,7 +1,7 @@
 // HTTP operations on requests: their lists, state, signals, archive and cancellation.
 import * as z from 'zod';
-import { approvalListingSchema, approvalQuerySchema } from '../approval-listing.ts';
-import { archiveLineSchema } from '../archive.ts';
+import { approvalListingSchema, approvalQuerySchema } from '../run/approval-listing.ts';
+import { archiveLineSchema } from '../request/archive.ts';
 import {
   bulkCancelBodySchema,
   bulkCancellationSchema,
@@ -9,19 +9,19 @@ import {
   bulkRedriveSchema,
   reindexBodySchema,
   reindexStepSchema,
-} from '../bulk.ts';
-import { cancelBodySchema, cancellationSchema } from '../cancellation.ts';
+} from '../directive/bulk.ts';
+import { cancelBodySchema, cancellationSchema } from '../directive/cancellation.ts';
 import {
   CURSOR_PATTERN,
   DEFAULT_LISTING,
   LARGEST_LISTING,
   requestFilterSchema,
   requestListingSchema,
-} from '../request-listing.ts';
-import { requestTimelineSchema } from '../request-timeline.ts';
-import { DEFAULT_TRACED, MOST_TRACED, requestTraceSchema } from '../request-trace.ts';
-import { directiveViewSchema, requestViewSchema } from '../request-view.ts';
-import { signalPageSchema } from '../signal-page.ts';
+} from '../request/request-listing.ts';
+import { requestTimelineSchema } from '../request/request-timeline.ts';
+import { DEFAULT_TRACED, MOST_TRACED, requestTraceSchema } from '../request/request-trace.ts';
+import { directiveViewSchema, requestViewSchema } from '../request/request-view.ts';
+import { signalPageSchema } from '../signal/signal-page.ts';
 import { type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
 
 const LARGEST_LOG_PAGE = 1_000;

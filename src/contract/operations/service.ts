@@ -1,20 +1,25 @@
 // HTTP operations of operators: lists of the service, dead letters, processes, keys, sessions, probes.
 import * as z from 'zod';
-import { accessKeySchema, createdKeySchema, createKeyBodySchema, keyListingSchema } from '../access.ts';
-import { agentListingSchema } from '../agent-listing.ts';
-import { AUDIT_LOGS, auditPageSchema } from '../audit.ts';
-import { budgetListingSchema } from '../budget-listing.ts';
+import {
+  accessKeySchema,
+  createdKeySchema,
+  createKeyBodySchema,
+  keyListingSchema,
+} from '../access/access.ts';
+import { agentListingSchema } from '../run/agent-listing.ts';
+import { AUDIT_LOGS, auditPageSchema } from '../access/audit.ts';
+import { budgetListingSchema } from '../model/budget-listing.ts';
 import {
   deadLetterGroupsSchema,
   deadLetterPageSchema,
   redriveBodySchema,
   redriveSchema,
-} from '../dead-letter.ts';
+} from '../directive/dead-letter.ts';
 import { instantSchema } from '../identifiers.ts';
-import { laneListingSchema } from '../lane-listing.ts';
-import { sessionViewSchema, signInBodySchema } from '../session.ts';
-import { toolListingSchema } from '../tool-listing.ts';
-import { workerDrainSchema, workerListingSchema } from '../worker-listing.ts';
+import { laneListingSchema } from '../request/lane-listing.ts';
+import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
+import { toolListingSchema } from '../tool/tool-listing.ts';
+import { workerDrainSchema, workerListingSchema } from '../request/worker-listing.ts';
 import { anyQuery, flag, type Operation, pageSize } from './operation.ts';
 
 const NO_NEXT = 'must be the `next` of a page';

@@ -1,8 +1,8 @@
 // HTTP operations that submit work: directives, runs, schedules.
 import * as z from 'zod';
 import { schedulePath } from '../api-path.ts';
-import { submissionBodySchema } from '../directive.ts';
-import { prioritizedSchema, priorityBodySchema } from '../flow.ts';
+import { submissionBodySchema } from '../directive/directive.ts';
+import { prioritizedSchema, priorityBodySchema } from '../directive/flow.ts';
 import {
   acceptedInputSchema,
   approvalDecisionBodySchema,
@@ -11,7 +11,7 @@ import {
   type StartedRun,
   startedRunSchema,
   startRunBodySchema,
-} from '../run.ts';
+} from '../run/run.ts';
 import {
   createScheduleBodySchema,
   firingSchema,
@@ -22,9 +22,9 @@ import {
   type ScheduleView,
   scheduleViewSchema,
   triggerScheduleBodySchema,
-} from '../schedule.ts';
-import { type Submission, submissionSchema } from '../submission.ts';
-import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool-question.ts';
+} from '../schedule/schedule.ts';
+import { type Submission, submissionSchema } from '../directive/submission.ts';
+import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool/tool-question.ts';
 import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';
 
 /** Operations that submit, start, decide and schedule. */

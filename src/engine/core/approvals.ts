@@ -1,8 +1,8 @@
 // Approvals of tool calls and of more budget: requested, granted, denied, expired.
 // Must never apply a decision twice, nor one about something that does not wait.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import { jsonSafe } from '../../contract/json-safe.ts';
-import { redact } from '../../contract/redaction.ts';
+import { jsonSafe } from '../../contract/json/json-safe.ts';
+import { redact } from '../../contract/json/redaction.ts';
 import type { StrategySignal, ToolCallDirective } from '../strategies/strategy.ts';
 import { type Breach, endForBreach, grant } from './budget.ts';
 import { answerWithError } from './open-calls.ts';

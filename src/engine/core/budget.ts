@@ -1,7 +1,7 @@
 // The budget of a run: reserved before a call, recorded from what the call reports.
 // Must never count a call twice: the retries of a directive are one call.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import { mergeUsage, normalizeUsage, type Usage } from '../../contract/usage.ts';
+import { mergeUsage, normalizeUsage, type Usage } from '../../contract/model/usage.ts';
 import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
 import { endRun, endWithAnswer } from './lifecycle.ts';
 import { type BudgetLimit, type OpenCall, count, type Run } from './run-state.ts';

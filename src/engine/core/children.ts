@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { ID_PATTERN } from '../../contract/identifiers.ts';
-import type { RunOverrides } from '../../contract/run.ts';
+import type { RunOverrides } from '../../contract/run/run.ts';
 import { endRun, isAlive } from './lifecycle.ts';
 import { type Child, count, emitSignal, type Run } from './run-state.ts';
 

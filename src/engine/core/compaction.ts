@@ -1,6 +1,6 @@
 // Shortens a history that fills the model's context.
 // Must never separate a tool call from its answer, nor remove anything without a note in its place.
-import type { Message, ToolMessage } from '../../contract/message.ts';
+import type { Message, ToolMessage } from '../../contract/model/message.ts';
 import { CHARACTERS_PER_TOKEN, messageTokens } from './token-estimate.ts';
 
 export interface CompactionLimits {

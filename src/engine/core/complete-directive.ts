@@ -1,8 +1,8 @@
 // Turns a strategy's request into the complete directive that is journalled, with the agent's defaults.
 // Must never decide whether the directive may start.
-import type { AgentDefinition } from '../../contract/agent-definition.ts';
-import type { Directive } from '../../contract/directive.ts';
-import type { Message } from '../../contract/message.ts';
+import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { Message } from '../../contract/model/message.ts';
 import type {
   EmbedCall,
   ModelCall,

@@ -1,8 +1,8 @@
 // The pure engine: one event in, the run's next actions out.
 // Must never do I/O, throw, or read a clock: the shell passes everything in, and writes what comes out.
-import { agentDefinitionSchema } from '../../contract/agent-definition.ts';
+import { agentDefinitionSchema } from '../../contract/run/agent-definition.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message } from '../../contract/message.ts';
+import type { Message } from '../../contract/model/message.ts';
 import { react } from '../strategies/react.ts';
 import type { AnyStrategy, StrategySignal } from '../strategies/strategy.ts';
 import type {

@@ -1,11 +1,10 @@
 // A custom directive: checked, then executed within the turn or sent to a worker.
 // Must never let a user's code end the engine: an error of that code ends its run.
-import { CUSTOM_CONTEXT, ownFields } from '../../contract/custom-directive.ts';
-import { fieldErrors } from '../../contract/field-error.ts';
-import { fieldSentence } from '../../contract/field-sentence.ts';
-import { findJsonHazard } from '../../contract/json-guard.ts';
+import { CUSTOM_CONTEXT, ownFields } from '../../contract/directive/custom-directive.ts';
+import { fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
+import { findJsonHazard } from '../../contract/json/json-guard.ts';
 import type { JsonObject, CustomDirectiveBody } from '../transition.ts';
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { callContext } from './complete-directive.ts';
 import type { CustomDirectiveType, Executed, CustomDirective, StopCause } from './directive-exec.ts';
 import { claimId } from './gate.ts';

@@ -1,13 +1,13 @@
 // Custom directive types: what a module in the configuration declares, and the protocol of its functions.
 // Must never execute one: the core does in a turn (`exec`), a worker does for a queued type (`execute`).
 import type * as z from 'zod';
-import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
-import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
-import { CUSTOM_TYPE_PATTERN } from '../../contract/custom-directive.ts';
-import type { CustomTypes } from '../../contract/custom-directive.ts';
-import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
-import { WEBHOOK_TYPE } from '../../contract/webhook.ts';
-import type { RepeatPolicy } from '../../contract/work-directive.ts';
+import { CONTROL_DIRECTIVE_TYPES } from '../../contract/run/control-directive.ts';
+import { AGENT_DIRECTIVE_TYPES } from '../../contract/run/agent-directive.ts';
+import { CUSTOM_TYPE_PATTERN } from '../../contract/directive/custom-directive.ts';
+import type { CustomTypes } from '../../contract/directive/custom-directive.ts';
+import { DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
+import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
+import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { Execution, ExecutionContext } from '../../executors/definition.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
 import type { JsonObject } from '../transition.ts';

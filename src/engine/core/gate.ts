@@ -1,9 +1,8 @@
 // The gate between a strategy's requests and their execution: what starts now, what waits, what gets an error.
 // Must never let a call start without a reservation, nor drop one without an answer.
-import { directiveSchema } from '../../contract/directive.ts';
+import { directiveSchema } from '../../contract/directive/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import { fieldErrors } from '../../contract/field-error.ts';
-import { fieldSentence } from '../../contract/field-sentence.ts';
+import { fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
 import { ID_PATTERN, toolNameSchema } from '../../contract/identifiers.ts';
 import type {
   EmbedCall,

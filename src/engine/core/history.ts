@@ -1,7 +1,7 @@
 // The conversation as a list of messages: every tool call has an answer.
 // Must never separate a tool call from its answer.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message, ToolCall, ToolMessage } from '../../contract/message.ts';
+import type { Message, ToolCall, ToolMessage } from '../../contract/model/message.ts';
 
 /** The answer to a tool call, as the model reads it. */
 export function toolMessage(callId: string, name: string, content: string, isError = false): ToolMessage {

@@ -1,9 +1,8 @@
 // Finds faults in messages that a user's strategy returns.
 // Must never change them: they are accepted unchanged, or not at all.
 import * as z from 'zod';
-import { boundedErrors, fieldErrors } from '../../contract/field-error.ts';
-import { fieldSentence } from '../../contract/field-sentence.ts';
-import { messageSchema } from '../../contract/message.ts';
+import { boundedErrors, fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
+import { messageSchema } from '../../contract/model/message.ts';
 
 const messagesSchema = z.array(messageSchema);
 

@@ -1,6 +1,6 @@
 // The messages of a model call: the history, inputs since the last call, the anchors.
 // Must never lose an input: it becomes part of the history here.
-import type { Message } from '../../contract/message.ts';
+import type { Message } from '../../contract/model/message.ts';
 import type { ModelCall } from '../strategies/strategy.ts';
 import { type Compacted, compactHistory, type CompactionLimits, compactRefused } from './compaction.ts';
 import { count, isEmpty, type Run } from './run-state.ts';

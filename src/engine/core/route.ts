@@ -4,10 +4,9 @@ import {
   type AgentDirective,
   agentDirectiveSchema,
   type AgentDirectiveType,
-} from '../../contract/agent-directive.ts';
-import { fieldErrors } from '../../contract/field-error.ts';
+} from '../../contract/run/agent-directive.ts';
+import { fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
 import type { StrategyDirective } from '../strategies/strategy.ts';
-import { fieldSentence } from '../../contract/field-sentence.ts';
 import type { AgentExecutors } from './agent-directives/agent-executor.ts';
 import { cancel } from './agent-directives/cancel.ts';
 import { emit } from './agent-directives/emit.ts';

@@ -1,8 +1,8 @@
 // What a run asks people: the calls that it holds for approval, and more budget.
 // Must never show what is redacted in its log.
-import { redact } from '../../contract/redaction.ts';
-import { jsonSafe } from '../../contract/json-safe.ts';
-import type { RunAsk } from '../../contract/run-ask.ts';
+import { redact } from '../../contract/json/redaction.ts';
+import { jsonSafe } from '../../contract/json/json-safe.ts';
+import type { RunAsk } from '../../contract/run/run-ask.ts';
 import type { RunDocument } from '../transition.ts';
 import { stateOf } from './run-state.ts';
 

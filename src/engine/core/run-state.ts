@@ -1,12 +1,12 @@
 // What a run stores between its turns, and the working copy that one transition changes.
 // Must never be changed below its first level: documents of earlier turns share those objects.
-import type { AgentDefinition } from '../../contract/agent-definition.ts';
+import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { Message, ToolCall } from '../../contract/message.ts';
-import type { RunStatus } from '../../contract/run.ts';
-import { SIGNAL_SOURCES } from '../../contract/signal.ts';
-import type { Usage } from '../../contract/usage.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import type { Message, ToolCall } from '../../contract/model/message.ts';
+import type { RunStatus } from '../../contract/run/run.ts';
+import { SIGNAL_SOURCES } from '../../contract/signal/signal.ts';
+import type { Usage } from '../../contract/model/usage.ts';
 import type { AnyStrategy, StrategySignal, ToolCallDirective, WorkRequest } from '../strategies/strategy.ts';
 import type {
   EmittedSignal,

@@ -1,6 +1,6 @@
 // A run as a reader sees it.
 // Must never show the strategy's inner state.
-import type { RunView, RunWait } from '../../contract/run.ts';
+import type { RunView, RunWait } from '../../contract/run/run.ts';
 import type { RunDocument, RunSpec } from '../transition.ts';
 import { isModelType } from './budget.ts';
 import { isAlive } from './lifecycle.ts';

@@ -2,9 +2,9 @@
 // Must never keep half a step: a batch that is too large is refused together with its state.
 import { ZodError } from 'zod';
 import { normalizeError } from '../../contract/error-envelope.ts';
-import { fieldSentence } from '../../contract/field-sentence.ts';
-import { findJsonHazard } from '../../contract/json-guard.ts';
-import type { Message } from '../../contract/message.ts';
+import { fieldSentence } from '../../contract/json/field-error.ts';
+import { findJsonHazard } from '../../contract/json/json-guard.ts';
+import type { Message } from '../../contract/model/message.ts';
 import type { AnyStrategy, Step, StrategySignal } from '../strategies/strategy.ts';
 import { emitOwn } from './agent-directives/emit.ts';
 import { admit, isWork, releaseWaiting, withdraw } from './gate.ts';

@@ -1,6 +1,6 @@
 // A rough estimate of a text's tokens, without a tokenizer.
 // Must never replace the provider's count: budgets record what the provider reports.
-import type { Message } from '../../contract/message.ts';
+import type { Message } from '../../contract/model/message.ts';
 
 export const CHARACTERS_PER_TOKEN = 4;
 /** Cost of a message beside its text: role, separators. */

@@ -1,9 +1,9 @@
 // Which tools a run may use, and which calls need approval.
 // Must never allow a call of a denied tool because of another pattern of the same length.
-import type { ApprovalMode } from '../../contract/agent-definition.ts';
-import type { ListedTool } from '../../contract/tool-listing.ts';
+import type { ApprovalMode } from '../../contract/run/agent-definition.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 import { mayLoosen } from '../overrides.ts';
-import { toolMatches } from '../../contract/tool-pattern.ts';
+import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 import type { RunSetup } from '../transition.ts';
 import type { Run } from './run-state.ts';
 

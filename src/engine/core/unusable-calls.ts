@@ -1,8 +1,8 @@
 // Tool calls of a model whose arguments cannot be used: whatever a user's strategy does with them, the tool is not called.
 // Must never let such a call start with the {} that is in the place of its arguments.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { ToolCall } from '../../contract/message.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import type { ToolCall } from '../../contract/model/message.ts';
 import { type ToolCallDirective, unusableArguments } from '../strategies/strategy.ts';
 import type { Run } from './run-state.ts';
 

@@ -1,7 +1,7 @@
 // Detects a model that repeats the same tool call.
 // Must never treat calls as the same if their arguments differ in more than the order of keys.
-import { canonicalJson } from '../../contract/canonical-json.ts';
-import type { ToolCall } from '../../contract/message.ts';
+import { canonicalJson } from '../../contract/json/canonical-json.ts';
+import type { ToolCall } from '../../contract/model/message.ts';
 
 /** The newest call, and how often it was made in a row. */
 export interface Streak {

@@ -1,10 +1,10 @@
 // Reads a model's answer for a loop: tools to call, a final answer, or nothing usable.
 // Must never accept half an answer as a whole one.
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
-import { normalizeFinishReason } from '../../contract/finish-reason.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { AssistantMessage, ToolCall } from '../../contract/message.ts';
-import { assistantMessage, type ModelTurn } from '../../contract/model-turn.ts';
+import { normalizeFinishReason } from '../../contract/model/finish-reason.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import type { AssistantMessage, ToolCall } from '../../contract/model/message.ts';
+import { assistantMessage, type ModelTurn } from '../../contract/model/model-turn.ts';
 import { normalizeResult } from '../../contract/result.ts';
 
 /** Answer of a model as a strategy reads it: tool calls, a final answer, or a failure. */

@@ -1,6 +1,6 @@
 // Other agents take over a task, one stage after the other; each result comes back as a message.
 // Must never call the model while a stage is under way.
-import type { Message } from '../../contract/message.ts';
+import type { Message } from '../../contract/model/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
 import { shownName } from '../core/control/shown-name.ts';
 import { askModel } from './react-call.ts';

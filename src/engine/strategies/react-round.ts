@@ -1,8 +1,8 @@
 // One round of tool calls: all are requested at once, and their results are read together, in the order of the calls.
 // Must never leave a call of the model without an answer in the history.
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
-import type { ArgumentsError, Message, ToolCall } from '../../contract/message.ts';
-import { toolContent } from '../../contract/tool-content.ts';
+import type { ArgumentsError, Message, ToolCall } from '../../contract/model/message.ts';
+import { toolContent } from '../../contract/tool/tool-content.ts';
 import type { AppliedControls, Completion } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { countRepeats, repeatWarning } from './duplicate-calls.ts';

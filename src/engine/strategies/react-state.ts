@@ -1,7 +1,7 @@
 // What the ReAct machine stores between signals.
 // Must never hold what the run itself stores: history, usage, open calls.
 import * as z from 'zod';
-import type { ToolCall } from '../../contract/message.ts';
+import type { ToolCall } from '../../contract/model/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
 import type { StrategyContext } from './strategy.ts';
 import type { Streak } from './duplicate-calls.ts';

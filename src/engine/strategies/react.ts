@@ -1,6 +1,6 @@
 // ReAct: calls the model, then its tools, then the model again, until it answers.
 // Must never call the model while a call of its last turn has no answer.
-import type { Message } from '../../contract/message.ts';
+import type { Message } from '../../contract/model/message.ts';
 import type { ControlHandlers } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { readAnswer } from './model-answer.ts';
@@ -9,7 +9,7 @@ import { IDLE, type ReactContext, reactOptionsSchema, type ReactState } from './
 import { recordResult, startRound } from './react-round.ts';
 import { afterFailure, askModel } from './react-call.ts';
 import { type AnyStrategy, defineStrategy, type Step, type StrategySignal } from './strategy.ts';
-import { ownMember } from '../../contract/own-member.ts';
+import { ownMember } from '../../contract/json/json-object.ts';
 
 type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
 

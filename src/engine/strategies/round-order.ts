@@ -1,7 +1,7 @@
 // Decides when the calls of a round begin: at once, or after the answer of an earlier call that may stop the round.
 // Must never begin a call that a pending answer could still drop, nor leave one without an answer.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import type { ListedTool } from '../../contract/tool-listing.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 import type { ReactContext, RoundCall } from './react-state.ts';
 import type { JsonObject } from '../transition.ts';
 import { answerCall, type StrategyDirective } from './strategy.ts';

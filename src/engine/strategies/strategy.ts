@@ -1,15 +1,15 @@
 // A strategy: a pure function from a signal to what the run does next.
 // Must never do I/O, read a clock or draw a random number: a turn may be computed twice.
 import type * as z from 'zod';
-import type { AgentDefinition } from '../../contract/agent-definition.ts';
-import type { agentDirectiveSchema } from '../../contract/agent-directive.ts';
+import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
+import type { agentDirectiveSchema } from '../../contract/run/agent-directive.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { Message, ToolCall } from '../../contract/message.ts';
-import type { RetryPolicy } from '../../contract/retry-policy.ts';
-import type { SignalDraft } from '../../contract/signal.ts';
-import type { ListedTool } from '../../contract/tool-listing.ts';
-import type { LlmEmbed, LlmStream, ToolExec } from '../../contract/work-directive.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import type { Message, ToolCall } from '../../contract/model/message.ts';
+import type { RetryPolicy } from '../../contract/directive/retry-policy.ts';
+import type { SignalDraft } from '../../contract/signal/signal.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
+import type { LlmEmbed, LlmStream, ToolExec } from '../../contract/directive/work-directive.ts';
 import type { AppliedControls, CallControls, ControlOptions } from '../core/control/control-context.ts';
 import type { EmittedSignal, JsonObject, RunSpec } from '../transition.ts';
 

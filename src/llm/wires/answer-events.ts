@@ -1,9 +1,9 @@
 // The events of a streamed answer, repaired one by one on their way to the provider's client, and their end.
 // Must never hold an event, nor end an answer before its provider has finished it.
 import { jsonExcess } from '../../bounds/json-shape.ts';
-import { markLostNumbers } from '../../contract/exact-json.ts';
-import { isObject } from '../../contract/json-object.ts';
-import type { HideText } from '../../contract/secret-text.ts';
+import { markLostNumbers } from '../../contract/json/exact-json.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import type { HideText } from '../../contract/json/secret-text.ts';
 import { END_GRACE_MS, LANGUAGE_LIMITS } from '../answer-limits.ts';
 import { reportedError } from '../provider-status.ts';
 import type { Members, Mending, Wire } from './wire.ts';

@@ -1,6 +1,6 @@
 // Chat completions, of OpenAI and of the many servers that follow it more or less.
 // Must never join two tool calls, nor give a call the arguments of another.
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { createThinkSplitter, type SplitText, type ThinkTags } from './think-tags.ts';
 import {
   type AnswerRepair,

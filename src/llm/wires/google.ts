@@ -1,6 +1,6 @@
 // Answers of the Gemini API: every event has the form of a whole answer.
 // Must never drop a part that the client reads.
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { drop, keepOnly, type Members, mendCounts, type Mending, objectsIn, put, type Wire } from './wire.ts';
 
 export const GOOGLE: Wire = {

@@ -1,6 +1,6 @@
 // The Messages API of Anthropic, whose documentation says that new types of events may come at any time.
 // Must never drop a block that the client reads.
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { MAX_ANSWER_PARTS } from '../answer-limits.ts';
 import { RefusedAnswer } from '../refused-answer.ts';
 import { type AnswerRepair, type Members, type Mending, objectsIn, put, type Wire } from './wire.ts';

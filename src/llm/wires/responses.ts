@@ -1,6 +1,6 @@
 // The Responses API of OpenAI.
 // Must never drop an item that the client reads.
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import {
   type AnswerRepair,
   drop,

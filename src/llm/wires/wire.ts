@@ -1,6 +1,6 @@
 // A wire is the form in which a provider writes its answers; each knows how to make a tolerable answer readable for the provider's client.
 // Must never add to the text of an answer, nor change an argument of a tool call.
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 
 export type Members = Record<string, unknown>;
 

@@ -14,7 +14,7 @@ import {
   sendChecked,
   systemResolve,
 } from '../../bounds/outgoing-request.ts';
-import { isObject } from '../../contract/json-object.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 
 /** A TypeError, as a fetch that failed: the SDK does not go on to another address after it. */
 export class AddressRefused extends TypeError {

@@ -7,7 +7,7 @@ import {
   OAuthError,
   RegistrationRejectedError,
 } from '@modelcontextprotocol/client';
-import { ownMember } from '../../contract/own-member.ts';
+import { ownMember } from '../../contract/json/json-object.ts';
 import { describe } from '../connect-fault.ts';
 import { AddressRefused } from './auth-fetch.ts';
 import { LoginFault } from './login-fault.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import type { CreatedKey } from '../../../src/contract/access.ts';
+import type { CreatedKey } from '../../../src/contract/access/access.ts';
 import { eventually } from '../../support/eventually.ts';
 import { askModern } from '../../support/modern-requests.ts';
 import { startService } from '../../support/running-service.ts';

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGate } from '../../../src/access/gate.ts';
 import { createApi } from '../../../src/api/api.ts';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import { createKnownSecrets } from '../../../src/contract/secret-text.ts';
+import { createKnownSecrets } from '../../../src/contract/json/secret-text.ts';
 import { createFailureLog } from '../../../src/telemetry/failure-log.ts';
 import { logOn } from '../../../src/telemetry/log.ts';
 import { NO_METERS } from '../../../src/telemetry/meters.ts';

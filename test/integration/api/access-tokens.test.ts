@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../src/access/issuer-fetch.ts';
 import { createTokenCheck } from '../../../src/access/jwt.ts';
 import { createAccessClient } from '../../../src/client/http-client.ts';
-import type { SessionView } from '../../../src/contract/session.ts';
+import type { SessionView } from '../../../src/contract/access/session.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 

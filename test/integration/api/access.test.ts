@@ -11,7 +11,7 @@ import type { App } from '../../../src/api/app.ts';
 import { handleNotFound } from '../../../src/api/problem-reply.ts';
 import { reportRequests, type RequestReports } from '../../../src/api/request-report.ts';
 import { createHttpClient, createAccessClient } from '../../../src/client/http-client.ts';
-import { type Scope, SCOPES } from '../../../src/contract/access.ts';
+import { type Scope, SCOPES } from '../../../src/contract/access/access.ts';
 import { useKeyedService } from '../../support/keyed-service.ts';
 import { startService } from '../../support/running-service.ts';
 

@@ -2,7 +2,7 @@
  *  It must not repeat what both transports promise: the client's suite has that. */
 import { describe, expect, test } from 'vitest';
 import { problemSchema } from '../../../src/contract/problem.ts';
-import { type Submission, submissionSchema } from '../../../src/contract/submission.ts';
+import { type Submission, submissionSchema } from '../../../src/contract/directive/submission.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';

@@ -2,7 +2,7 @@
  *  It must not compare the document with a copy of it. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect, test } from 'vitest';
-import { ROUTES } from '../../../src/contract/routes.ts';
+import { ROUTES } from '../../../src/contract/operations/routes.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 

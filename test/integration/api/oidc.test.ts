@@ -1,7 +1,7 @@
 /** People log in at a real OpenID provider: who gets a session, and what is refused.
  *  It must never reach into the login: everything goes over HTTP, as a browser does it. */
 import { describe, expect, test } from 'vitest';
-import type { SessionView } from '../../../src/contract/session.ts';
+import type { SessionView } from '../../../src/contract/access/session.ts';
 import { createStranger, startOidcScene, type Stranger } from '../../support/oidc.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 

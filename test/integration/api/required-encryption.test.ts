@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createAccessClient, createAesCodec, createHttpClient } from '../../../src/client/http-client.ts';
-import { SCOPES } from '../../../src/contract/access.ts';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import { SCOPES } from '../../../src/contract/access/access.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { askModern } from '../../support/modern-requests.ts';

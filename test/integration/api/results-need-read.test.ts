@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import { type Scope, SCOPES } from '../../../src/contract/access.ts';
+import { type Scope, SCOPES } from '../../../src/contract/access/access.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 

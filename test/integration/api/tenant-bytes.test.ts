@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import { SCOPES } from '../../../src/contract/access.ts';
+import { SCOPES } from '../../../src/contract/access/access.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startService } from '../../support/running-service.ts';

@@ -24,7 +24,7 @@ import {
   createArchiveClient,
   createHttpClient,
 } from '../../../src/client/http-client.ts';
-import type { ArchiveLine } from '../../../src/contract/archive.ts';
+import type { ArchiveLine } from '../../../src/contract/request/archive.ts';
 import { examinePayloads } from '../../../src/doctor/payloads.ts';
 import { examineArchive } from '../../../src/doctor/archive.ts';
 import { createArchiveQueue } from '../../../src/journal/archive-queue.ts';

@@ -1,7 +1,7 @@
 /** The catalog of models on a real Redis: what workers publish, what is forgotten, what is blocked.
  *  It must never need a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ModelTable } from '../../../src/contract/model-name.ts';
+import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';

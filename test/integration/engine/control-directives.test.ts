@@ -5,8 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { RunView } from '../../../src/contract/run.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { RunView } from '../../../src/contract/run/run.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { CONTROL_READS, envelope, inject, STOP } from '../../support/control-reads.ts';
 import { approvedOverKills } from '../../support/control-process.ts';
 import { untilListed } from '../../support/eventually.ts';

@@ -4,11 +4,11 @@
  *  SIGKILL. What Redis sees is what it sees of a process for each command, but node and the engine are loaded once for all of them. */
 import { describe, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
-import type { PayloadCodec } from '../../../src/contract/encrypted.ts';
-import { encodedMessages, historyPlace } from '../../../src/contract/encrypted-run.ts';
+import type { PayloadCodec } from '../../../src/contract/encrypted/encrypted.ts';
+import { encodedMessages, historyPlace } from '../../../src/contract/encrypted/encrypted-run.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { DEFAULT_TENANT, scopedId } from '../../../src/contract/tenant.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import { DEFAULT_TENANT, scopedId } from '../../../src/contract/access/tenant.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
 import { encryptRun } from '../../../src/encryption/encrypted-run.ts';
 import { decryptValue } from '../../../src/encryption/payload-value.ts';

@@ -2,14 +2,14 @@
  *  It must never look at anything but what Redis and the clients see. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { encodedIn, type PayloadCodec } from '../../../src/contract/encrypted.ts';
-import { askPlace, startPlace } from '../../../src/contract/encrypted-run.ts';
+import { encodedIn, type PayloadCodec } from '../../../src/contract/encrypted/encrypted.ts';
+import { askPlace, startPlace } from '../../../src/contract/encrypted/encrypted-run.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { encryptInput, encryptRun, openRunView } from '../../../src/encryption/encrypted-run.ts';
-import type { RunView } from '../../../src/contract/run.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { RunView } from '../../../src/contract/run/run.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { decryptValue } from '../../../src/encryption/payload-value.ts';
 import { NO_KEYS } from '../../../src/encryption/payload-keys.ts';
 import { createCore } from '../../../src/engine/core/core.ts';

@@ -2,7 +2,7 @@
  *  It must kill for real, and help nobody: time passes, and that is all. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import type { StartedRun } from '../../../src/contract/run.ts';
+import type { StartedRun } from '../../../src/contract/run/run.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, makeEngine, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';

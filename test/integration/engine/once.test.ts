@@ -2,7 +2,7 @@
  *  It must never judge an instant by another clock than that of Redis. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { StartedRun } from '../../../src/contract/run.ts';
+import type { StartedRun } from '../../../src/contract/run/run.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/pipeline.ts';

@@ -4,7 +4,7 @@ import { Queue } from 'bullmq';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';

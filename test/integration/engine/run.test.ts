@@ -1,7 +1,7 @@
 /** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whichever engine takes the turns.
  *  It must not look into a document: what a run did is in its log. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';

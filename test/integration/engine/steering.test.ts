@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DirectiveRefused } from '../../../src/contract/problem.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { begin } from '../../../src/engine/beginning.ts';
 import { createRunStore, TURN_SIZE } from '../../../src/engine/run-store.ts';
 import { createConversationJournal } from '../../../src/journal/conversation-journal.ts';

@@ -2,8 +2,8 @@
  *  It must never use its own reading of the log as what a follower saw. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createSubscriber } from '../../../src/journal/subscriber.ts';

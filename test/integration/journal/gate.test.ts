@@ -2,7 +2,7 @@
  *  It must never read an order out of the gate's own keys that the model shall confirm. */
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Ticket, TicketLimit } from '../../../src/contract/flow.ts';
+import type { Ticket, TicketLimit } from '../../../src/contract/directive/flow.ts';
 import type { GateRef, LetOut } from '../../../src/journal/gate.ts';
 import { type KeySpace, keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';

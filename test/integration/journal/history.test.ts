@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { pause } from '../../../src/lifecycle.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { startCluster } from '../../support/redis-cluster.ts';

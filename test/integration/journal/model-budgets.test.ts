@@ -1,7 +1,7 @@
 /** Budgets of a day, on a real Redis: what passes, what is given back, what a repeat, a lapse and another day change.
  *  It must never need a worker. */
 import { describe, expect, test } from 'vitest';
-import type { BudgetRule, Spender } from '../../../src/contract/budget.ts';
+import type { BudgetRule, Spender } from '../../../src/contract/model/budget.ts';
 import { createBudgetList } from '../../../src/journal/budget-list.ts';
 import { createModelBudgets } from '../../../src/journal/model-budgets.ts';
 import { prepareScripts } from '../../../src/journal/scripts.ts';

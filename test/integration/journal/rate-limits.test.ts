@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { type ModelRef, parseModelName } from '../../../src/contract/model-name.ts';
+import { type ModelRef, parseModelName } from '../../../src/contract/model/model-name.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../../src/journal/rate-limits.ts';
 import { prepareScripts, scriptSources } from '../../../src/journal/scripts.ts';

@@ -2,9 +2,9 @@
  *  It must read the stream by commands of Redis alone. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { scopedId } from '../../../src/contract/tenant.ts';
+import { scopedId } from '../../../src/contract/access/tenant.ts';
 import { acceptance, claimOf, endOf, originOf, startedOf, toolCall } from '../../support/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { openPipeline } from '../../support/pipeline.ts';

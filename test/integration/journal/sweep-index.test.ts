@@ -1,7 +1,7 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { createChangedRequests } from '../../../src/journal/changed-requests.ts';
 import { openThings } from '../../../src/journal/open-things.ts';
 import { claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';

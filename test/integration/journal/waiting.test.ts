@@ -1,8 +1,8 @@
 /** Why a directive waits, on a real Redis: said once for each reason, and never of one that runs or has ended.
  *  It must never assert on time beyond what Redis' own clock decides. */
 import { expect, test } from 'vitest';
-import type { WaitReason } from '../../../src/contract/waiting.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { WaitReason } from '../../../src/contract/request/waiting.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
 import { waitSignal } from '../../../src/journal/wait-note.ts';
 import { endOf, LANE, originOf } from '../../support/journal.ts';

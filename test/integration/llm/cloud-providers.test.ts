@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { requireKeys } from '../../../src/config/config.ts';
 import { modelProviders } from '../../../src/service/model-providers.ts';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { call, errorIn, told, turnIn } from '../../support/model-calls.ts';
 import { parse } from '../../support/parsed-config.ts';
 import {

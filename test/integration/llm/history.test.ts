@@ -1,8 +1,8 @@
 /** A model's turn as history of the next request, on each provider's own wire: order, reasoning, results, instructions, cache.
  *  It must never reach a real provider. */
 import { describe, expect, test } from 'vitest';
-import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../../src/contract/model-turn.ts';
-import type { Message } from '../../../src/contract/message.ts';
+import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../../src/contract/model/model-turn.ts';
+import type { Message } from '../../../src/contract/model/message.ts';
 import type { RemoteProviderOptions } from '../../../src/llm/provider-options.ts';
 import { type Api, call, type CallResult, providersAt, turnIn } from '../../support/model-calls.ts';
 import {

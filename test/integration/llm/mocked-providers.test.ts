@@ -2,8 +2,8 @@
  *  It must never reach a real provider. */
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { modelTurnSchema } from '../../../src/contract/model-turn.ts';
-import { embeddingsSchema } from '../../../src/contract/embedding.ts';
+import { modelTurnSchema } from '../../../src/contract/model/model-turn.ts';
+import { embeddingsSchema } from '../../../src/contract/model/embedding.ts';
 import { type Api, call, errorIn, providersAt, told, turnIn } from '../../support/model-calls.ts';
 
 const APIS: Api[] = ['openai', 'openai-chat', 'anthropic', 'google', 'compatible'];

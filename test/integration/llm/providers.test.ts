@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { LLMock } from '@copilotkit/aimock';
 import { APICallError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ModelRef, parseModelName } from '../../../src/contract/model-name.ts';
+import { type ModelRef, parseModelName } from '../../../src/contract/model/model-name.ts';
 import type { RemoteProviderOptions } from '../../../src/llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from '../../../src/llm/providers.ts';
 

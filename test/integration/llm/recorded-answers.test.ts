@@ -1,8 +1,8 @@
 /** The documented answers of the providers, replayed: how each part is read, and the turn after it.
  *  It must never reach a real provider. */
 import { describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import { assistantMessage, modelTurnSchema } from '../../../src/contract/model-turn.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
+import { assistantMessage, modelTurnSchema } from '../../../src/contract/model/model-turn.ts';
 import { type Api, call, providersAt, told, turnIn } from '../../support/model-calls.ts';
 import { type ProviderServer, startProvider, streamed, json } from '../../support/provider-server.ts';
 import {

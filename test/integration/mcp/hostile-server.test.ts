@@ -2,7 +2,7 @@
  *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { ServerRead } from '../../../src/contract/server-read.ts';
+import type { ServerRead } from '../../../src/contract/tool/server-read.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { failureOf, openPool, TRACEPARENT } from '../../support/mcp-pool.ts';
 import { type HttpServer, hostilePeer, startHostilePeer } from '../../support/mcp-servers.ts';

@@ -1,7 +1,7 @@
 /** Questions of servers at the pool: real servers of both eras, and of strangers, ask the test.
  *  It must never know how an answer is found: the service's tests do. */
 import { expect, test } from 'vitest';
-import type { QuestionAnswer, ToolQuestion } from '../../../src/contract/tool-question.ts';
+import type { QuestionAnswer, ToolQuestion } from '../../../src/contract/tool/tool-question.ts';
 import { openPool, textOf, TRACEPARENT } from '../../support/mcp-pool.ts';
 import { askingPeer, everything, startLegacyPeer } from '../../support/mcp-servers.ts';
 

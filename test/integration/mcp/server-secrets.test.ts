@@ -2,7 +2,7 @@
  *  It must never look for the redaction, but for the secret. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { ServerRead } from '../../../src/contract/server-read.ts';
+import type { ServerRead } from '../../../src/contract/tool/server-read.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { openPool, textOf, TRACEPARENT } from '../../support/mcp-pool.ts';
 

@@ -2,8 +2,8 @@
  *  It must never expect an entry at once: it is written after the end. */
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
-import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
-import { deadLetterPageSchema } from '../../../src/contract/dead-letter.ts';
+import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
+import { deadLetterPageSchema } from '../../../src/contract/directive/dead-letter.ts';
 import { type Execution } from '../../../src/executors/definition.ts';
 import { done, fails } from '../../support/executors.ts';
 import { dueAt, failureOf, LANE, toolCall } from '../../support/journal.ts';

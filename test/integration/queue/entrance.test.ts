@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { envelopeIn, type JobData } from '../../../src/queue/job.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
 import type { RunScript } from '../../../src/journal/scripts.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { JobData } from '../../../src/queue/job.ts';
 import { mayHaveRun } from '../../../src/queue/possible-execution.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';

@@ -2,8 +2,8 @@
  *  It must never call a model. */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import type { ModelTable } from '../../../src/contract/model-name.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
+import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
 import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import type { Submission } from '../../../src/contract/submission.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
+import type { Submission } from '../../../src/contract/directive/submission.ts';
 import { eventually } from '../../support/eventually.ts';
 import { aborted, done, fails, gate } from '../../support/executors.ts';
 import { acceptance, claimOf, LANE, RETENTION_MS, toolCall } from '../../support/journal.ts';

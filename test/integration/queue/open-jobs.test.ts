@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createLaneQueues } from '../../../src/queue/lane-queues.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { acceptance, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';

@@ -1,7 +1,7 @@
 /** Several jobs that a worker takes at once, on a real Redis: each is taken, claimed and ended once, also when each command is repeated.
  *  It must never make an attempt, but where a whole consumer is looked at. */
 import { expect, test } from 'vitest';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
 import { claimWords } from '../../../src/queue/lane-claims.ts';
 import { consumeLane } from '../../../src/queue/consume.ts';

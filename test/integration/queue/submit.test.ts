@@ -2,7 +2,7 @@
  *  It must never need a worker. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'bullmq';
 import { describe, expect, test, vi } from 'vitest';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { done, fails, inTurn } from '../../support/executors.ts';
 import { claimOf, dueAt, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';

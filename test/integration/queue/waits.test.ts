@@ -2,7 +2,7 @@
  *  It must never judge by how long something takes. */
 import { expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { openEngineTest } from '../../support/engine.ts';
 import { call, calls, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { LANE } from '../../support/journal.ts';

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { acceptance, endOf, jobOf, toolCall, LANE } from '../../support/journal.ts';
 import { countingCall, countingCalls } from '../../support/calls.ts';

@@ -2,7 +2,7 @@
  *  It must not help any process to recover, nor judge an instant by another clock than that of Redis. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import type { DirectiveView } from '../../../src/contract/request-view.ts';
+import type { DirectiveView } from '../../../src/contract/request/request-view.ts';
 import { countingCall } from '../../support/calls.ts';
 import { eventually } from '../../support/eventually.ts';
 import { install, type Installation } from '../../support/installation.ts';

@@ -2,9 +2,9 @@
  *  It must not help any process to recover, nor judge an instant by another clock than that of Redis. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, test } from 'vitest';
-import type { DirectiveView, RequestView } from '../../../src/contract/request-view.ts';
-import type { StartedRun } from '../../../src/contract/run.ts';
-import type { Submission } from '../../../src/contract/submission.ts';
+import type { DirectiveView, RequestView } from '../../../src/contract/request/request-view.ts';
+import type { StartedRun } from '../../../src/contract/run/run.ts';
+import type { Submission } from '../../../src/contract/directive/submission.ts';
 import { countingCall } from '../../support/calls.ts';
 import { type AdjutantProcess, install, type Installation } from '../../support/installation.ts';
 import { type PlannedModel, planOf, startPlannedModel } from '../../support/planned-model.ts';

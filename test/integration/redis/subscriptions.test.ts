@@ -2,7 +2,7 @@
  *  It must never leave a wait the time for such a check. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';

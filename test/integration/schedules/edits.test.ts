@@ -1,7 +1,7 @@
 /** A schedule is changed while somebody fires it and dies at each of its steps, and by two at once.
  *  It must not wait for the clock: the instants before the change are over before it begins. */
 import { expect, test } from 'vitest';
-import type { ReplacedSchedule } from '../../../src/contract/schedule.ts';
+import type { ReplacedSchedule } from '../../../src/contract/schedule/schedule.ts';
 import { createFiringLoop, type FiringLoopParts } from '../../../src/schedules/firing-loop.ts';
 import { instantName } from '../../../src/schedules/instants.ts';
 import {

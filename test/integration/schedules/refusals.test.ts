@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import { SCOPES } from '../../../src/contract/access.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import type { ScheduleView } from '../../../src/contract/schedule.ts';
+import { SCOPES } from '../../../src/contract/access/access.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
+import type { ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { resultSchema } from '../../../src/contract/result.ts';
 import { json, startProvider } from '../../support/provider-server.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';

@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
-import { SCOPES } from '../../../src/contract/access.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { SCOPES } from '../../../src/contract/access/access.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { runCommand } from '../../support/command.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';

@@ -2,7 +2,7 @@
  *  It must never write through our own code what only a newer version would write. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createSignalLines } from '../../../src/cli/signal-lines.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { resultSchema } from '../../../src/contract/result.ts';
 import { countingCall } from '../../support/calls.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { useRedis } from '../../support/shared.ts';

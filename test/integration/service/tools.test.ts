@@ -9,7 +9,7 @@ import {
   type ToolCatalog,
   toolListing,
 } from '../../../src/catalog/tool-catalog.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createAnnouncer } from '../../../src/service/announcer.ts';

@@ -2,7 +2,7 @@
  *  It must use the real export, over a real socket. */
 import { expect, test } from 'vitest';
 import { probeCollector } from '../../../src/telemetry/collector-probe.ts';
-import { createKnownSecrets } from '../../../src/contract/secret-text.ts';
+import { createKnownSecrets } from '../../../src/contract/json/secret-text.ts';
 import { shown } from '../../../src/telemetry/content.ts';
 import { exportFault } from '../../../src/telemetry/export-fault.ts';
 import { createTraces, type TracingSettings } from '../../../src/telemetry/traces.ts';

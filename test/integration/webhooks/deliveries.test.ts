@@ -2,8 +2,8 @@
  *  It must never look into the service: a receiver over HTTP verifies and counts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import { webhookEventSchema } from '../../../src/contract/webhook-event.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
+import { webhookEventSchema } from '../../../src/contract/signal/webhook-event.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../support/eventually.ts';

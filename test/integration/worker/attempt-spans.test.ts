@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { SpanRecord } from '../../../src/telemetry/span.ts';
 import { NO_SPANS, type Spans } from '../../../src/telemetry/spans.ts';
 import { traceContext } from '../../../src/telemetry/trace-context.ts';

@@ -2,7 +2,7 @@
  *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { done, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { failureOf, toolCall } from '../../support/journal.ts';
 import { expectNothingLeft } from '../../support/nothing-left.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult } from '../../../src/contract/result.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { SignalOrigin } from '../../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../../src/journal/terminal-signal.ts';
 import type { JobData } from '../../../src/queue/job.ts';

@@ -1,8 +1,8 @@
 /** A worker that loses its claim: it died, stopped answering, or was overtaken.
  *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
 import { describe, expect, test, vi } from 'vitest';
-import { signalSchema } from '../../../src/contract/signal.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { signalSchema } from '../../../src/contract/signal/signal.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { prepareScripts } from '../../../src/journal/scripts.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';

@@ -1,7 +1,7 @@
 /** Many answers that are written at once on a real Redis, whose connection is cut under them: each is whole in its log, in order, once.
  *  It must never rely on how fast anything is. */
 import { expect, test } from 'vitest';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { ClaimRef } from '../../../src/journal/journal.ts';
 import { createReporter, type Reporter } from '../../../src/worker/reporter.ts';
 import { originOf } from '../../support/journal.ts';

@@ -2,7 +2,7 @@
  *  It must never judge by the clock: the order is read from signals and executors. */
 import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';

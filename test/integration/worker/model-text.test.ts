@@ -2,9 +2,9 @@
  *  It must never count pieces: the number of signals depends on how fast Redis answers. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainText } from '../../../src/contract/plain-text.ts';
+import { plainText } from '../../../src/contract/json/plain-text.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import * as z from 'zod';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { defineDirective } from '../../../src/extend/definitions.ts';

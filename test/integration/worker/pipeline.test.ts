@@ -2,7 +2,7 @@
  *  It must never judge by the clock: delays are read from the signals. */
 import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
-import { type Signal, signalSchema } from '../../../src/contract/signal.ts';
+import { type Signal, signalSchema } from '../../../src/contract/signal/signal.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
 import { createRegistry } from '../../../src/executors/registry.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';

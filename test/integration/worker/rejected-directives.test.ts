@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import { signalSchema } from '../../../src/contract/signal.ts';
+import { signalSchema } from '../../../src/contract/signal/signal.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { programOf } from '../../support/program.ts';

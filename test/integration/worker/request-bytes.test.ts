@@ -2,7 +2,7 @@
  *  It must never measure a process' memory: the limit is on what Redis holds. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { DirectiveRefused, type Problem } from '../../../src/contract/problem.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { guardClient, onBehalfOf } from '../../../src/access/caller.ts';
 import type { Principal } from '../../../src/access/principal.ts';
 import { UNLIMITED } from '../../../src/access/principal.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 
 const quiet = {
   audit: {

@@ -1,7 +1,7 @@
 /** The problem that each error becomes. */
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../src/api/refusal.ts';
-import { refusedAt } from '../../../src/contract/field-sentence.ts';
+import { refusedAt } from '../../../src/contract/json/field-error.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 
 function frameworkError(code: string, statusCode: number): Error {

@@ -1,7 +1,7 @@
 /** The models that a submitter knows: the defaults, what workers publish, and its own configuration over both.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import type { ModelTable } from '../../../src/contract/model-name.ts';
+import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import type { PublishedModels } from '../../../src/catalog/model-catalog.ts';
 import { knownModels, NO_MODELS } from '../../../src/catalog/known-models.ts';
 

@@ -2,9 +2,9 @@
  *  It must never need a server to tell it from an unknown one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
-import { llmEmbedSchema, llmGenerateSchema } from '../../../src/contract/work-directive.ts';
-import type { ModelTable } from '../../../src/contract/model-name.ts';
+import { emitToolErrorSchema } from '../../../src/contract/directive/immediate-directive.ts';
+import { llmEmbedSchema, llmGenerateSchema } from '../../../src/contract/directive/work-directive.ts';
+import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import { NO_MODELS } from '../../../src/catalog/known-models.ts';
 import { type KnownServers, routeOf, targetOf, toolLane, toolOnServer } from '../../../src/catalog/route.ts';
 import { toolCall } from '../../support/journal.ts';

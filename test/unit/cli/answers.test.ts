@@ -8,9 +8,9 @@ import { createReachLines } from '../../../src/cli/program.ts';
 import { runLine, runLines } from '../../../src/cli/run-lines.ts';
 import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import type { ModelTurn } from '../../../src/contract/model-turn.ts';
-import type { RunView } from '../../../src/contract/run.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { ModelTurn } from '../../../src/contract/model/model-turn.ts';
+import type { RunView } from '../../../src/contract/run/run.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { textStream } from '../../support/text-stream.ts';
 
 function printed(): { terminal: Terminal; out(): string; err(): string } {

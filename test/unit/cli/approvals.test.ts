@@ -6,7 +6,7 @@ import { who } from '../../../src/cli/commands/answer.ts';
 import { createKeyboard, type Input } from '../../../src/cli/keyboard.ts';
 import { createPrompts } from '../../../src/cli/prompts.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { textStream } from '../../support/text-stream.ts';
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { get } from '../../../src/cli/commands/get.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
-import { PayloadUnreadable } from '../../../src/contract/encrypted.ts';
+import { PayloadUnreadable } from '../../../src/contract/encrypted/encrypted.ts';
 
 const AT = '2026-11-23T12:00:00.000Z';
 const ENDED = {

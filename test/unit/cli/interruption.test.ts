@@ -1,7 +1,7 @@
 /** Which stop signals are gentle, which are echoes, and which force the end.
  *  It must not send any: the end-to-end test does. */
 import { expect, test } from 'vitest';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { cancelOnInterrupt } from '../../../src/cli/cancel-on-interrupt.ts';
 import { createInterruption } from '../../../src/cli/keyboard.ts';

@@ -2,8 +2,8 @@
  *  It must not ask a service: the integration test of deliveries does. */
 import { expect, test } from 'vitest';
 import { noticeNodes, noticeRows } from '../../../src/cli/notice-lines.ts';
-import { type Notice, unsentNotice } from '../../../src/contract/notice.ts';
-import type { RequestView } from '../../../src/contract/request-view.ts';
+import { type Notice, unsentNotice } from '../../../src/contract/signal/notice.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
 
 const plain = (_style: unknown, text: string): string => text;
 const notice = (more: Partial<Notice> = {}): Notice => ({

@@ -7,7 +7,7 @@ import { createPrompts } from '../../../src/cli/prompts.ts';
 import { fieldsOf, fieldText, valueOf } from '../../../src/cli/question-fields.ts';
 import { type Asked, questionKey, questionPrompt } from '../../../src/cli/questions.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { textStream } from '../../support/text-stream.ts';
 

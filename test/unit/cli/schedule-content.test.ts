@@ -2,7 +2,7 @@
  *  It must not need a service. */
 import { expect, test } from 'vitest';
 import { changedContent, templateIn } from '../../../src/cli/schedule-content.ts';
-import type { ScheduleView } from '../../../src/contract/schedule.ts';
+import type { ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { listedSchedule } from '../../support/listed-schedule.ts';
 
 const CALL = { id: 'd1', type: 'tool_exec', tool_name: 'a.b', arguments: { x: 1 } };

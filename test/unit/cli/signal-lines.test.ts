@@ -1,7 +1,7 @@
 /** Which signals share a line, and that none is lost or held back for long. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSignalLines } from '../../../src/cli/signal-lines.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 const plain = (_style: string, text: string): string => text;
 

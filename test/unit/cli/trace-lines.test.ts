@@ -2,14 +2,14 @@
  *  It must never need a service or a clock. */
 import { expect, test } from 'vitest';
 import { traceLines } from '../../../src/cli/trace-lines.ts';
-import { unsentNotice } from '../../../src/contract/notice.ts';
+import { unsentNotice } from '../../../src/contract/signal/notice.ts';
 import type { TraceFamily } from '../../../src/cli/trace-tree.ts';
 import type {
   RequestTrace,
   TracedAttempt,
   TracedDirective,
   TracedEvent,
-} from '../../../src/contract/request-trace.ts';
+} from '../../../src/contract/request/request-trace.ts';
 
 const START = Date.parse('2026-03-01T10:00:00.000Z');
 const at = (ms: number): string => new Date(START + ms).toISOString();

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { createTracePrinter } from '../../../src/cli/trace-printer.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
-import type { RequestTrace } from '../../../src/contract/request-trace.ts';
+import type { RequestTrace } from '../../../src/contract/request/request-trace.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const NOW = '2026-03-01T10:00:00.000Z';

@@ -1,7 +1,7 @@
 /** Endpoints and rules of webhooks: what the configuration refuses, and whom it names for an end.
  *  It must not reach a receiver. */
 import { describe, expect, test } from 'vitest';
-import type { EndFacts } from '../../../src/contract/end-notices.ts';
+import type { EndFacts } from '../../../src/contract/signal/end-notices.ts';
 import { endNotices } from '../../../src/config/webhooks.ts';
 import { parseConfig } from '../../../src/config/config.ts';
 

@@ -1,7 +1,7 @@
 // One value has one spelling.
 // Must never let two different values share a spelling.
 import { expect, test } from 'vitest';
-import { canonicalJson } from '../../../src/contract/canonical-json.ts';
+import { canonicalJson } from '../../../src/contract/json/canonical-json.ts';
 
 test('keys are sorted at every level, lists keep their order', () => {
   expect(canonicalJson({ b: [{ d: 1, c: 2 }, 3], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1},3]}');

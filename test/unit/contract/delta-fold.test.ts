@@ -8,8 +8,8 @@ import {
   NO_CALLS,
   readDelta,
   type TextEvent,
-} from '../../../src/contract/delta-fold.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+} from '../../../src/contract/model/delta-fold.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { followText, textOf } from '../../../src/client/answer-text.ts';
 
 interface Said {

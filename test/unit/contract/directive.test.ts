@@ -1,7 +1,7 @@
 // How a submission is read: one directive or many, and which place each error names.
 // Must never accept part of a batch.
 import { describe, expect, test } from 'vitest';
-import { parseSubmission } from '../../../src/contract/directive.ts';
+import { parseSubmission } from '../../../src/contract/directive/directive.ts';
 import { nested } from '../../contract/hostile-values.ts';
 
 const call = { type: 'tool_exec', tool_name: 'everything.echo' };

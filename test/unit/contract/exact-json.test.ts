@@ -6,8 +6,8 @@ import {
   markLostNumbers,
   parseExactJson,
   parseKeepingDigits,
-} from '../../../src/contract/exact-json.ts';
-import { wellFormed, wellFormedJson } from '../../../src/contract/well-formed.ts';
+} from '../../../src/contract/json/exact-json.ts';
+import { wellFormed, wellFormedJson } from '../../../src/contract/json/well-formed.ts';
 
 describe('a JSON text', () => {
   test.each([

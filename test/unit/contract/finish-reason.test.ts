@@ -1,7 +1,7 @@
 // Why a model stopped, under every provider's name for it.
 // Must never take an unknown word for a normal end.
 import { expect, test } from 'vitest';
-import { FINISH_REASONS, normalizeFinishReason } from '../../../src/contract/finish-reason.ts';
+import { FINISH_REASONS, normalizeFinishReason } from '../../../src/contract/model/finish-reason.ts';
 
 test.each<[raw: unknown, reason: string | null]>([
   ...FINISH_REASONS.map((reason): [string, string] => [reason, reason]),

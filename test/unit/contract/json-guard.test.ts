@@ -1,7 +1,7 @@
 // What the JSON guard accepts, and where it reports the hazard.
 // Must never depend on how deep the stack of the machine is.
 import { describe, expect, test } from 'vitest';
-import { findJsonHazard, isDeeperThan } from '../../../src/contract/json-guard.ts';
+import { findJsonHazard, isDeeperThan } from '../../../src/contract/json/json-guard.ts';
 import { nested } from '../../contract/hostile-values.ts';
 
 describe('findJsonHazard', () => {

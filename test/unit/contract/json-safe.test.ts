@@ -1,7 +1,7 @@
 // The safe form of each kind of value.
 // Must never accept a text that hides the original kind.
 import { describe, expect, test } from 'vitest';
-import { boundedText, jsonSafe } from '../../../src/contract/json-safe.ts';
+import { boundedText, jsonSafe } from '../../../src/contract/json/json-safe.ts';
 
 class Point {
   x = 1;

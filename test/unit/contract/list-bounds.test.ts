@@ -1,9 +1,9 @@
 /** Bodies whose lists are too long are refused before a schema reads each member: of four megabytes that held the API for seconds.
  *  It must never measure time: it counts what is said. */
 import { expect, test } from 'vitest';
-import { parseSubmission } from '../../../src/contract/directive.ts';
-import { runSecretsSchema } from '../../../src/contract/encrypted-run.ts';
-import { crowdedList, MOST_MEMBERS } from '../../../src/contract/list-bounds.ts';
+import { parseSubmission } from '../../../src/contract/directive/directive.ts';
+import { runSecretsSchema } from '../../../src/contract/encrypted/encrypted-run.ts';
+import { crowdedList, MOST_MEMBERS } from '../../../src/contract/directive/list-bounds.ts';
 
 const MANY = MOST_MEMBERS + 1;
 const empties = (count: number): unknown[] => Array.from({ length: count }, () => ({}));

@@ -9,7 +9,7 @@ import {
   type ModelTable,
   parseModelName,
   resolveModels,
-} from '../../../src/contract/model-name.ts';
+} from '../../../src/contract/model/model-name.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 function table(providers: readonly string[], aliases: Record<string, string[]> = {}): ModelTable {

@@ -1,6 +1,6 @@
 /** Which parameters of a caller are accepted for a provider. */
 import { describe, expect, test } from 'vitest';
-import { parseSubmission } from '../../../src/contract/directive.ts';
+import { parseSubmission } from '../../../src/contract/directive/directive.ts';
 
 function faultOf(provider_options: unknown): string | null {
   const parsed = parseSubmission({

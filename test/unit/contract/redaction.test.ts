@@ -1,7 +1,7 @@
 // Which keys hide their values.
 // Must never list a key that a model needs to do its work.
 import { describe, expect, test } from 'vitest';
-import { isSensitiveKey, redact } from '../../../src/contract/redaction.ts';
+import { isSensitiveKey, redact } from '../../../src/contract/json/redaction.ts';
 
 describe('isSensitiveKey', () => {
   test.each([

@@ -1,7 +1,7 @@
 // How long a directive waits before its next attempt.
 // Must never depend on the real time or on real randomness.
 import { describe, expect, test } from 'vitest';
-import { retryDelayMs } from '../../../src/contract/retry-policy.ts';
+import { retryDelayMs } from '../../../src/contract/directive/retry-policy.ts';
 
 const fixed = { retry_backoff_ms: 100, backoff: 'fixed', max_backoff_ms: 30_000, jitter: 0 } as const;
 const exponential = { ...fixed, backoff: 'exponential' } as const;

@@ -8,7 +8,7 @@ import {
   SHORTEST_SECRET,
   withoutCredentials,
   withoutProviderKeys,
-} from '../../../src/contract/secret-text.ts';
+} from '../../../src/contract/json/secret-text.ts';
 
 const SECRET = 'pä"ss/w?rd+1 hunter2!';
 const ascii = (text: string): string =>

@@ -6,9 +6,9 @@ import type {
   TracedAttempt,
   TracedDirective,
   TracedEvent,
-} from '../../../src/contract/request-trace.ts';
-import { requestTimelineSchema, type TimelineWait } from '../../../src/contract/request-timeline.ts';
-import { timelineOf } from '../../../src/contract/timeline-view.ts';
+} from '../../../src/contract/request/request-trace.ts';
+import { requestTimelineSchema, type TimelineWait } from '../../../src/contract/request/request-timeline.ts';
+import { timelineOf } from '../../../src/contract/request/timeline-view.ts';
 
 /** Seconds after the beginning. */
 function at(seconds: number): string {

@@ -2,7 +2,7 @@
  *  It must not need a regular expression in the code. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toolMatches } from '../../../src/contract/tool-pattern.ts';
+import { toolMatches } from '../../../src/contract/tool/tool-pattern.ts';
 
 test.each([
   ['everything.echo', 'everything.echo', true],

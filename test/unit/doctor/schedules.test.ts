@@ -1,7 +1,7 @@
 /** What the doctor says of schedules: late, failing, waiting, paused by the service.
  *  It must not ask a clock. */
 import { expect, test } from 'vitest';
-import type { ListedSchedule } from '../../../src/contract/schedule.ts';
+import type { ListedSchedule } from '../../../src/contract/schedule/schedule.ts';
 import { scheduleFindings } from '../../../src/doctor/schedules.ts';
 import { listedSchedule } from '../../support/listed-schedule.ts';
 

@@ -2,7 +2,7 @@
  *  It must not check how the bytes look, except that two of them never look alike. */
 import { createDecipheriv } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { encryptedSchema, PayloadUnreadable } from '../../../src/contract/encrypted.ts';
+import { encryptedSchema, PayloadUnreadable } from '../../../src/contract/encrypted/encrypted.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { decryptValue, encryptField } from '../../../src/encryption/payload-value.ts';
 

@@ -1,9 +1,9 @@
 /** Large values as JSON in steps: the same text as at once, and what is encrypted goes through the steps.
  *  It must never measure time. */
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from '../../../src/contract/canonical-json.ts';
-import type { PayloadCodec } from '../../../src/contract/encrypted.ts';
-import { historyPlace } from '../../../src/contract/encrypted-run.ts';
+import { canonicalJson } from '../../../src/contract/json/canonical-json.ts';
+import type { PayloadCodec } from '../../../src/contract/encrypted/encrypted.ts';
+import { historyPlace } from '../../../src/contract/encrypted/encrypted-run.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { canonicalText, jsonText } from '../../../src/encryption/json-steps.ts';
 import { decryptValue, encryptField, encryptValue } from '../../../src/encryption/payload-value.ts';

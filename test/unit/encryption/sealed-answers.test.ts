@@ -2,10 +2,14 @@
  *  It must not need Redis: the service is the attacker here, and says what it likes. */
 import { NO_KEYS, type PayloadKeys } from '../../../src/encryption/payload-keys.ts';
 import { describe, expect, test } from 'vitest';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import { type Directive, directiveSchema, type SubmittedDirective } from '../../../src/contract/directive.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
-import { runPlaceOf, runSecretsSchema, signalPlace } from '../../../src/contract/encrypted-run.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
+import {
+  type Directive,
+  directiveSchema,
+  type SubmittedDirective,
+} from '../../../src/contract/directive/directive.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { runPlaceOf, runSecretsSchema, signalPlace } from '../../../src/contract/encrypted/encrypted-run.ts';
 import { SEEN_FIELD } from '../../../src/encryption/encrypted-run.ts';
 import { encryptValue } from '../../../src/encryption/payload-value.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';

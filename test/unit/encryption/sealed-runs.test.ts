@@ -1,11 +1,11 @@
 /** Encrypted runs without Redis: what a turn writes of them, and what an engine takes of what it reads.
  *  It must go through the doors that a turn goes through: the vault that opens, and the seal that closes. */
 import { expect, test } from 'vitest';
-import { agentDefinitionSchema } from '../../../src/contract/agent-definition.ts';
-import { encodedIn } from '../../../src/contract/encrypted.ts';
+import { agentDefinitionSchema } from '../../../src/contract/run/agent-definition.ts';
+import { encodedIn } from '../../../src/contract/encrypted/encrypted.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Directive } from '../../../src/contract/directive.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Directive } from '../../../src/contract/directive/directive.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createAesCodec } from '../../../src/encryption/aes-codec.ts';
 import { decryptRun, decryptSignal } from '../../../src/encryption/decrypted-signal.ts';
 import { encryptDecision, encryptInput, encryptRun } from '../../../src/encryption/encrypted-run.ts';

@@ -2,7 +2,7 @@
  *  It must not depend on how tokens are estimated beyond "more text is more tokens". */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../../../src/contract/message.ts';
+import type { Message } from '../../../src/contract/model/message.ts';
 import { compactHistory, compactRefused, pruneToolResults } from '../../../src/engine/core/compaction.ts';
 import { answerCalls, toolMessage } from '../../../src/engine/core/history.ts';
 import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';

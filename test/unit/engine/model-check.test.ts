@@ -2,7 +2,7 @@
  *  It must not sample: it walks the whole graph of states. */
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import type { Message } from '../../../src/contract/message.ts';
+import type { Message } from '../../../src/contract/model/message.ts';
 import { answerCalls } from '../../../src/engine/core/history.ts';
 import { stateOf } from '../../../src/engine/core/run-state.ts';
 import { createWorld, keyOf, type Point, type WorldOptions } from './world.ts';

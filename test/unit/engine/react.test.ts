@@ -1,9 +1,9 @@
 /** The ReAct machine: model, tools, model, answer, and everything that can happen in between.
  *  It must not read the machine's inner state where its directives, messages and signals show the same. */
 import { describe, expect, test } from 'vitest';
-import { directiveSchema } from '../../../src/contract/directive.ts';
-import { messageSchema } from '../../../src/contract/message.ts';
-import { signalDraftSchema } from '../../../src/contract/signal.ts';
+import { directiveSchema } from '../../../src/contract/directive/directive.ts';
+import { messageSchema } from '../../../src/contract/model/message.ts';
+import { signalDraftSchema } from '../../../src/contract/signal/signal.ts';
 import type { JsonObject } from '../../../src/engine/transition.ts';
 import { call, calls, Simulation, toolAnswer } from './simulation.ts';
 

@@ -1,7 +1,7 @@
 /** The life of a run as a request: started, steered, cancelled, ended exactly once.
  *  It must not reach into the strategy. */
 import { describe, expect, test } from 'vitest';
-import { runViewSchema } from '../../../src/contract/run.ts';
+import { runViewSchema } from '../../../src/contract/run/run.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { call, calls, modelAnswer, runSetup, runSpec, signalEvent, Simulation, T0 } from './simulation.ts';
 

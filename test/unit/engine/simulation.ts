@@ -1,8 +1,8 @@
 /** A run of the pure core in memory: its document, log and open directives; the test plays everything else.
  *  It must not decide anything itself: the test decides what happens when. */
 import { defineAgent } from '../../../src/engine/define-agent.ts';
-import type { SubmittedAgentDefinition } from '../../../src/contract/agent-definition.ts';
-import type { ListedTool } from '../../../src/contract/tool-listing.ts';
+import type { SubmittedAgentDefinition } from '../../../src/contract/run/agent-definition.ts';
+import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
 import { type CoreOptions, createCore } from '../../../src/engine/core/core.ts';
 import { stateOf } from '../../../src/engine/core/run-state.ts';
 import type {

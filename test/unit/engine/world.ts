@@ -1,6 +1,6 @@
 /** The environment of a run, small enough to walk completely: pending answers, and what may still go wrong.
  *  It must not know how the core works: it only plays models, tools, people, children and the clock. */
-import type { SubmittedAgentDefinition } from '../../../src/contract/agent-definition.ts';
+import type { SubmittedAgentDefinition } from '../../../src/contract/run/agent-definition.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { stateOf } from '../../../src/engine/core/run-state.ts';
 import type { JsonObject, RunDocument, RunEvent, Transition } from '../../../src/engine/transition.ts';

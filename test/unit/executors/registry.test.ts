@@ -1,8 +1,11 @@
 /** The registry of directive types, and the two immediate ones.
  *  It must never need a worker. */
 import { describe, expect, test } from 'vitest';
-import { emitRequestErrorSchema, emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
-import { toolExecSchema, type ToolExec } from '../../../src/contract/work-directive.ts';
+import {
+  emitRequestErrorSchema,
+  emitToolErrorSchema,
+} from '../../../src/contract/directive/immediate-directive.ts';
+import { toolExecSchema, type ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { defineDirective } from '../../../src/executors/definition.ts';
 import { emitRequestError } from '../../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../../src/executors/emit-tool-error.ts';

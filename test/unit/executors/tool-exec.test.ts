@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { ExecutionContext, QueuedDefinition, TaskKeeping } from '../../../src/executors/definition.ts';
 import { toolExec, type ToolExecOptions, type ToolPlace } from '../../../src/executors/tool-exec.ts';
 import type { McpPool } from '../../../src/mcp/pool.ts';

@@ -1,7 +1,7 @@
 /** What a directive waits for, in words.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import type { GateWait, Ticket, TicketLimit } from '../../../src/contract/flow.ts';
+import type { GateWait, Ticket, TicketLimit } from '../../../src/contract/directive/flow.ts';
 import { gateWait, limitText } from '../../../src/flow/gate-wait.ts';
 
 const limits: TicketLimit[] = [

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
 import { flowSettings } from '../../../src/config/flow.ts';
-import { type Directive, parseSubmission } from '../../../src/contract/directive.ts';
-import { type FlowSettings, NO_FLOW } from '../../../src/contract/flow.ts';
-import { scopedId } from '../../../src/contract/tenant.ts';
+import { type Directive, parseSubmission } from '../../../src/contract/directive/directive.ts';
+import { type FlowSettings, NO_FLOW } from '../../../src/contract/directive/flow.ts';
+import { scopedId } from '../../../src/contract/access/tenant.ts';
 import { ticketIn, ticketOf, ticketsOf } from '../../../src/flow/ticket.ts';
 import { contentDigest } from '../../../src/journal/content-digest.ts';
 

@@ -1,7 +1,7 @@
 /** How a follower handles announcements that are lost, repeated, out of order or too many.
  *  It must never be saved by the follower's regular check of the log: the clock stands still. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import type { Listener } from '../../../src/journal/announcement.ts';

@@ -1,7 +1,7 @@
 /** The data of terminal signals beside the result: run, model and cost.
  *  It must not depend on who executed the directive. */
 import { describe, expect, test } from 'vitest';
-import { directiveSchema, type Directive } from '../../../src/contract/directive.ts';
+import { directiveSchema, type Directive } from '../../../src/contract/directive/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { directiveMetadata, terminalSignal } from '../../../src/journal/terminal-signal.ts';

@@ -1,7 +1,7 @@
 /** Answers that the log holds a preview of, read from where all of them is kept.
  *  It must not need Redis. */
 import { expect, test } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { wholeResults } from '../../../src/journal/whole-result.ts';
 
 const cut = {

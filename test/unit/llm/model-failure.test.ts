@@ -3,7 +3,7 @@
 import { APICallError, LoadAPIKeyError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import { modelFailure } from '../../../src/llm/model-failure.ts';
-import { withoutProviderKeys } from '../../../src/contract/secret-text.ts';
+import { withoutProviderKeys } from '../../../src/contract/json/secret-text.ts';
 
 const REF = { provider: 'p', model: 'gpt-4o', name: 'p:gpt-4o' };
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });

@@ -1,7 +1,7 @@
 /** An answer as a turn: arguments, reasons, parts.
  *  It must never depend on a provider. */
 import { describe, expect, test } from 'vitest';
-import { modelTurnSchema } from '../../../src/contract/model-turn.ts';
+import { modelTurnSchema } from '../../../src/contract/model/model-turn.ts';
 import type { ModelAnswer } from '../../../src/llm/model-answer.ts';
 import { turnOf } from '../../../src/llm/model-turn.ts';
 import { toolNames } from '../../../src/llm/tool-names.ts';

@@ -1,7 +1,7 @@
 /** Converts messages of the contract for a provider's client.
  *  It must never lose content. */
 import { describe, expect, test } from 'vitest';
-import type { AssistantPart, Message, ProviderData } from '../../../src/contract/message.ts';
+import type { AssistantPart, Message, ProviderData } from '../../../src/contract/model/message.ts';
 import { OPEN_RULES, promptOf, type PromptRules } from '../../../src/llm/prompt.ts';
 import type { ReasoningHistory } from '../../../src/llm/reasoning-history.ts';
 

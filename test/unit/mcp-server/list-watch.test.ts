@@ -1,7 +1,7 @@
 /** When listeners hear of a changed list of tools, and what a look at an unchanged one costs.
  *  It must never need a catalog. */
 import { expect, test } from 'vitest';
-import type { ListedTool } from '../../../src/contract/tool-listing.ts';
+import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
 import { createListWatch } from '../../../src/mcp-server/list-watch.ts';
 import { offeredTools } from '../../../src/mcp-server/offered-tools.ts';
 

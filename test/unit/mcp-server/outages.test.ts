@@ -1,10 +1,10 @@
 /** What a modern client hears while Redis, the sealing key or every worker of a server is away: its calls go on.
  *  It must not need Redis: the client of the service is a fake that goes away at a chosen moment. */
 import { expect, test, vi } from 'vitest';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { sharedSecret } from '../../../src/journal/shared-secret.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createMcpEndpoint } from '../../../src/mcp-server/endpoint.ts';
 import type { Scope } from '../../../src/mcp-server/offered-tools.ts';
 

@@ -1,7 +1,7 @@
 /** Questions as a host shows them: what differs looks different, and no server can write as if it were Adjutant.
  *  It must not need a service: the questions are as the log of a call has them. */
 import { expect, test, vi } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { shownTo } from '../../../src/mcp-server/asked-leg.ts';
 import {
   type ApprovalQuestion,

@@ -1,7 +1,7 @@
 /** Which parts of a server's configuration are hidden in reports about the server.
  *  It must never hide what identifies the server, or what is wrong with it. */
 import { expect, test } from 'vitest';
-import { createKnownSecrets } from '../../../src/contract/secret-text.ts';
+import { createKnownSecrets } from '../../../src/contract/json/secret-text.ts';
 import { secretsOfServer } from '../../../src/mcp/server-secrets.ts';
 
 const address = (url: string, headers: Record<string, string> = {}) =>

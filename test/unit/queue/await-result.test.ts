@@ -2,7 +2,7 @@
  *  It must never need a Redis: each answer of the journal is given by hand. */
 import { expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';
 import type { Listener } from '../../../src/journal/announcement.ts';

@@ -1,8 +1,8 @@
 /** What a call for many requests chooses and does, and where it stops.
  *  It must not read a clock: how far the time has run is what the test says. */
 import { expect, test } from 'vitest';
-import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import type { RequestQuery } from '../../../src/contract/request-listing.ts';
+import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
+import type { RequestQuery } from '../../../src/contract/request/request-listing.ts';
 import type { DeadEntry } from '../../../src/journal/dead-letter-index.ts';
 import { createBulk } from '../../../src/queue/bulk.ts';
 import type { BulkClocks } from '../../../src/queue/bulk-clocks.ts';

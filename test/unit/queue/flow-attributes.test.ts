@@ -1,7 +1,7 @@
 /** What the span of a directive says of when, how urgently and how often it runs.
  *  It must show no key of a caller where spans show no content. */
 import { expect, test } from 'vitest';
-import type { Directive } from '../../../src/contract/directive.ts';
+import type { Directive } from '../../../src/contract/directive/directive.ts';
 import { flowAttributes } from '../../../src/queue/flow-attributes.ts';
 
 const CALL = { type: 'tool_exec', request_id: 'r', id: 'd', tool_name: 'a.b', arguments: {} };

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identifierSchema } from '../../../src/contract/identifiers.ts';
-import { type ParsedDirective, parseSubmission } from '../../../src/contract/directive.ts';
+import { type ParsedDirective, parseSubmission } from '../../../src/contract/directive/directive.ts';
 import { identify, type NewIds } from '../../../src/queue/identify.ts';
 
 function parsed(...identities: { id?: string; request_id?: string }[]): ParsedDirective[] {

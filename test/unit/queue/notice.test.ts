@@ -2,10 +2,10 @@
  *  It must not use Redis. */
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
-import { UNKNOWN_END_NOTICES } from '../../../src/contract/end-notices.ts';
+import { UNKNOWN_END_NOTICES } from '../../../src/contract/signal/end-notices.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
-import { scopedId } from '../../../src/contract/tenant.ts';
-import type { WebhookEvent } from '../../../src/contract/webhook-event.ts';
+import { scopedId } from '../../../src/contract/access/tenant.ts';
+import type { WebhookEvent } from '../../../src/contract/signal/webhook-event.ts';
 import { createRunEnds } from '../../../src/engine/run-end.ts';
 import { ticketOf } from '../../../src/flow/ticket.ts';
 import type { RunHead } from '../../../src/journal/run-journal.ts';

@@ -1,10 +1,10 @@
 /** What is read before directives are routed, and what is read again.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import { type Directive, parseSubmission } from '../../../src/contract/directive.ts';
-import type { ModelTable } from '../../../src/contract/model-name.ts';
+import { type Directive, parseSubmission } from '../../../src/contract/directive/directive.ts';
+import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
-import { NO_FLOW } from '../../../src/contract/flow.ts';
+import { NO_FLOW } from '../../../src/contract/directive/flow.ts';
 import { ticketIn } from '../../../src/flow/ticket.ts';
 import { NO_MODELS } from '../../../src/catalog/known-models.ts';
 import { createPreparer } from '../../../src/queue/prepare.ts';

@@ -1,7 +1,7 @@
 /** A change of priority: what is kept when the gate refuses it.
  *  It must never need Redis. */
 import { expect, test, vi } from 'vitest';
-import type { Directive } from '../../../src/contract/directive.ts';
+import type { Directive } from '../../../src/contract/directive/directive.ts';
 import { encodeEnvelope } from '../../../src/journal/envelope.ts';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';
 import { type ChangeInGate, createPrioritize } from '../../../src/queue/prioritize.ts';

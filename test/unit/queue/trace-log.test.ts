@@ -1,7 +1,7 @@
 /** What a trace takes from a log: names, errors, waits; no text of a user, a model or a tool.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { readLogFacts } from '../../../src/queue/trace-log.ts';
 
 const SECRET = 'what nobody but the parties should read';

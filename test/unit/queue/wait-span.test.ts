@@ -1,7 +1,7 @@
 /** The wait of a directive that ended before anybody began it, and the size of what lies elsewhere.
  *  It must never need a collector: spans are kept as they are reported. */
 import { expect, test } from 'vitest';
-import type { Directive } from '../../../src/contract/directive.ts';
+import type { Directive } from '../../../src/contract/directive/directive.ts';
 import { encodeEnvelope } from '../../../src/journal/envelope.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../../../src/journal/large-payloads.ts';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';

@@ -1,7 +1,7 @@
 /** What is to be done about a schedule, by its record, the clock and what is open.
  *  It must not ask a clock. */
 import { expect, test } from 'vitest';
-import type { Overlap } from '../../../src/contract/schedule.ts';
+import type { Overlap } from '../../../src/contract/schedule/schedule.ts';
 import { following, KEEP_ENDED_MS, nextStep, type Situation } from '../../../src/schedules/decision.ts';
 import { readSchedule, type Schedule } from '../../../src/schedules/schedule-record.ts';
 

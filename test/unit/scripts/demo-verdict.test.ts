@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { DemoCase } from '../../../scripts/demo/cases.ts';
 import { judge } from '../../../scripts/demo/verdict.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 const twoCalls: DemoCase = {
   title: 'Two calls',

@@ -1,7 +1,7 @@
 /** What a test asserts of signals passes only for what is there.
  *  It must not depend on the words of a verdict beyond what a reader needs. */
 import { expect, test } from 'vitest';
-import type { TerminalSignal } from '../../../src/contract/signal.ts';
+import type { TerminalSignal } from '../../../src/contract/signal/signal.ts';
 import { assertEndedOnce, assertFailed, assertSucceeded, matchers } from '../../../src/testing/judgement.ts';
 
 function ended(result: object, causationid = 'a'): TerminalSignal {

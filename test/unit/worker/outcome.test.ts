@@ -2,10 +2,10 @@
  *  It must never use randomness that a test does not pass in. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
+import { emitToolErrorSchema } from '../../../src/contract/directive/immediate-directive.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
-import type { RepeatPolicy, ToolExec } from '../../../src/contract/work-directive.ts';
+import type { RepeatPolicy, ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
 import {
   lanePauseMs,

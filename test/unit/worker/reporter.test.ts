@@ -2,8 +2,8 @@
  *  It must never rely on how fast an append is: the test answers each one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainText } from '../../../src/contract/plain-text.ts';
-import type { SignalDraft } from '../../../src/contract/signal.ts';
+import { plainText } from '../../../src/contract/json/plain-text.ts';
+import type { SignalDraft } from '../../../src/contract/signal/signal.ts';
 import type { SignalData, ToolCallDelta } from '../../../src/executors/definition.ts';
 import type { SignalLog } from '../../../src/journal/signal-log.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';

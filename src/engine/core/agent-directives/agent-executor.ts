@@ -1,6 +1,6 @@
 // How the runtime executes its own directives: with the protocol of custom directives, and the run as their state.
 // Must never return anything but ok, async or stop.
-import type { AgentDirective, AgentDirectiveType } from '../../../contract/agent-directive.ts';
+import type { AgentDirective, AgentDirectiveType } from '../../../contract/run/agent-directive.ts';
 import type { Executed } from '../directive-exec.ts';
 import type { Run } from '../run-state.ts';
 

@@ -1,7 +1,7 @@
 // emit: writes a signal of the agent into the run's log.
 // Must never write a signal whose type belongs to the service.
-import { ownSignalFault } from '../../../contract/own-signal.ts';
-import { plainText } from '../../../contract/plain-text.ts';
+import { ownSignalFault } from '../../../contract/signal/own-signal.ts';
+import { plainText } from '../../../contract/json/plain-text.ts';
 import type { Executed } from '../directive-exec.ts';
 import type { EmittedSignal } from '../../transition.ts';
 import { ignoreDirective } from '../ignored.ts';

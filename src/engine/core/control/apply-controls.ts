@@ -5,8 +5,8 @@ import {
   ControlDirectiveError,
   deserializeDirective,
   translateTodoStateChanged,
-} from '../../../contract/control-directive.ts';
-import { ownMember } from '../../../contract/own-member.ts';
+} from '../../../contract/run/control-directive.ts';
+import { ownMember } from '../../../contract/json/json-object.ts';
 import type { EmittedSignal } from '../../transition.ts';
 import { clearSelfTodos } from './clear-self-todos.ts';
 import { complete } from './complete.ts';

@@ -1,6 +1,6 @@
 // complete: a tool reports that the task is done.
 // Must never lose the summary, nor what the tool reports as missing: both are the run's result.
-import type { ControlDirective } from '../../../contract/control-directive.ts';
+import type { ControlDirective } from '../../../contract/run/control-directive.ts';
 import type { ControlHandler } from './control-context.ts';
 
 export const complete: ControlHandler<'complete'> = (context, { params }) => {

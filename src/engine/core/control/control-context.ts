@@ -1,8 +1,8 @@
 // What the control directives of one round of tool results may change, and their outcome.
 // Must never be kept between rounds: the strategy copies what it needs.
-import type { ControlDirective, translateTodoStateChanged } from '../../../contract/control-directive.ts';
-import type { ControlDirectiveType } from '../../../contract/control-params.ts';
-import type { Message } from '../../../contract/message.ts';
+import type { ControlDirective, translateTodoStateChanged } from '../../../contract/run/control-directive.ts';
+import type { ControlDirectiveType } from '../../../contract/run/control-params.ts';
+import type { Message } from '../../../contract/model/message.ts';
 import type { EmittedSignal, JsonObject } from '../../transition.ts';
 
 /** Agents that take over, one after the other; a pipeline has more than one. */

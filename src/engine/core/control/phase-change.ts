@@ -1,6 +1,6 @@
 // phase_change: another phase of the work begins, one of those that the agent declares.
 // Must never be ignored silently: neither by the log nor, where there are phases, by the model.
-import { ownMember } from '../../../contract/own-member.ts';
+import { ownMember } from '../../../contract/json/json-object.ts';
 import { without } from '../run-state.ts';
 import { addNote, type ControlHandler, ignoreControl } from './control-context.ts';
 import { shownName, shownNames } from './shown-name.ts';

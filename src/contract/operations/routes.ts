@@ -1,0 +1,96 @@
+// Every route of the HTTP API that is described: method, path, scope, and the content that is sent, under the name of its client method.
+// Imports no schema, so that the HTTP client stays small.
+import type { Scope } from '../access/access.ts';
+
+/** `public`: for everyone, with less detail for a caller without a key. */
+export type RouteRule = Scope | 'public';
+
+/** Route of the HTTP API: method, path, scope and content. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path parameters are written as `:name`. */
+  readonly path: string;
+  /** Scope that a key needs. */
+  readonly scope: RouteRule;
+  /** Content beside the path: a query, or a body of one of three sizes. `work`: content of directives, up to `limits.body_bytes`. Default: none. */
+  readonly content?: 'query' | 'small' | 'list' | 'work';
+  /** Concerns the work of all tenants: only keys of the default tenant may call it. Default: false. */
+  readonly forOperators?: true;
+}
+
+const REQUEST = '/v1/requests/:request_id';
+const DIRECTIVE = `${REQUEST}/directives/:directive_id` as const;
+const SCHEDULE = '/v1/schedules/:schedule_id';
+
+/** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
+export const CALLS = {
+  requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
+  approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
+  trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
+  'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
+  'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
+  'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },
+  answer: { method: 'POST', path: `${REQUEST}/inputs/:input_id`, scope: 'decide', content: 'work' },
+  'schedules.create': { method: 'POST', path: '/v1/schedules', scope: 'submit', content: 'work' },
+  'schedules.list': { method: 'GET', path: '/v1/schedules', scope: 'read', content: 'query' },
+  'schedules.get': { method: 'GET', path: SCHEDULE, scope: 'read' },
+  'schedules.replace': { method: 'PUT', path: SCHEDULE, scope: 'submit', content: 'work' },
+  'schedules.pause': { method: 'POST', path: `${SCHEDULE}/pause`, scope: 'submit', content: 'small' },
+  'schedules.resume': { method: 'POST', path: `${SCHEDULE}/resume`, scope: 'submit' },
+  'schedules.trigger': { method: 'POST', path: `${SCHEDULE}/trigger`, scope: 'submit', content: 'small' },
+  'schedules.delete': { method: 'DELETE', path: SCHEDULE, scope: 'submit' },
+  cancelAll: { method: 'POST', path: '/v1/requests/cancel', scope: 'cancel', content: 'small' },
+  redriveAll: { method: 'POST', path: '/v1/requests/redrive', scope: 'redrive', content: 'small' },
+  reindex: { method: 'POST', path: '/v1/reindex', scope: 'admin', content: 'small', forOperators: true },
+  deadLetters: { method: 'GET', path: '/v1/dead-letters', scope: 'read', content: 'query' },
+  deadLetterGroups: { method: 'GET', path: '/v1/dead-letters/groups', scope: 'read' },
+  redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
+  tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
+  agents: { method: 'GET', path: '/v1/agents', scope: 'read' },
+  lanes: { method: 'GET', path: '/v1/lanes', scope: 'read' },
+  budgets: { method: 'GET', path: '/v1/budgets', scope: 'read' },
+  workers: { method: 'GET', path: '/v1/workers', scope: 'read' },
+  'keys.list': { method: 'GET', path: '/v1/keys', scope: 'admin' },
+  'keys.create': { method: 'POST', path: '/v1/keys', scope: 'admin', content: 'list' },
+  'keys.revoke': { method: 'DELETE', path: '/v1/keys/:key_id', scope: 'admin', content: 'query' },
+  'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
+} as const satisfies Record<string, Route>;
+
+/** Routes with a handler of their own: they wait, stream, choose a status, or have no method of a client. */
+const OTHERS = {
+  submit: { method: 'POST', path: '/v1/directives', scope: 'submit', content: 'work' },
+  request: { method: 'GET', path: REQUEST, scope: 'read' },
+  directive: { method: 'GET', path: DIRECTIVE, scope: 'read', content: 'query' },
+  payload: { method: 'GET', path: `${DIRECTIVE}/payload`, scope: 'read' },
+  signals: { method: 'GET', path: `${REQUEST}/signals`, scope: 'read', content: 'query' },
+  timeline: { method: 'GET', path: `${REQUEST}/timeline`, scope: 'read', content: 'query' },
+  archive: { method: 'GET', path: `${REQUEST}/archive`, scope: 'read' },
+  cancel: { method: 'POST', path: `${REQUEST}/cancel`, scope: 'cancel', content: 'small' },
+  cancelDirective: { method: 'POST', path: `${DIRECTIVE}/cancel`, scope: 'cancel', content: 'small' },
+  prioritize: { method: 'POST', path: `${DIRECTIVE}/priority`, scope: 'submit', content: 'small' },
+  drainWorker: { method: 'POST', path: '/v1/workers/:worker_id/drain', scope: 'admin', forOperators: true },
+  resumeWorker: { method: 'POST', path: '/v1/workers/:worker_id/resume', scope: 'admin', forOperators: true },
+  // A caller that signs in has no key yet; the end of a session by its cookie needs the token against other sites.
+  readSession: { method: 'GET', path: '/v1/session', scope: 'public' },
+  signIn: { method: 'POST', path: '/v1/session', scope: 'public', content: 'small' },
+  signOut: { method: 'DELETE', path: '/v1/session', scope: 'public' },
+  health: { method: 'GET', path: '/healthz', scope: 'public', content: 'query' },
+  readiness: { method: 'GET', path: '/readyz', scope: 'public', content: 'query' },
+  metrics: { method: 'GET', path: '/metrics', scope: 'read', content: 'query', forOperators: true },
+  openapi: { method: 'GET', path: '/openapi.json', scope: 'public', content: 'query' },
+} as const satisfies Record<string, Route>;
+
+/** Every route by the name of its operation. */
+export const ROUTES = { ...CALLS, ...OTHERS };
+
+/** Name of an operation that a client calls with path parameters, content and options. */
+export type CallName = keyof typeof CALLS;
+/** Name of an operation. */
+export type OperationName = keyof typeof ROUTES;
+
+/** Names of the parameters in a path. */
+export type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamNames<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
