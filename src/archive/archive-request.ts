@@ -29,6 +29,7 @@ export const LONGEST_MS = 100_000;
 const LONG_MS = 10_000;
 
 /** Of what may never have been accepted. */
+// @guard archive-early-note
 const NOT_THERE = { perhaps: 'missing', once_more: 'over' } as const;
 
 /** Rejects when it is not known whether it is stored. */

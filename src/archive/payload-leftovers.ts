@@ -34,6 +34,7 @@ export function createLeftoverRemover(leftovers: Leftovers): (stop: AbortSignal)
 
   /** Redis may be replaced during a pass. */
   async function removes(folder: string, owner: string): Promise<boolean> {
+    // @guard payload-redis-replaced
     if (!(await isLeftover(leftovers, folder)) || (await redisName()) !== owner) return false;
     return store.removeIdle(folder, idleMs);
   }
@@ -55,6 +56,7 @@ export function createLeftoverRemover(leftovers: Leftovers): (stop: AbortSignal)
 async function isLeftover({ exists, scopedId }: Leftovers, folder: string): Promise<boolean> {
   if (folder.startsWith(`${INCOMING}/`)) return true;
   const { tenant, id } = FOLDER.exec(folder)?.groups ?? {};
+  // @guard payload-needed
   return tenant !== undefined && id !== undefined && !(await exists(scopedId(tenant, id)));
 }
 
@@ -68,6 +70,7 @@ async function ownerOf({ store, installation, redisName, nameRedis }: Leftovers)
     await store.put(folder, OWNER, Buffer.from(given));
     return given;
   }
+  // @guard payload-empty-redis
   if (marked.toString() === name) return name;
   throw new Error(
     `no large payload is removed from ${store.place}: Redis ${name === null ? 'is new or empty' : 'is another one'}, and the payloads may belong to the records of the old one; ` +

@@ -44,6 +44,7 @@ export async function* recordLines(source: RecordSource, closed: ClosedRequest):
   }
   // What was read before and after a new directive are not one record.
   const head = await source.journal.head(closed.requestId);
+  // @guard archive-whole
   if (head?.status !== 'closed' || head.sequence !== closed.record.sequence) throw new RecordChanged();
   if (head.createdAt !== closed.record.createdAt) throw new RecordChanged();
   yield textOf({ kind: 'end', lines });

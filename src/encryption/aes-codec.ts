@@ -116,6 +116,7 @@ async function secretsOf(bytes: Uint8Array<ArrayBuffer>): Promise<Secrets> {
 
 /** A list as JSON: no two places have the same text. It ends with a line, so that a digest has one reading. */
 function boundTo(keyId: string, { request, id, field, call }: PayloadPlace): Uint8Array<ArrayBuffer> {
+  // @guard encrypted-tool
   return utf8(`${JSON.stringify(['adjutant', 1, AES_CODEC, keyId, request, id, field, call])}\n`);
 }
 

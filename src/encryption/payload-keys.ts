@@ -22,6 +22,7 @@ export function codecOfTenant(codec: PayloadCodec, keys: PayloadKeys, tenant: st
   return {
     ...codec,
     async decode(payload, place) {
+      // @guard encrypted-run-tenant
       if (isKeyOf(keys, tenant, payload.key_id)) return codec.decode(payload, place);
       throw new PayloadUnreadable('key_missing', payload.key_id, place);
     },

@@ -24,6 +24,7 @@ export function requireSealed<S extends Signal>(signal: S, asked: Pick<PayloadPl
   if (said && encodedIn(each.data.metadata['message']) === null) throw inClear('message', asked);
   if (!isEnd(each) || !each.data.result.ok || encodedIn(each.data.result.payload) !== null) return signal;
   const payload = cutOf(each.data.result.payload);
+  // @guard encrypted-answer
   if (payload === null) throw inClear(RESULT_FIELD, asked);
   const content = 'content' in each.data ? { content: payload.preview } : {};
   return {

@@ -62,6 +62,7 @@ export async function sealFolded(run: RunSeal, folded: Folded, spec: RunSpec): P
 
 /** What it says may be content. */
 function hidden({ keyId }: RunSeal, { level }: LogEntry): LogEntry[] {
+  // @guard encrypted-run-log
   if (level === 'info') return [];
   const message = 'an encrypted run reports something that only its readers may see';
   return [{ level, message, details: { key_id: keyId } }];

@@ -109,6 +109,7 @@ function defined(overrides: object): object {
 
 /** An engine that could not open the run has written it: it says nothing of the run. */
 function isEndInClear({ sealed, status }: RunDocument): boolean {
+  // @guard encrypted-run-document
   return encodedIn(sealed) === null && TERMINAL_RUN_STATUSES.has(status);
 }
 
@@ -132,6 +133,7 @@ async function openDocument({ codec, keyId, request }: RunSeal, document: RunDoc
 /** What cannot be opened is read as an error, an empty input or a denial: the run goes on with that. */
 async function openSignal({ codec, request }: RunSeal, signal: Signal, whole: WholePayload): Promise<Signal> {
   try {
+    // @guard encrypted-run-answer
     if (isEnd(signal)) return await openEnd(codec, signal, { request, whole });
     return encodedOf(signal) === null ? withoutClear(signal) : await openRunSignal(codec, signal, request);
   } catch (error) {
@@ -193,6 +195,7 @@ function withoutClear(signal: Signal): Signal {
 
 function insteadOf(type: string, { arguments: edited }: JsonObject): JsonObject {
   if (type === INPUT) return { content: INPUT_LEFT_OUT };
+  // @guard encrypted-run-decision
   if (type === DECISION && edited !== undefined)
     return { decision: 'deny', reason: NOT_APPROVED, arguments: undefined };
   return type === 'agent.child.exit' ? { result: null } : {};

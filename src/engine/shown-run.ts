@@ -27,6 +27,7 @@ const REASONS: ReadonlySet<string> = new Set([
 ]);
 
 export function shownReason(reason: unknown, keyId: string): string {
+  // @guard encrypted-run-reason
   return typeof reason === 'string' && REASONS.has(reason) ? reason : encryptedNote(keyId);
 }
 
@@ -49,6 +50,7 @@ const BUDGETS: ReadonlySet<string> = new Set<`budget.${BudgetLimit}`>([
 /** A tool that is not among those of the run is named as a model likes. */
 export function shownTool(name: string, { setup }: Pick<RunDocument, 'setup'>): string {
   const isOwn = setup.tools.some((tool) => tool.name === name) || BUDGETS.has(name);
+  // @guard encrypted-run-tool
   return isOwn ? name : 'unknown';
 }
 

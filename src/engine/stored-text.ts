@@ -54,6 +54,7 @@ export function readTexts(texts: RunTexts): ReadTexts {
   // The content of another submission may have taken the place of its own.
   const own = { request_id: ownId(texts.requestId), run_id: ownId(texts.requestId) };
   const read = {
+    // @guard once-run-ids
     spec: { ...(spec as StoredSpec), ...own },
     document: document as RunDocument | null,
     hasSetup,

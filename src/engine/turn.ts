@@ -62,6 +62,7 @@ export async function takeTurns(parts: TurnParts, requestId: string): Promise<vo
     const readAt = performance.now();
     const run = await parts.store.read(requestId, size);
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
+    // @guard encrypted-run-ended
     if (run.later || isLockedEnd(run)) return leaveToOthers(parts, requestId);
     const startedAt = parts.spans.now();
     const turn = await workOut(parts, run);

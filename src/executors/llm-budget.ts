@@ -102,6 +102,7 @@ function spentBy(execution: Execution, price: ModelPrice | null): Spending | nul
     typeof cost === 'number' && cost >= 0
       ? Number((cost * MILLIONTHS).toFixed(2))
       : dearest({ input, output }, price ?? FREE);
+  // @guard budget-settled
   return { tokens: Math.max(total, input + output), money: Math.ceil(money) };
 }
 

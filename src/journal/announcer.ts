@@ -35,6 +35,7 @@ export function createAnnouncer(
     const askedAt = now();
     const [score] = await run('index-add', [sweep], [afterMs, ...members]);
     const readAt = now();
+    // @guard announced-by-late-answer
     if (connection.isCluster && readAt - askedAt <= LONGEST_ANSWER_MS)
       known = { time: Number(score) - afterMs, readAt };
     return String(score);
@@ -47,6 +48,7 @@ export function createAnnouncer(
 
   return async (members, afterMs) => {
     const sinceMs = known === null ? Infinity : now() - known.readAt;
+    // @guard announced-by-old-clock
     if (known === null || sinceMs > FRESH_MS) return byItsClock(members, afterMs);
     return at(String(Math.round(known.time + sinceMs + afterMs)), members);
   };

@@ -68,6 +68,7 @@ export function createAppendCalls({
   }
 
   function hurry(): void {
+    // @guard append-end
     if (hold === undefined) return;
     hold();
     hold = undefined;
@@ -85,10 +86,12 @@ export function createAppendCalls({
     append(what, soon) {
       const more = lengthOf(what.texts);
       const isFull = waiting.length >= (together ? MOST_APPENDS : 1) || characters + more > MOST_CHARACTERS;
+      // @guard append-bound
       if (isFull) send();
       const one: Waiting = { what, ...Promise.withResolvers<AppendVerdict>() };
       waiting.push(one);
       characters += more;
+      // @guard append-soon
       schedule(areMany() && together && !soon);
       return one.promise;
     },

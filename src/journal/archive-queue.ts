@@ -93,6 +93,7 @@ export function createArchiveQueue(
     /** A closed request stays readable for `ms` from now, unless it does so for longer. An open one has no such time, and gets none. */
     async keep(requestId: string, ms: number): Promise<void> {
       const names = keys.request(requestId);
+      // @guard archive-held
       await Promise.all(names.map((name) => connection.pexpire(name, Math.max(1, Math.round(ms)), 'GT')));
     },
     async size(): Promise<number> {

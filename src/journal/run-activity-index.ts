@@ -38,6 +38,7 @@ export function createRunActivityIndex(connection: RedisConnection, keys: KeySpa
     /** A piece of those that are listed, about LISTED_AT_ONCE, the next one each time. */
     async listed(): Promise<string[]> {
       const [next, pairs] = await connection.zscan(keys.runs, cursor, 'COUNT', LISTED_AT_ONCE);
+      // @guard counted-piece
       cursor = next;
       return pairs.filter((_, at) => at % 2 === 0);
     },

@@ -159,6 +159,7 @@ export function createSweepIndex(
     // What could not be noted stays, and the sweeper forgets it once more.
     if (missed.size > 0) await noteEnded?.(requestsOf([...missed]), 'perhaps');
     const known = requestsOf(members.filter((member) => !missed.has(member)));
+    // @guard archive-end-noted
     if (noteEnded && known.length > 0) await noteEnded(known);
     if (!connection.isCluster) {
       await run(

@@ -35,6 +35,7 @@ export function guardedFetch({ secrets, limits, wire, binaryFrames = false }: Gu
   const hide: HideText = (text) => (prepared ??= hiding(secrets))(text);
   return async (input, init) => {
     const send = async (): Promise<Response> =>
+      // @guard flow-written-model
       globalThis.fetch(input, heldBack({ ...wellFormedInit(init), redirect: 'manual' }));
     const response = await followed(init?.signal, send);
     if (isRedirect(response)) throw redirected(response, input);

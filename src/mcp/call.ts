@@ -145,6 +145,7 @@ async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
     const refusal = tool === undefined || isRepeat || !call.announced ? await refusalOf(call, list) : null;
     if (tool === undefined || refusal !== null || deadline.ending() !== null) return refusal ?? notSent(call);
     const holds = await mayBegin(call);
+    // @guard flow-last-look
     if (holds === null || deadline.ending() !== null) return notSent(call);
     const asked = holds === undefined ? null : noted(holds);
     const outcome = await whileItHolds(asked?.holds, async () => exchange(call, session, tool));

@@ -44,6 +44,7 @@ export function createHttpFetch({
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
     const request = isGet ? null : requestOf(init?.body);
+    // @guard flow-written
     const response = await fetch(url, heldBack(traced(init, request)));
     if (isGet && !answersElsewhere && hasNoStream(response, init)) return withoutStream(response);
     if (response.status === 429 || response.status === 503) throw await refusal(response);

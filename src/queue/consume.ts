@@ -56,6 +56,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     autorun: false,
     concurrency: options.concurrency,
     lockDuration: options.lockMs,
+    // @guard takeover-3
     stalledInterval: options.stalledCheckMs,
     maxStalledCount: NEVER_GIVE_UP,
     runRetryDelay: 500,
@@ -100,7 +101,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
 
 /** What was handed over or taken ahead has been asked for. */
 async function takesNothingMore(claims: LaneClaims | null): Promise<void> {
+  // @guard offer-withdrawn
   await claims?.offers?.withdraw();
+  // @guard several-pause
   await claims?.ready.none();
 }
 

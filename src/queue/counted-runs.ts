@@ -16,6 +16,7 @@ export function createCountedRuns({ runs, activity }: CountedRunsParts): () => P
     const listed = (await activity?.listed()) ?? [];
     const heads = await Promise.all(listed.map((requestId) => runs.head(requestId)));
     for (const [at, requestId] of listed.entries())
+      // @guard counted-live
       if (heads[at]?.ended !== false) activity?.note(requestId, null);
   };
 }

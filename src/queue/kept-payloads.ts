@@ -23,6 +23,7 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
   async function keptOne(requestId: string, each: Prepared): Promise<Prepared> {
     const { acceptance } = each;
     if (acceptance.envelope.length * 3 <= objects.aboveBytes) return each;
+    // @guard payload-repeated
     if (await journal.directive(requestId, acceptance.id)) return each;
     const envelope = await keptEnvelope(objects, requestId, acceptance.envelope);
     if (envelope === acceptance.envelope) return each;
@@ -64,6 +65,7 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     if (objects.aboveBytes === Infinity) return;
     const verdicts = verdict.kind === 'ok' ? verdict.verdicts : [];
     const refused = kept.filter((_, position) => verdicts[position] !== 'accepted');
+    // @guard payload-refused
     await drop(requestId, refused).catch(() => {});
   }
 

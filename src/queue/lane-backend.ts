@@ -98,8 +98,10 @@ function underOwnLocks(backend: RedisQueueBackend, { lockOf, forgetLock }: LaneT
   };
   const locked: typeof plain = {
     extendLock: async (id, token, ...rest) => plain.extendLock(id, lockOf(token), ...rest),
+    // @guard offer-lock
     extendLocks: async (ids, tokens, ...rest) => plain.extendLocks(ids, tokens.map(lockOf), ...rest),
     moveToDelayed: async (id, at, delay, token = '0', ...rest) =>
+      // @guard offer-delayed
       plain.moveToDelayed(id, at, delay, lockOf(token), ...rest),
     async moveToFailed(job, reason, remove, token, ...rest) {
       const failed = await plain.moveToFailed(job, reason, remove, lockOf(token), ...rest);
@@ -152,6 +154,7 @@ function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known
     const dueAt = known.take();
     if (dueAt !== null) return [null, 0, 0, dueAt];
     // While the worker waits for a job, it asks for no others.
+    // @guard several-waiting
     const reply = await taker.take(token, waits.isWaiting());
     return reply[0] === 'slow' ? takePlainly(token, workerName) : takenOf(reply);
   }
@@ -194,6 +197,7 @@ function waiting(backend: RedisQueueBackend, { connection, taker, known }: Omit<
       let isHanded = false;
       try {
         // The last end found the lane empty; what is ready was taken before, or handed over.
+        // @guard several-ready
         isHanded = await taker.willHaveReady();
         const seen = isHanded || (await marker.seen(blockTimeout, taker.handed()));
         isHanded ||= seen === 'handed';
@@ -248,4 +252,5 @@ function optionsIn(text: string): object {
 }
 
 /** BullMQ's worker begins a job before it asks for the next one only where a delayed one is due at some time, also one that has passed. */
+// @guard several-begun
 const AT_ONCE = 1;

@@ -259,6 +259,7 @@ function createReadyJobs() {
       const { promise, resolve } = Promise.withResolvers<void>();
       const mayBeMore = (): boolean => {
         if (takes === 1) arriving = promise;
+        // @guard several-alone
         return takes === 1;
       };
       try {

@@ -71,6 +71,7 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
   function saidAgain(now: number): string[] {
     if (now - saidAt < SAID_AGAIN_MS) return [];
     saidAt = now;
+    // @guard offer-again +1
     return [...standing];
   }
 

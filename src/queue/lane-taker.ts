@@ -33,12 +33,14 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     const lock = locks.of(token);
     if (claims === null)
       return takes.taking(lock, (asked) => run('job-take', [base], [...asked.args(''), 1]));
+    // @guard several-beside +1
     while (claims.ready.isArriving()) await claims.ready.arrived();
     const ready = claims.ready.next();
     if (ready?.isHanded) return locks.rename(token, ready.lock, ready.reply);
     if (ready !== undefined) return several.asked(ready, lock, claims);
     return claims.ready.during(async (jobs, mayBeMore) =>
       takes.taking(lock, async (asked, confirm) => {
+        // @guard several-confirmed
         const mayOffer = confirm === null;
         const areMore = !isOne && mayOffer && asked.claims && mayBeMore();
         return several.take(asked, lock, { mayBeMore: areMore, mayOffer, ready: jobs });
@@ -49,6 +51,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   /** Ends a job whose directive is dealt with. */
   async function done(token: string, id: string, takesNext: boolean): Promise<ScriptReply> {
     const lock = locks.of(token);
+    // @guard several-done
     if (!takesNext || claims?.ready.isNear()) {
       const reply = await run('job-done', [base], [id, 0, ...takes.takeBy(lock, '', null).args('')]);
       return takesNext && reply[0] === 'done' ? take(token, true) : reply;
@@ -118,7 +121,9 @@ async function takeHanded({ claims, run, base, endOf }: HandedParts, handed: Han
   offers.used(handed);
   const lock = `${offers.process}.${handed.slot}`;
   const job = JSON.parse(handed.data) as JobData;
+  // @guard offer-full
   if (claims.mayGoOn() && claims.reserve()) {
+    // @guard offer-fresh
     const asked = { token: lock, askedAt: offers.instantOf(handed.at) };
     claims.begin(handed.name, job, { ...asked, reply: firstGrant(handed), ...endOf(lock, handed.name) });
     return claims.ready.add({ lock, reply: takenOf(handed, job), isHanded: true });

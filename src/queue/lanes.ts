@@ -44,6 +44,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
     await removeJob(lane, data.request_id, data.id);
+    // @guard job-of-left-task
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
   }
 

@@ -18,6 +18,7 @@ export function createMarkerWait(
     const begun = { seen, until: performance.now() + seconds * 1_000 };
     const ended = (marker: Seen): void => {
       if (waiting === begun) waiting = undefined;
+      // @guard offer-marker
       if (marker !== null && !isAwaited) putBack(marker).catch(() => {});
     };
     seen.then(ended, () => ended(null));

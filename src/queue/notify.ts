@@ -53,6 +53,7 @@ export function createNotifier({ journal, submitter, endNotices, runEnd }: Notif
     let isFull = false;
     for (const target of receiversOf(endNotices, requestId, state.end)) {
       const delivery = deliveryOf(target, state.end, about, endNotices);
+      // @guard webhook-notified
       if (!(await submitOnce(submitter, delivery, state.end.event))) isFull = true;
     }
     return isFull ? { kind: 'full', since: Date.parse(state.end.event.timestamp) } : { kind: 'notified' };

@@ -34,6 +34,7 @@ export function onceRunId({ kind, key }: Once, unique: string): string {
 
 /** `unique`: without a dot. The tenant is written before it, as with every id. */
 export function onceRequestId({ kind, key }: { kind: string; key: string }, unique: string): string {
+  // @guard once-tenant
   return `${ONCE_REQUEST_PREFIX}${hash('sha256', `${kind}:${key}`, 'hex').slice(0, KEY_DIGITS)}.${unique}`;
 }
 

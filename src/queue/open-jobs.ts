@@ -37,6 +37,7 @@ export function createOpenJobs(
         [id, JOB_NAME, JSON.stringify(data), FIRST_OPTIONS, Date.now(), 'first'],
       ));
     await addFirst(lane, data);
+    // @guard first-job-looked-at
     await removeEnded(lane, [data]);
   }
 
@@ -49,6 +50,7 @@ export function createOpenJobs(
   /** Behind those that wait. */
   async function enqueueOpen(lane: string, jobs: readonly JobData[]): Promise<void> {
     await addAll(lane, jobs);
+    // @guard open-job-looked-at
     if (scriptedBase(lane) === null) await removeEnded(lane, jobs);
   }
 

@@ -10,6 +10,7 @@ export function mayHaveRun(
   directive: Directive,
 ): boolean {
   const hasBegun = status === 'running' && startedAt !== null;
+  // @guard unknown-outcome-2
   return (hasBegun || task) && !isHarmless(directive);
 }
 

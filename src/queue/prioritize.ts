@@ -40,6 +40,7 @@ export function createPrioritize(
     const ticket = lane === null ? null : ticketIn(decodeEnvelope(json), lane);
     if (record.terminal !== null) throw notWaiting(requestId, id, WHY.ended);
     if (lane === null || ticket === null) throw notWaiting(requestId, id, WHY.plain);
+    // @guard priority-fixed
     if (ticket.fixed_by !== undefined)
       throw notWaiting(
         requestId,

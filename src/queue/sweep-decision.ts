@@ -44,6 +44,7 @@ function nextLook(record: DirectiveRecord, now: number, soForMs: number, shortes
 
 /** null: it has begun, or may begin until its deadline. */
 function startBy({ begin, startedAt }: DirectiveRecord): number | null {
+  // @guard later-expires-2
   return startedAt === null ? (begin?.by ?? null) : null;
 }
 
@@ -73,11 +74,13 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
     return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   if (isTooLate(record, now)) return { kind: 'expire', isTooLate: true };
+  // @guard once-replaced-look
   if (record.cancel !== null && record.status !== 'running')
     return { kind: 'cancel', at: now + SHORTEST_LOOK_MS, reason: record.cancel };
   if (record.behind) return { kind: 'release', at: now + BEHIND_LOOK_MS };
   const begins = beginsLater(record, now + SHORTEST_PARK_MS);
   if (begins !== null) return { kind: 'park', at: begins };
+  // @guard takeover-2
   if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);
   const at = nextLook(record, now, now - dueFrom(record), SHORTEST_LOOK_MS);
   const { nextAttemptAt } = record;

@@ -61,6 +61,7 @@ export function runDecision(
 }
 
 function isToCancel({ ended, isReplaced = false, isCancelled = false }: RunHead): boolean {
+  // @guard once-run-cancelled
   return !ended && isReplaced && !isCancelled;
 }
 

@@ -87,6 +87,7 @@ export function createSweeper(options: SweeperOptions) {
     restLookAt = performance.now() + REST_LOOK_MS;
     await dead.expire((tenant) => limitsOf(tenant).closedMs ?? options.retentionMs);
     await lanes.forgetIdle();
+    // @guard counted-runs
     await lookAtCounted();
   }
 
@@ -99,6 +100,7 @@ export function createSweeper(options: SweeperOptions) {
   });
   const loop = createLoop({
     name: 'sweeper',
+    // @guard sweeper
     work: sweepAll,
     everyMs: intervalMs,
     longestStopMs: LONGEST_STOP_MS,

@@ -75,6 +75,7 @@ function dueStep(schedule: Schedule, instant: Instant, { now, open, catchUpMs }:
 
 /** Also of an instant that was queued before `overlap` was changed. */
 function waitsForNone({ spec: { overlap } }: Schedule): boolean {
+  // @guard schedule-overlap
   return overlap === 'allow' || overlap === 'cancel_running';
 }
 

@@ -87,6 +87,7 @@ function markedFields({ firingAt, marked, template, owner, spec, fault }: Schedu
   if (firingAt === null || marked !== null || fault !== null) return {};
   const { overlap, catch_up_ms } = spec;
   const kept: Marked = { template, owner, overlap, catch_up_ms };
+  // @guard edit-marked
   return { marked: JSON.stringify(kept) };
 }
 
@@ -108,6 +109,7 @@ function timedAnew(
   const following = nextInstant(timingOf({ spec }), now);
   if (following === null) throw neverFires(spec);
   const isDue = nextAt !== null && (nextAt === firingAt || (nextAt <= now && paused === null));
+  // @guard edit-due
   if (!isDue) return { spec, nextAt: following };
   const left = earlier.filter(({ until }) => until > nextAt);
   if (left.length === MOST_EARLIER) throw tooMany();

@@ -25,6 +25,7 @@ export type FiringLoop = Startable & { fireDue(): Promise<number> };
 /** Redis took it somewhere between the two: nothing is due too early, and nothing is held too long. */
 function takenBetween(now: number, askedAt: number, answeredAt: number): Taken {
   return {
+    // @guard schedule-too-early
     clock: () => now + Math.floor(performance.now() - answeredAt),
     isOver: () => performance.now() - askedAt > HOLD_MS,
   };
@@ -41,6 +42,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   /** Returns how many were due. */
   async function fireDue(): Promise<number> {
     const askedAt = performance.now();
+    // @guard schedule-decided-over-2
     const { now, ids } = await store.take(TAKEN_AT_ONCE, HOLD_MS, turn);
     turn += TAKEN_AT_ONCE;
     const taken = takenBetween(now, askedAt, performance.now());

@@ -263,6 +263,7 @@ export function asRead({
     queued: instantField(queuedAt),
     firing: instantField(firingAt),
     requests: JSON.stringify(requests),
+    // @guard edit-version
     version: versionText,
     // What is being fired is fired, though it was paused since.
     ...(firingAt === null ? { paused: pausedText } : {}),

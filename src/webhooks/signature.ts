@@ -30,8 +30,10 @@ export function messageHeaders(
 /** `secrets`: `whsec_` and base64. During a rotation there are two, and a receiver that knows one of them accepts the message. */
 export function signedHeaders(
   secrets: readonly string[],
+  // @guard webhook-one-id
   { id, body, at }: Message,
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  // @guard webhook-one-id-2
   const signatures = secrets.map((secret) => new Webhook(secret).sign(id, at, body));
   return {
     'webhook-id': id,

@@ -241,6 +241,7 @@ function placeInChain(claimed: Claimed) {
   return {
     model: models[candidate.index] ?? null,
     nextModel: models[candidate.index + 1] ?? null,
+    // @guard stage-accounting
     failures: granted.failures - candidate.failures,
     pauses: candidate.pauses,
   };

@@ -56,7 +56,9 @@ export async function openDirective(
   const fields = encryptedFields(directive);
   const keyId = fields[0]?.encoded.key_id ?? '';
   if (codec === null) return unreadable(keyMissing(keyId, setting));
+  // @guard encrypted-tenant
   if (!isKeyOf(keys, tenant, keyId)) return unreadable(keyOfOthers(keyId, tenant));
+  // @guard encrypted-mixture
   if (mixtureOf(directive).length > 0) return unreadable(notReadable(keyId));
   const { request_id: request, id, type } = directive;
   const names = fields.map(({ field }) => field);

@@ -154,6 +154,7 @@ function taskKeeping(
   handle: AttemptHandle,
 ): TaskKeeping {
   return {
+    // @guard task-resumed
     task: granted.task,
     async keep(task) {
       const verdict = await durably(parts, () => parts.records.journal.keepTask(ref, task));

@@ -36,6 +36,7 @@ export async function throughGate(
   const ref = { requestId: job.request_id, id: job.id };
   const pass: Pass = { lane, token: newIdentifier() };
   const { answer, ...asked } = await askedAt(parts, () => gated.hold(pass, ref, limits.leaseMs));
+  // @guard flow-hold
   if (answer === 'held') return leaveAfter(parts, pass, ref, await attempt({ ...pass, ...asked }));
   if (answer !== 'unknown') return DONE;
   const record = await persistently(() => records.journal.directive(ref.requestId, ref.id), running.givenUp);
@@ -92,6 +93,7 @@ export async function mayBegin(parts: GateParts, claimed: Pick<Claimed, 'pass' |
 /** The pass, as it was asked for last; null: it has lapsed. */
 async function heldPass(parts: GateParts, pass: HeldPass, claim: Claimed['claim']): Promise<HeldPass | null> {
   for (let held = pass; ;) {
+    // @guard flow-may-begin
     if (isWithin(held, parts.limits.leaseMs * FRESH_PER_LEASE)) return held;
     const known: HeldPass = held;
     const { answer, ...asked } = await askedAt(parts, () =>
@@ -146,5 +148,6 @@ async function unlessStopped<T>(looking: Promise<T>, signal: AbortSignal): Promi
 
 /** The one clock stands still while the machine sleeps, the other may be set. */
 function isWithin({ heldAt, heldAtWall }: HeldPass, mostMs: number): boolean {
+  // @guard flow-machine-slept
   return performance.now() - heldAt <= mostMs && Math.abs(Date.now() - heldAtWall) <= mostMs;
 }

@@ -12,6 +12,7 @@ export async function endLost(parts: AttemptParts, claimed: Claimed): Promise<Jo
   if (lostClaim === null) return null;
   reportLostBefore(parts, claimed);
   const repeatPolicy = await repeatPolicyOf(claimed);
+  // @guard known-task
   const error = lostAttemptError(repeatPolicy, redeliveries, task !== null, lost);
   return error && recordLost(parts, claimed, error, repeatPolicy);
 }

@@ -285,6 +285,7 @@ export function lostAttemptError(
   begun = true,
 ): ErrorEnvelope | null {
   if ((resumable || !begun) && redeliveries <= MAX_REDELIVERIES) return null;
+  // @guard effect-policy
   if (effect === 'once' && begun)
     return outcomeUnknown('the worker died during the call: it may or may not have happened');
   if (redeliveries <= MAX_REDELIVERIES) return null;

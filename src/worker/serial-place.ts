@@ -16,6 +16,7 @@ export async function inPlace(
   claimed: Claimed,
   attempt: () => Promise<JobOutcome>,
 ): Promise<JobOutcome> {
+  // @guard serial-place
   if (!claimed.serial) return attempt();
   if (!(await enter(parts, claimed))) return goBack(parts, claimed);
   try {

@@ -46,6 +46,7 @@ export function createSharedLimits({ serves, limits, serial, lanes, logger, onEr
   async function apply(lane: string, limit: LaneLimit): Promise<void> {
     const known = JSON.stringify(inForce.get(lane));
     inForce.set(lane, limit);
+    // @guard serial-place-2
     await lanes.setGlobalConcurrency(lane, limit.concurrency);
     await lanes.setRate(lane, limit.rate);
     const text = JSON.stringify(limit);

@@ -3,8 +3,8 @@
 import { type Patch, patch } from './patch.ts';
 
 export const ANNOUNCER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'announced-by-old-clock': [patch('src/journal/announcer.ts', ' || sinceMs > FRESH_MS', '')],
-  'announced-by-late-answer': [
-    patch('src/journal/announcer.ts', ' && readAt - askedAt <= LONGEST_ANSWER_MS', ''),
+  'announced-by-old-clock': [
+    patch('announced-by-old-clock', 'if (known === null) return byItsClock(members, afterMs);'),
   ],
+  'announced-by-late-answer': [patch('announced-by-late-answer', 'if (connection.isCluster)')],
 };

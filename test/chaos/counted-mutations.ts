@@ -3,9 +3,9 @@
 import { type Patch, patch } from './patch.ts';
 
 const COUNTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'counted-runs': [patch('src/queue/sweep.ts', '    await lookAtCounted();\n', '')],
-  'counted-piece': [patch('src/journal/run-activity-index.ts', '      cursor = next;\n', '')],
-  'counted-live': [patch('src/queue/counted-runs.ts', 'if (heads[at]?.ended !== false) ', '')],
+  'counted-runs': [patch('counted-runs', '')],
+  'counted-piece': [patch('counted-piece', '')],
+  'counted-live': [patch('counted-live', 'activity?.note(requestId, null);')],
 };
 
 /** With the test that notices them. */

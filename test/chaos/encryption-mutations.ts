@@ -5,69 +5,39 @@ import { type Patch, patch } from './patch.ts';
 /** Of what only sender and worker read. */
 export const ENCRYPTION_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'encrypted-tool': [
-    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, id, field]'),
-  ],
-  'encrypted-id': [
-    patch('src/encryption/aes-codec.ts', 'keyId, request, id, field, call]', 'keyId, request, field, call]'),
-  ],
-  'encrypted-tenant': [
-    patch('src/worker/encrypted-attempt.ts', 'if (!isKeyOf(keys, tenant, keyId))', 'if (false)'),
-  ],
-  'encrypted-mixture': [
-    patch('src/worker/encrypted-attempt.ts', 'if (mixtureOf(directive).length > 0)', 'if (false)'),
-  ],
-  'encrypted-answer': [
     patch(
-      'src/encryption/sealed-signal.ts',
-      'if (payload === null) throw inClear(RESULT_FIELD, asked);',
-      'if (payload === null) return signal;',
+      'encrypted-tool',
+      "return utf8(`${JSON.stringify(['adjutant', 1, AES_CODEC, keyId, request, id, field])}\\n`);",
     ),
   ],
+  'encrypted-id': [
+    patch(
+      'encrypted-tool',
+      "return utf8(`${JSON.stringify(['adjutant', 1, AES_CODEC, keyId, request, field, call])}\\n`);",
+    ),
+  ],
+  'encrypted-tenant': [
+    patch('encrypted-tenant', 'if (false) return unreadable(keyOfOthers(keyId, tenant));'),
+  ],
+  'encrypted-mixture': [patch('encrypted-mixture', 'if (false) return unreadable(notReadable(keyId));')],
+  'encrypted-answer': [patch('encrypted-answer', 'if (payload === null) return signal;')],
 };
 
 /** Of encrypted runs. */
 export const ENCRYPTED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'encrypted-run-tenant': [
-    patch('src/encryption/payload-keys.ts', 'if (isKeyOf(keys, tenant, payload.key_id))', 'if (true)'),
-  ],
+  'encrypted-run-tenant': [patch('encrypted-run-tenant', 'if (true) return codec.decode(payload, place);')],
   'encrypted-run-agent': [
-    patch(
-      'src/contract/encrypted/encrypted-run.ts',
-      "call: ['run', agent, conversation_id]",
-      "call: ['run']",
-    ),
+    patch('encrypted-run-agent', "return { request, id: RUN, field: 'start', call: ['run'] };"),
   ],
-  'encrypted-run-log': [
-    patch('src/engine/run-seal.ts', "if (level === 'info') return [];", 'return [entry];'),
-  ],
-  'encrypted-run-tool': [
-    patch('src/engine/shown-run.ts', "return isOwn ? name : 'unknown';", 'return name;'),
-  ],
+  'encrypted-run-log': [patch('encrypted-run-log', 'return [entry];')],
+  'encrypted-run-tool': [patch('encrypted-run-tool', 'return name;')],
   'encrypted-run-reason': [
-    patch(
-      'src/engine/shown-run.ts',
-      "typeof reason === 'string' && REASONS.has(reason)",
-      "typeof reason === 'string'",
-    ),
+    patch('encrypted-run-reason', "return typeof reason === 'string' ? reason : encryptedNote(keyId);"),
   ],
-  'encrypted-run-answer': [
-    patch(
-      'src/engine/run-vault.ts',
-      'return await openEnd(codec, signal, { request, whole });',
-      'return signal;',
-    ),
-  ],
-  'encrypted-run-document': [
-    patch(
-      'src/engine/run-vault.ts',
-      'encodedIn(sealed) === null && TERMINAL_RUN_STATUSES.has(status)',
-      'encodedIn(sealed) === null',
-    ),
-  ],
+  'encrypted-run-answer': [patch('encrypted-run-answer', 'if (isEnd(signal)) return signal;')],
+  'encrypted-run-document': [patch('encrypted-run-document', 'return encodedIn(sealed) === null;')],
   'encrypted-run-ended': [
-    patch('src/engine/turn.ts', 'if (run.later || isLockedEnd(run))', 'if (run.later)'),
+    patch('encrypted-run-ended', 'if (run.later) return leaveToOthers(parts, requestId);'),
   ],
-  'encrypted-run-decision': [
-    patch('src/engine/run-vault.ts', 'if (type === DECISION && edited !== undefined)', 'if (false)'),
-  ],
+  'encrypted-run-decision': [patch('encrypted-run-decision', 'if (false)')],
 };

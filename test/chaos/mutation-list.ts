@@ -14,245 +14,126 @@ import {
   WRITTEN_MUTATIONS,
 } from './pass-mutations.ts';
 import { OPEN_JOBS_MUTATIONS } from './open-jobs-mutations.ts';
-import { type Patch, patch, SCRIPTS } from './patch.ts';
+import { type Patch, patch } from './patch.ts';
 
-const WITHOUT_FENCE = patch(
-  `${SCRIPTS}/append.lua`,
-  "if record[1] ~= 'running' or record[2] ~= fence then",
-  "if record[1] ~= 'running' then",
-);
+const WITHOUT_FENCE = patch('append-fence', "if record[1] ~= 'running' then");
 
 /** A protection, and how it is removed. */
 export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  fencing: [
-    patch(
-      `${SCRIPTS}/include-finish.lua`,
-      "elseif fence ~= '' and fence ~= record[2] then",
-      'elseif false then',
-    ),
-    patch(`${SCRIPTS}/retry.lua`, 'elseif record[2] ~= ARGV[2] then', 'elseif false then'),
-    WITHOUT_FENCE,
-  ],
-  sweeper: [patch('src/queue/sweep.ts', '    work: sweepAll,\n', '    work: async () => {},\n')],
+  fencing: [patch('fencing', 'elseif false then'), patch('fencing-2', 'elseif false then'), WITHOUT_FENCE],
+  sweeper: [patch('sweeper', 'work: async () => {},')],
   // What changes while its row is written stays as it was in the list.
-  'search-change-lost': [
-    patch(`${SCRIPTS}/change-done.lua`, 'if score and tonumber(score) == held then', 'if score then'),
-  ],
+  'search-change-lost': [patch('search-change-lost', 'if score then')],
   // What failed is listed as what went well.
-  'search-failure-hidden': [
-    patch(
-      `${SCRIPTS}/search-read.lua`,
-      "if not status or status == 'failed' or asked or (begin and status == 'waiting') then",
-      'if not status then',
-    ),
-  ],
-  'search-end-noted': [patch(`${SCRIPTS}/index-forget.lua`, 'if #scored > 0 then', 'if false then')],
-  'archive-end-noted': [
-    patch('src/journal/sweep-index.ts', 'if (noteEnded && known.length > 0) await noteEnded(known);', ''),
-  ],
+  'search-failure-hidden': [patch('search-failure-hidden', 'if not status then')],
+  'search-end-noted': [patch('search-end-noted', 'if false then')],
+  'archive-end-noted': [patch('archive-end-noted', '')],
   // A long lane hides what has no job in it.
-  'sweeper-crowd': [
-    patch(`${SCRIPTS}/index-take.lua`, 'if is_known(lane, record.member) then', 'if true then'),
-  ],
+  'sweeper-crowd': [patch('sweeper-crowd', 'if true then')],
   // What a worker had in hand is looked at after its lease, or its deadline.
-  'sweeper-in-hand': [
-    patch(
-      `${SCRIPTS}/index-take.lua`,
-      'math.min(tonumber(at) + IN_HAND_MS, ends_at)',
-      'tonumber(at) + IN_HAND_MS',
-    ),
-  ],
-  'idempotent-accept': [
-    patch(
-      `${SCRIPTS}/include-accept.lua`,
-      'local stored = seen[id] or request[known + #verdicts + 1]',
-      'local stored = seen[id]',
-    ),
-  ],
-  'effect-policy': [patch('src/worker/outcome.ts', "if (effect === 'once' && begun)\n", 'if (false)\n')],
+  'sweeper-in-hand': [patch('sweeper-in-hand', 'local until_at = at and tonumber(at) + IN_HAND_MS')],
+  'idempotent-accept': [patch('idempotent-accept', 'local stored = seen[id]')],
+  'effect-policy': [patch('effect-policy', 'if (false)')],
   takeover: [
-    patch(`${SCRIPTS}/include-claim.lua`, 'if wish.index then', 'if false then'),
+    patch('takeover', 'if false then'),
     patch(
-      'src/queue/sweep-decision.ts',
-      "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",
+      'takeover-2',
       "if (record.status === 'running') return { kind: 'look_again', at: Math.max(record.deadlineAt, now + 1) };",
     ),
     // Where workers live long enough, BullMQ's own check hides it.
-    patch('src/queue/consume.ts', 'stalledInterval: options.stalledCheckMs,', 'stalledInterval: 3_600_000,'),
+    patch('takeover-3', 'stalledInterval: 3_600_000,'),
   ],
   'known-task': [
-    patch(
-      'src/worker/lost-attempt.ts',
-      'lostAttemptError(repeatPolicy, redeliveries, task !== null, lost)',
-      'lostAttemptError(repeatPolicy, redeliveries, false, lost)',
-    ),
+    patch('known-task', 'const error = lostAttemptError(repeatPolicy, redeliveries, false, lost);'),
   ],
-  'task-resumed': [patch('src/worker/execute.ts', 'task: granted.task,', 'task: null,')],
+  'task-resumed': [patch('task-resumed', 'task: null,')],
   'one-answer': [
-    patch(`${SCRIPTS}/answer.lua`, 'if at then\n', 'if false then\n'),
-    patch(
-      `${SCRIPTS}/answer.lua`,
-      'number < round.first or round.open == 0 then',
-      'number < round.first then',
-    ),
+    patch('one-answer', 'if false then'),
+    patch('one-answer-2', 'if is_terminal(record[1]) or number < round.first then'),
   ],
   'serial-place': [
-    patch(
-      'src/worker/serial-place.ts',
-      'if (!claimed.serial) return attempt();',
-      'if (claimed) return attempt();',
-    ),
+    patch('serial-place', 'if (claimed) return attempt();'),
     // BullMQ's own limit hides most of it.
-    patch(
-      'src/worker/shared-limits.ts',
-      'await lanes.setGlobalConcurrency(lane, limit.concurrency);',
-      'await lanes.setGlobalConcurrency(lane, null);',
-    ),
+    patch('serial-place-2', 'await lanes.setGlobalConcurrency(lane, null);'),
   ],
   'unknown-outcome': [
-    patch(`${SCRIPTS}/include-claim.lua`, "return { 'expired', lost, ", "return { 'expired', 0, "),
     patch(
-      'src/queue/possible-execution.ts',
-      'return (hasBegun || task) && !isHarmless(directive);',
-      'return false;',
+      'unknown-outcome',
+      "return { 'expired', 0, last_fence or 0, claimant or '', int(lease_until), task or '', deadline_at <= now and 0 or 1 }",
     ),
+    patch('unknown-outcome-2', 'return false;'),
   ],
   'delta-fence': [WITHOUT_FENCE],
-  'stage-accounting': [
-    patch(
-      'src/worker/attempt.ts',
-      'failures: granted.failures - candidate.failures,',
-      'failures: granted.failures,',
-    ),
-  ],
-  'run-version': [patch(`${SCRIPTS}/run-commit.lua`, 'version ~= tonumber(ARGV[1]) then', 'false then')],
-  'inbox-consumption': [
-    patch(
-      `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
-      'local rest = inbox',
-    ),
-  ],
-  'inbox-rest': [
-    patch(
-      `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
-      "local rest = inbox and ''",
-    ),
-  ],
-  'end-reaches-run': [
-    patch(
-      `${SCRIPTS}/include-record.lua`,
-      '    ended[#ended + 1] = RUN_INBOX\n    ended[#ended + 1] = facts.run\n',
-      '',
-    ),
-  ],
-  'announced-run': [
-    patch(`${SCRIPTS}/run-start.lua`, '  announce(7, now)\n', ''),
-    patch(`${SCRIPTS}/run-commit.lua`, '  announce(announcements, now)\n', ''),
-  ],
-  'seal-if-empty': [
-    patch(`${SCRIPTS}/run-commit.lua`, "if final and inbox and rest ~= '' then", 'if false then'),
-  ],
-  'later-begins': [
-    patch(
-      `${SCRIPTS}/include-later.lua`,
-      "return math.max(now, (kind == 'd') and now + tonumber(ms) or tonumber(ms))",
-      'return now',
-    ),
-  ],
+  'stage-accounting': [patch('stage-accounting', 'failures: granted.failures,')],
+  'run-version': [patch('run-version', 'elseif false then')],
+  'inbox-consumption': [patch('inbox-consumption', 'local rest = inbox')],
+  'inbox-rest': [patch('inbox-consumption', "local rest = inbox and ''")],
+  'end-reaches-run': [patch('end-reaches-run', '')],
+  'announced-run': [patch('announced-run', ''), patch('announced-run-2', '')],
+  'seal-if-empty': [patch('seal-if-empty', 'if false then')],
+  'later-begins': [patch('later-begins', 'return now')],
   'later-expires': [
-    patch(`${SCRIPTS}/include-claim.lua`, 'return by and by <= now', 'return false'),
-    patch(
-      'src/queue/sweep-decision.ts',
-      'return startedAt === null ? (begin?.by ?? null) : null;',
-      'return startedAt === null ? null : (begin?.by ?? null);',
-    ),
+    patch('later-expires', 'return false'),
+    patch('later-expires-2', 'return startedAt === null ? null : (begin?.by ?? null);'),
   ],
   'schedule-decided-over': [
-    patch(
-      `${SCRIPTS}/schedule-change.lua`,
-      "if (redis.call('HGET', SCHEDULE, field) or '') ~= value then",
-      'if false then',
-    ),
+    patch('schedule-decided-over', 'if false then'),
     // Usually one process looks at a time.
-    patch(
-      'src/schedules/firing-loop.ts',
-      'store.take(TAKEN_AT_ONCE, HOLD_MS, turn)',
-      'store.take(TAKEN_AT_ONCE, 0, turn)',
-    ),
+    patch('schedule-decided-over-2', 'const { now, ids } = await store.take(TAKEN_AT_ONCE, 0, turn);'),
   ],
-  'schedule-overlap': [
-    patch(
-      'src/schedules/decision.ts',
-      "return overlap === 'allow' || overlap === 'cancel_running';",
-      "return overlap !== 'queue_one';",
-    ),
-  ],
+  'schedule-overlap': [patch('schedule-overlap', "return overlap !== 'queue_one';")],
   // Keys of what is submitted once.
-  'singleton-open': [patch(`${SCRIPTS}/include-under-key.lua`, 'if not open then', 'if true then')],
+  'singleton-open': [patch('singleton-open', 'if true then')],
   'dedupe-window': [
     patch(
-      `${SCRIPTS}/include-under-key.lua`,
-      'part and tonumber(until_at) > now_ms() and redis',
-      'false and redis',
+      'dedupe-window',
+      "local is_there = false and redis.call('EXISTS', tag_of_part(part) .. ':state') == 1",
     ),
   ],
   // One more than a limit allows.
   'limit-at-once': [
     patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then",
-      "redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
+      'limit-at-once',
+      "if concurrency and redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
     ),
   ],
   // What runs is given to another while its lease goes on.
   'limit-lease': [
     patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW), 'LIMIT', 0, MOST_LAPSED)",
-      "redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW + 3900), 'LIMIT', 0, MOST_LAPSED)",
+      'limit-lease',
+      "local lapsed = redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW + 3900), 'LIMIT', 0, MOST_LAPSED)",
     ),
   ],
-  'limit-rate': [patch(`${SCRIPTS}/include-gate.lua`, '  if not newest then\n', '  if true then\n')],
+  'limit-rate': [patch('limit-rate', 'if true then')],
   // Who waits for a limit is never woken.
-  'limit-woken': [
-    patch(`${SCRIPTS}/gate-leave.lua`, '  give_back(item)\n  wake_all(item.limits)\n', '  give_back(item)\n'),
-  ],
+  'limit-woken': [patch('limit-woken', 'give_back(item)')],
   // The last of a line is the first.
   'turn-order': [
-    patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "redis.call('ZRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')",
-      "redis.call('ZREVRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')",
-    ),
+    patch('turn-order', "local first = redis.call('ZREVRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')"),
   ],
   // A fairness key waits for all that came before it.
-  'turn-share': [
+  'turn-share': [patch('turn-share', "redis.call('ZADD', key('blocked:' .. name), '0', entry)")],
+  'priority-fixed': [patch('priority-fixed', 'if (ticket.fixed_by === "")')],
+  'gate-leftovers': [
     patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "redis.call('ZADD', key('blocked:' .. name), real(finish_of('', item.tenant)), entry)",
-      "redis.call('ZADD', key('blocked:' .. name), '0', entry)",
+      'gate-leftovers',
+      "redis.call('DEL', key('ready:'), key('idle:'), key('v'), key('last'), key('keys'), key('load'), key('finish'), key('asleep'),",
     ),
   ],
-  'priority-fixed': [
-    patch('src/queue/prioritize.ts', 'if (ticket.fixed_by !== undefined)', 'if (ticket.fixed_by === "")'),
-  ],
-  'gate-leftovers': [patch(`${SCRIPTS}/include-gate.lua`, "key('last'), key('clock'), ", "key('last'), ")],
   'webhook-notified': [
-    patch('src/queue/notify.ts', 'if (!(await submitOnce(', 'if (isRun && !(await submitOnce('),
+    patch(
+      'webhook-notified',
+      'if (isRun && !(await submitOnce(submitter, delivery, state.end.event))) isFull = true;',
+    ),
   ],
   'webhook-one-id': [
-    patch('src/webhooks/signature.ts', '{ id, body, at }: Message,', '{ id: given, body, at }: Message,'),
+    patch('webhook-one-id', '{ id: given, body, at }: Message,'),
     patch(
-      'src/webhooks/signature.ts',
-      'const signatures =',
-      'const id = `${given}.${String(at.getTime())}`;\n  const signatures =',
+      'webhook-one-id-2',
+      'const id = `${given}.${String(at.getTime())}`;\nconst signatures = secrets.map((secret) => new Webhook(secret).sign(id, at, body));',
     ),
   ],
-  'budget-settled': [
-    patch('src/executors/llm-budget.ts', 'tokens: Math.max(total, input + output)', 'tokens: output'),
-  ],
+  'budget-settled': [patch('budget-settled', 'return { tokens: output, money: Math.ceil(money) };')],
 };
 
 /** Judged when all is over, not request by request: a shorter run shows them. */
@@ -275,330 +156,239 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
 
 /** Protections of which chaos meets the occasion too rarely: the tests that notice. */
 const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'take-repeat': [
-    patch(
-      `${SCRIPTS}/job-take.lua`,
-      'local again = known == take and all_again(taken, now)',
-      'local again = nil',
-    ),
-  ],
-  'end-repeat': [
-    patch(
-      `${SCRIPTS}/include-take.lua`,
-      'local again = id and taken_again(at, id, ARGV[at])',
-      'local again = nil',
-    ),
-  ],
+  'take-repeat': [patch('take-repeat', 'local again = nil')],
+  'end-repeat': [patch('end-repeat', 'local again = nil')],
   'end-repeat-lock': [
-    patch(`${SCRIPTS}/include-take.lua`, "or not redis.call('LPOS',", "or redis.call('LPOS',"),
-  ],
-  'end-before-job': [
     patch(
-      `${SCRIPTS}/job-end.lua`,
-      "if verdict[1] ~= 'ended' and verdict[1] ~= 'already' then",
-      'if false then',
+      'end-repeat-lock',
+      "if holder ~= token and (holder or redis.call('LPOS', BASE .. 'active', id)) then",
     ),
   ],
-  'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
-  'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not began_at then', 'if true then')],
-  'start-cancelled': [
-    patch(`${SCRIPTS}/start.lua`, 'elseif not has_begun and record[6] then', 'elseif false then'),
-  ],
-  'start-deadline': [
-    patch(
-      `${SCRIPTS}/start.lua`,
-      'elseif not has_begun and tonumber(ARGV[6]) <= now then',
-      'elseif false then',
-    ),
-  ],
+  'end-before-job': [patch('end-before-job', 'if false then')],
+  'serial-claim': [patch('serial-claim', 'serial_lanes[key] = false')],
+  'start-once': [patch('start-once', 'if true then')],
+  'start-cancelled': [patch('late-cancelled', 'elseif false then')],
+  'start-deadline': [patch('start-deadline', 'elseif false then')],
   'cancel-begun': [
     patch(
-      `${SCRIPTS}/cancel.lua`,
-      " .. (began_at and '/begun' or '')",
-      " .. (string.match(ARGV[5], '/begun') or '')",
+      'cancel-begun',
+      "elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (fence or '0') .. (string.match(ARGV[5], '/begun') or '') then",
     ),
   ],
-  'start-lease': [
-    patch(`${SCRIPTS}/start.lua`, "elseif tonumber(leased or '0') <= now then", 'elseif false then'),
-  ],
-  'start-renews': [patch(`${SCRIPTS}/start.lua`, 'int(now + tonumber(ARGV[4]))', 'leased')],
-  'begun-claim': [patch(`${SCRIPTS}/include-claim.lua`, '(began_at and 1 or 2)', '1')],
-  'start-fence': [
-    patch(`${SCRIPTS}/start.lua`, "if record[1] ~= 'running' or fence ~= ARGV[2] then", 'if false then'),
-  ],
+  'start-lease': [patch('start-lease', 'elseif false then')],
+  'start-renews': [patch('start-renews', 'local lease_until = leased')],
+  'begun-claim': [patch('begun-claim', "local lost = (status == 'running') and 1 or 0")],
+  'start-fence': [patch('start-fence', 'if false then')],
 };
 
 /** Of several jobs that are taken at once. */
 const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'several-lock': [
-    patch(`${SCRIPTS}/job-take.lua`, 'pcall(take_job, lock_of(nth),', 'pcall(take_job, ARGV[1],'),
-  ],
-  'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
-  'several-relock': [patch(`${SCRIPTS}/job-relock.lua`, 'if not ours then', 'if false then')],
-  'several-ready': [patch('src/queue/lane-backend.ts', 'isHanded = await taker.willHaveReady();', '')],
-  'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
-  'several-pause': [patch('src/queue/consume.ts', '  await claims?.ready.none();\n', '')],
-  'several-beside': [
     patch(
-      'src/queue/lane-taker.ts',
-      'while (claims.ready.isArriving()) await claims.ready.arrived();\n    const',
-      'const',
+      'several-lock',
+      'local ran, job = pcall(take_job, ARGV[1], ARGV[2], ARGV[3], claim_token(nth), count > 1)',
     ),
   ],
-  'several-done': [
-    patch('src/queue/lane-taker.ts', 'if (!takesNext || claims?.ready.isNear()) {', 'if (!takesNext) {'),
+  'several-place': [
+    patch(
+      'several-place',
+      "last = redis.call('SET', place, take .. ' ' .. next_ids[1], 'PX', remember_ms(1), 'GET')",
+    ),
   ],
-  'several-alone': [
-    patch('src/queue/lane-claims.ts', 'return takes === 1;', 'arriving = promise;\n        return true;'),
-  ],
-  'several-waiting': [
-    patch('src/queue/lane-backend.ts', 'taker.take(token, waits.isWaiting())', 'taker.take(token)'),
-  ],
-  'several-confirmed': [
-    patch('src/queue/lane-taker.ts', 'const mayOffer = confirm === null;', 'const mayOffer = true;'),
-  ],
+  'several-relock': [patch('several-relock', 'if false then')],
+  'several-ready': [patch('several-ready', '')],
+  'several-begun': [patch('several-begun', 'const AT_ONCE = 0;')],
+  'several-pause': [patch('several-pause', '')],
+  'several-beside': [patch('several-beside', 'const ready = claims.ready.next();')],
+  'several-done': [patch('several-done', 'if (!takesNext) {')],
+  'several-alone': [patch('several-alone', 'arriving = promise;\nreturn true;')],
+  'several-waiting': [patch('several-waiting', 'const reply = await taker.take(token);')],
+  'several-confirmed': [patch('several-confirmed', 'const mayOffer = true;')],
 };
 
 /** Protections of the API keys. */
 const ACCESS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'keys-decided-over': [
+  'keys-decided-over': [patch('keys-decided-over', 'return false')],
+  'keys-version': [patch('keys-version', '')],
+  'keys-audited': [patch('keys-audited', '')],
+  'keys-use-of-revoked': [patch('keys-use-of-revoked', "elseif not known and verb ~= 'use' then")],
+  'spent-counts': [
     patch(
-      `${SCRIPTS}/access-change.lua`,
-      "return ARGV[7] ~= '' and ARGV[7] ~= (redis.call('HGET', TABLE, '@version') or '0')",
-      'return false',
+      'spent-counts',
+      "redis.call('HSET', SPENT, 'minute', minute, 'of_minute', of_minute + count, 'day', day, 'of_day', of_day)",
     ),
   ],
-  'keys-version': [
-    patch(`${SCRIPTS}/access-change.lua`, "redis.call('HSET', TABLE, '@version', next_version())", ''),
-  ],
-  'keys-audited': [patch(`${SCRIPTS}/access-change.lua`, 'audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])', '')],
-  'keys-use-of-revoked': [
-    patch(`${SCRIPTS}/access-change.lua`, 'elseif not known then', "elseif not known and verb ~= 'use' then"),
-  ],
-  'spent-counts': [patch(`${SCRIPTS}/access-spend.lua`, "'of_day', of_day + count)", "'of_day', of_day)")],
-  'spent-minute': [patch(`${SCRIPTS}/access-spend.lua`, 'of_minute + count > tonumber(ARGV[2])', 'false')],
-  'spent-forgotten': [patch(`${SCRIPTS}/access-spend.lua`, "redis.call('PEXPIRE', SPENT, KEEP_MS)", '')],
-  'tenant-repeat': [
-    patch(
-      `${SCRIPTS}/tenant-enter.lua`,
-      "local score = redis.call('ZSCORE', OPEN, member)",
-      'local score = nil',
-    ),
-  ],
+  'spent-minute': [patch('spent-minute', 'if tonumber(ARGV[2]) > 0 and false then')],
+  'spent-forgotten': [patch('spent-forgotten', '')],
+  'tenant-repeat': [patch('tenant-repeat', 'local score = nil')],
   'tenant-left': [
-    patch(`${SCRIPTS}/tenant-leave.lua`, "and not redis.call('ZSCORE', SWEEP, member) then", 'then'),
+    patch('tenant-left', "if tonumber(redis.call('ZSCORE', OPEN, member) or '-1') == entered then"),
   ],
-  'tenant-gone': [patch(`${SCRIPTS}/tenant-enter.lua`, "redis.call('ZREM', OPEN, member)", '')],
-  'tenant-open': [
-    patch(`${SCRIPTS}/tenant-enter.lua`, "if redis.call('ZSCORE', SWEEP, member) then", 'if false then'),
-  ],
+  'tenant-gone': [patch('tenant-gone', '')],
+  'tenant-open': [patch('tenant-open', 'if false then')],
 };
 
 /** Protections of the archive. */
 const ARCHIVE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'archive-early-note': [patch('src/archive/archive-request.ts', "perhaps: 'missing'", "perhaps: 'over'")],
-  'archive-noted-again': [
-    patch(
-      `${SCRIPTS}/archive-done.lua`,
-      'if not score or tonumber(score) ~= tonumber(ARGV[2]) then',
-      'if false then',
-    ),
+  'archive-early-note': [
+    patch('archive-early-note', "const NOT_THERE = { perhaps: 'over', once_more: 'over' } as const;"),
   ],
-  'archive-held': [
-    patch(
-      'src/journal/archive-queue.ts',
-      "connection.pexpire(name, Math.max(1, Math.round(ms)), 'GT')",
-      'Promise.resolve(ms)',
-    ),
-  ],
-  'archive-whole': [
-    patch(
-      'src/archive/record-lines.ts',
-      "if (head?.status !== 'closed' || head.sequence !== closed.record.sequence) throw new RecordChanged();",
-      '',
-    ),
-  ],
+  'archive-noted-again': [patch('archive-noted-again', 'if false then')],
+  'archive-held': [patch('archive-held', 'await Promise.all(names.map((name) => Promise.resolve(ms)));')],
+  'archive-whole': [patch('archive-whole', '')],
 };
 
 /** Protections of what is submitted under a key. */
 const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-window': [
     patch(
-      `${SCRIPTS}/include-under-key.lua`,
-      'part and tonumber(until_at) > now_ms() and redis',
-      'false and redis',
+      'dedupe-window',
+      "local is_there = false and redis.call('EXISTS', tag_of_part(part) .. ':state') == 1",
     ),
   ],
   'once-window-ends': [
     patch(
-      `${SCRIPTS}/include-under-key.lua`,
-      'part and tonumber(until_at) > now_ms() and redis',
-      'part and redis',
+      'dedupe-window',
+      "local is_there = part and redis.call('EXISTS', tag_of_part(part) .. ':state') == 1",
     ),
   ],
-  'once-latest': [
-    patch(`${SCRIPTS}/accept-once.lua`, 'math.max(now, math.min(at, latest))', 'math.max(now, at)'),
-  ],
-  'once-begun': [patch(`${SCRIPTS}/accept-once.lua`, "open.status == 'waiting' and not open.begun", 'true')],
-  'once-digest': [
-    patch(
-      `${SCRIPTS}/accept-once.lua`,
-      "local record = { open.id .. '|digest', DIGEST, 'bytes',",
-      "local record = { 'bytes',",
-    ),
-  ],
+  'once-latest': [patch('once-latest', 'at = math.max(now, at)')],
+  'once-begun': [patch('once-begun', 'return true and not open.cancelled')],
+  'once-digest': [patch('once-digest', "local record = { 'bytes', int(tonumber(held[1] or '0') + more) }")],
   'once-quiet': [
     patch(
-      `${SCRIPTS}/include-once.lua`,
-      "id .. '|next_attempt_at', int(at)",
-      "id .. '|next_attempt_at', int(now_ms())",
+      'once-quiet',
+      "for _, field in ipairs({ id .. '|begin', int(at) .. ' ' .. by, id .. '|next_attempt_at', int(now_ms()) }) do",
     ),
   ],
-  'once-repeat': [patch(`${SCRIPTS}/include-under-key.lua`, 'if stored then', 'if false then')],
-  'once-forgotten': [patch(`${SCRIPTS}/include-under-key.lua`, 'if oldest then', 'if false then')],
-  'once-one-open': [patch(`${SCRIPTS}/include-under-key.lua`, 'if not open then', 'if true then')],
-  'once-held': [patch(`${SCRIPTS}/once-release.lua`, 'if is_open(part, before) then', 'if false then')],
+  'once-repeat': [patch('once-repeat', 'if false then')],
+  'once-forgotten': [patch('once-forgotten', 'if false then')],
+  'once-one-open': [patch('singleton-open', 'if true then')],
+  'once-held': [patch('once-held', 'if false then')],
   'once-chain': [
     patch(
-      `${SCRIPTS}/accept-once.lua`,
-      'return does.open_one(part, id)\nend\n\n-- For the end',
-      'return nil\nend\n\n-- For the end',
+      'once-chain',
+      'return nil\nend\n\n-- For the end of another one it waits so much longer than the deadline of that, should nobody look: a worker is gone by then.',
     ),
   ],
-  'once-left-open': [
-    patch(`${SCRIPTS}/include-under-key.lua`, 'open = open or left_open(does, part, id)', ''),
+  'once-left-open': [patch('once-left-open', '')],
+  'once-replaced-look': [patch('once-replaced-look', 'if (false)')],
+  'once-kept': [patch('once-kept', 'if key and false then')],
+  'once-cancelled': [patch('once-cancelled', '')],
+  'once-tenant': [
+    patch(
+      'once-tenant',
+      "return `${ONCE_REQUEST_PREFIX}${hash('sha256', key, 'hex').slice(0, KEY_DIGITS)}.${unique}`;",
+    ),
   ],
-  'once-replaced-look': [
-    patch('src/queue/sweep-decision.ts', "record.cancel !== null && record.status !== 'running'", 'false'),
-  ],
-  'once-kept': [
-    patch(`${SCRIPTS}/include-record.lua`, "redis.call('HGET', key .. ':once', 'part') == part", 'false'),
-  ],
-  'once-cancelled': [
-    patch(`${SCRIPTS}/accept-once.lua`, "redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])", ''),
-  ],
-  'once-tenant': [patch('src/queue/once-request.ts', '`${kind}:${key}`', 'key')],
 };
 
 /** Protections of the gates of lanes. */
 const FLOW_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   // Nobody extends the lease of what runs longer than one.
-  'limit-extended': [
-    patch(
-      `${SCRIPTS}/gate-extend.lua`,
-      "redis.call('ZADD', key('out'), whole(NOW + tonumber(ARGV[3])), item.member)",
-      '',
-    ),
-  ],
-  'flow-lapsed-pass': [patch(`${SCRIPTS}/gate-hold.lua`, 'if until_at <= NOW then', 'if until_at == 0 then')],
-  'flow-start-rate': [patch(`${SCRIPTS}/gate-hold.lua`, 'if too_early() then', 'if false then')],
-  'flow-busy': [
-    patch(`${SCRIPTS}/gate-hold.lua`, "if item.owner ~= '' and item.owner ~= token then", 'if false then'),
-  ],
+  'limit-extended': [patch('limit-extended', '')],
+  'flow-lapsed-pass': [patch('flow-lapsed-pass', 'if until_at == 0 then')],
+  'flow-start-rate': [patch('flow-start-rate', 'if false then')],
+  'flow-busy': [patch('flow-busy', 'if false then')],
   'flow-leave-token': [
-    patch(`${SCRIPTS}/gate-leave.lua`, 'if not item or item.owner ~= ARGV[2] or', 'if not item or'),
+    patch('flow-leave-token', "if not item or not redis.call('ZSCORE', key('out'), item.member) then"),
   ],
   'flow-limit': [
     patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then",
-      "redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
+      'limit-at-once',
+      "if concurrency and redis.call('SCARD', key('held:' .. name)) - kept > concurrency then",
     ),
   ],
-  'flow-strict-priority': [
-    patch(`${SCRIPTS}/include-gate.lua`, 'BEFORE = 30000, 1e-6', 'BEFORE = 3000000, 1e-6'),
-  ],
+  'flow-strict-priority': [patch('flow-strict-priority', 'local PRIORITY_MS, BEFORE = 3000000, 1e-6')],
   'flow-tags-per-line': [
     patch(
-      `${SCRIPTS}/gate-enter.lua`,
-      "local tenant, turn, names = ARGV[3], ARGV[3] .. '.' .. ARGV[4], {}",
+      'flow-tags-per-line',
       "local tenant, turn, names = ARGV[3] .. (ARGV[9] or ''), ARGV[3] .. (ARGV[9] or '') .. '.' .. ARGV[4], {}",
     ),
   ],
-  'flow-unblock-lost': [
-    patch(`${SCRIPTS}/include-gate.lua`, '      if other ~= name then', '      if false then'),
-  ],
+  'flow-unblock-lost': [patch('flow-unblock-lost', 'if false then')],
   'flow-standstill': [
-    patch(`${SCRIPTS}/include-gate.lua`, 'if not lease or still_ms <', 'if true or still_ms <'),
+    patch(
+      'flow-standstill',
+      "if true or still_ms < math.min(STILL_MS, tonumber(lease) / 3) or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then",
+    ),
   ],
   'flow-standstill-of-lease': [
-    patch(`${SCRIPTS}/include-gate.lua`, 'math.min(STILL_MS, tonumber(lease) / 3)', 'STILL_MS'),
+    patch(
+      'flow-standstill',
+      "if not lease or still_ms < STILL_MS or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then",
+    ),
   ],
   'flow-go-ahead': [
-    patch(`${SCRIPTS}/include-gate.lua`, 'if capacity < 1 or ahead or', 'if capacity < 1 or'),
-  ],
-  'flow-go-ahead-limit': [patch(`${SCRIPTS}/include-gate.lua`, ' or refusing(item) then', ' then')],
-  'flow-go-ahead-share': [
-    patch(`${SCRIPTS}/include-gate.lua`, "redis.call('HGET', key('load'), item.turn) ~= '1'", 'false'),
-  ],
-  'flow-passed-by': [patch(`${SCRIPTS}/include-gate.lua`, 'NOW - item.arrived > LONG_MS', 'false')],
-  'flow-share-of-keys': [
     patch(
-      `${SCRIPTS}/include-gate.lua`,
-      "local first = redis.call('ZRANGE', key('ready:'), 0, 0",
-      "local first = redis.call('ZRANGE', key('ready:'), -1, -1",
+      'flow-go-ahead',
+      "if capacity < 1 or redis.call('ZCARD', key('out')) ~= capacity or redis.call('HGET', key('load'), item.turn) ~= '1' then",
     ),
+  ],
+  'flow-go-ahead-limit': [
+    patch('flow-go-ahead-limit', 'if tenant[1] ~= item.tenant or turn[1] ~= item.turn then'),
+  ],
+  'flow-go-ahead-share': [
+    patch(
+      'flow-go-ahead',
+      "if capacity < 1 or ahead or redis.call('ZCARD', key('out')) ~= capacity or false then",
+    ),
+  ],
+  'flow-passed-by': [patch('flow-passed-by', 'if false then')],
+  'flow-share-of-keys': [
+    patch('flow-share-of-keys', "local first = redis.call('ZRANGE', key('ready:'), -1, -1, 'WITHSCORES')"),
   ],
 };
 
 /** Of the way through them. */
 const FLOW_PATH_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-hold': [patch('src/worker/gate-pass.ts', "if (answer === 'held')", "if (answer !== 'unknown')")],
+  'flow-hold': [
+    patch(
+      'flow-hold',
+      "if (answer !== 'unknown') return leaveAfter(parts, pass, ref, await attempt({ ...pass, ...asked }));",
+    ),
+  ],
 };
 
 /** Of the clock of schedules. */
 const SCHEDULE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'schedule-too-early': [
-    patch('src/schedules/firing-loop.ts', 'performance.now() - answeredAt', 'performance.now() - askedAt'),
+    patch('schedule-too-early', 'clock: () => now + Math.floor(performance.now() - askedAt),'),
   ],
 };
 
 /** Of large payloads outside Redis. */
 const PAYLOAD_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'payload-refused': [
-    patch('src/queue/kept-payloads.ts', 'await drop(requestId, refused).catch(() => {});', ''),
-  ],
-  'payload-repeated': [
-    patch(
-      'src/queue/kept-payloads.ts',
-      'if (await journal.directive(requestId, acceptance.id)) return each;',
-      '',
-    ),
-    patch('src/queue/kept-payloads.ts', 'await drop(requestId, refused).catch(() => {});', ''),
-  ],
+  'payload-refused': [patch('payload-refused', '')],
+  'payload-repeated': [patch('payload-repeated', ''), patch('payload-refused', '')],
 };
 
 /** Of the removal of those that no request needs. */
 const PAYLOAD_SWEEP_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'payload-empty-redis': [
-    patch(
-      'src/archive/payload-leftovers.ts',
-      'if (marked.toString() === name) return name;',
-      "return name ?? '';",
-    ),
-  ],
+  'payload-empty-redis': [patch('payload-empty-redis', "return name ?? '';")],
   'payload-redis-replaced': [
-    patch('src/archive/payload-leftovers.ts', ' || (await redisName()) !== owner', ''),
+    patch('payload-redis-replaced', 'if (!(await isLeftover(leftovers, folder))) return false;'),
   ],
   'payload-needed': [
     patch(
-      'src/archive/payload-leftovers.ts',
-      '!(await exists(scopedId(tenant, id)))',
-      'scopedId(tenant, id) !== null',
+      'payload-needed',
+      'return tenant !== undefined && id !== undefined && scopedId(tenant, id) !== null;',
     ),
   ],
 };
 
 /** Of a schedule that is changed while it fires. */
 const EDIT_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'edit-marked': [patch('src/schedules/edit.ts', 'return { marked: JSON.stringify(kept) };', 'return {};')],
-  'edit-version': [patch('src/schedules/schedule-record.ts', 'version: versionText,', '')],
-  'edit-due': [patch('src/schedules/edit.ts', 'if (!isDue) return', 'if (nextAt !== firingAt) return')],
+  'edit-marked': [patch('edit-marked', 'return {};')],
+  'edit-version': [patch('edit-version', '')],
+  'edit-due': [patch('edit-due', 'if (nextAt !== firingAt) return { spec, nextAt: following };')],
 };
 
 /** Of the way in. */
 const ENTRANCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'job-of-ended': [patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(data) and add_job', 'if add_job')],
+  'job-of-ended': [
+    patch('job-of-ended', "if add_job(id, name, data, options, timestamp, false, where == 'first') then"),
+  ],
 };
 
 /** Of jobs that are put before others, or let out of a gate. */

@@ -2,12 +2,12 @@
  *  It must never touch the work tree, nor count a run without a violation as a success.
  *  `node test/chaos/mutations.ts [name…]`; without names: all. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS } from './mutation-list.ts';
-import type { Patch } from './patch.ts';
+import { applyPatches, type Patch } from './patch.ts';
 import { run } from './run.ts';
 import { safestFsync } from './system.ts';
 
@@ -26,17 +26,13 @@ const RUN_MUTATIONS: ReadonlySet<string> = new Set([
   'seal-if-empty',
 ]);
 
-/** A copy of the sources with the patches, and of `more`. Throws when the code is no longer what a patch expects. */
+/** A copy of the sources with the patches, and of `more`. Throws where a guard is not marked once. */
 function mutated(patches: readonly Patch[], more: readonly string[] = []): string {
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-mutation-'));
   for (const name of ['src', 'package.json', ...more])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const { file, from, to } of patches) {
-    const source = readFileSync(join(folder, file), 'utf8');
-    if (source.split(from).length !== 2) throw new Error(`${file} does not hold once: ${from}`);
-    writeFileSync(join(folder, file), source.replace(from, to));
-  }
+  applyPatches(folder, patches);
   return folder;
 }
 

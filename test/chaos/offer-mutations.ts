@@ -1,49 +1,62 @@
 /** The protections of what is handed over to those that wait, each with what takes it out.
  *  It must not hold a patch that no test notices. */
-import { type Patch, patch, SCRIPTS } from './patch.ts';
-
-const OFFERS = `${SCRIPTS}/include-offers.lua`;
-const ENTRANCE = `${SCRIPTS}/include-entrance.lua`;
-const ACCEPT = `${SCRIPTS}/include-accept.lua`;
-const BACKEND = 'src/queue/lane-backend.ts';
-const TAKER = 'src/queue/lane-taker.ts';
-const RETURN = `${SCRIPTS}/offer-return.lua`;
+import { type Patch, patch } from './patch.ts';
 
 /** Of directives. */
 const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'offer-deaf': [patch(OFFERS, ' and is_heard(channel)', '')],
-  'offer-old': [patch(OFFERS, 'now - tonumber(offered_at) <= OFFER_MS and ', '')],
-  'offer-paused': [patch(OFFERS, 'if meta[1] or meta[2]', 'if meta[2]')],
-  'offer-limited': [patch(OFFERS, 'if meta[1] or meta[2] or meta[3]', 'if meta[1] or meta[3]')],
-  'offer-rate': [patch(OFFERS, ' or meta[3] or redis', ' or redis')],
-  'offer-jump': [patch(OFFERS, "redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0", 'false')],
-  'offer-serial': [patch(OFFERS, "~= 'tool.' or", "== 'tool.' or")],
-  'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
-  'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
-  'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
-  'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
-  'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
-  'offer-delayed': [
+  'offer-deaf': [patch('offer-deaf', 'local stands = offered_at and now - tonumber(offered_at) <= OFFER_MS')],
+  'offer-old': [patch('offer-deaf', 'local stands = offered_at and is_heard(channel)')],
+  'offer-paused': [
     patch(
-      BACKEND,
-      'plain.moveToDelayed(id, at, delay, lockOf(token)',
-      'plain.moveToDelayed(id, at, delay, token',
+      'offer-paused',
+      "if meta[2] or meta[3] or redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then",
     ),
   ],
-  'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
-  'offer-full': [patch(TAKER, 'claims.mayGoOn() && claims.reserve()', 'claims.reserve() || true')],
-  'offer-claim': [
+  'offer-limited': [
     patch(
-      RETURN,
-      "redis.call('HDEL', STATE, id .. '|fence', id .. '|lease_until', id .. '|claimant', id .. '|started_at')\n",
-      '\n',
+      'offer-paused',
+      "if meta[1] or meta[3] or redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then",
     ),
   ],
-  'offer-returned': [patch(RETURN, "redis.call('RPUSH', BASE .. 'wait', job)", '')],
-  'offer-withdrawn': [patch('src/queue/consume.ts', '  await claims?.offers?.withdraw();\n', '')],
-  'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],
-  'offer-again': [patch('src/queue/lane-offers.ts', 'return [...standing];\n  }', 'return [];\n  }')],
-  'offer-bound': [patch(OFFERS, "redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS", 'false')],
+  'offer-rate': [
+    patch(
+      'offer-paused',
+      "if meta[1] or meta[2] or redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then",
+    ),
+  ],
+  'offer-jump': [patch('offer-paused', 'if meta[1] or meta[2] or meta[3] or false then')],
+  'offer-serial': [
+    patch(
+      'offer-serial',
+      "return string.sub(lane, 1, 5) == 'tool.' or redis.call('EXISTS', prefix .. ':{lane:' .. lane .. '}:serial') == 0",
+    ),
+  ],
+  'offer-large': [patch('offer-large', "if lane == '' or begins_later(ARGV[at + 4]) then")],
+  'offer-begin': [
+    patch('offer-begin', "local slot = facts.slot_for and ARGV[at + 6] == '' and facts.slot_for(at, now)"),
+  ],
+  'offer-unbegun': [
+    patch(
+      'offer-unbegun',
+      "add_claim(record, id, '1', int(now + slot.lease_ms), slot.token .. '/0', int(now))",
+    ),
+  ],
+  'offer-look': [patch('offer-look', 'if false then')],
+  'offer-lock': [
+    patch(
+      'offer-lock',
+      'extendLocks: async (ids, tokens, ...rest) => plain.extendLocks(ids, tokens, ...rest),',
+    ),
+  ],
+  'offer-delayed': [patch('offer-delayed', 'plain.moveToDelayed(id, at, delay, token, ...rest),')],
+  'offer-fresh': [patch('offer-fresh', 'const asked = { token: lock, askedAt: performance.now() };')],
+  'offer-full': [patch('offer-full', 'if (claims.reserve() || true) {')],
+  'offer-claim': [patch('offer-claim', '')],
+  'offer-returned': [patch('offer-returned', '')],
+  'offer-withdrawn': [patch('offer-withdrawn', '')],
+  'offer-marker': [patch('offer-marker', 'if (marker !== null && !isAwaited) {}')],
+  'offer-again': [patch('offer-again', 'return [];\n}')],
+  'offer-bound': [patch('offer-bound', 'if false then')],
 };
 
 /** With the test that notices them. */

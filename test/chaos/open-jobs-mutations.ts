@@ -1,14 +1,12 @@
 /** The protections of the jobs that are added for what is open, each with what takes it out.
  *  It must not hold a patch that no test notices. */
-import { type Patch, patch, SCRIPTS } from './patch.ts';
+import { type Patch, patch } from './patch.ts';
 
 export const OPEN_JOBS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'first-job-of-ended': [
-    patch(`${SCRIPTS}/job-add.lua`, 'if not is_of_ended(data) and add_job', 'if add_job'),
+    patch('job-of-ended', "if add_job(id, name, data, options, timestamp, false, where == 'first') then"),
   ],
-  'first-job-looked-at': [patch('src/queue/open-jobs.ts', '    await removeEnded(lane, [data]);\n', '')],
-  'open-job-looked-at': [
-    patch('src/queue/open-jobs.ts', 'if (scriptedBase(lane) === null) await removeEnded(lane, jobs);', ''),
-  ],
-  'job-of-left-task': [patch('src/queue/lanes.ts', 'evenEnded ? addFirst : enqueueFirst', 'enqueueFirst')],
+  'first-job-looked-at': [patch('first-job-looked-at', '')],
+  'open-job-looked-at': [patch('open-job-looked-at', '')],
+  'job-of-left-task': [patch('job-of-left-task', 'await (enqueueFirst)(lane, data);')],
 };

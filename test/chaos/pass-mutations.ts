@@ -4,35 +4,23 @@ import { type Patch, patch } from './patch.ts';
 
 /** Of what begins with them. */
 export const PASS_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-may-begin': [
-    patch(
-      'src/worker/gate-pass.ts',
-      'if (isWithin(held, parts.limits.leaseMs * FRESH_PER_LEASE)) return held;',
-      'if (held !== null) return held;',
-    ),
-  ],
+  'flow-may-begin': [patch('flow-may-begin', 'if (held !== null) return held;')],
   'flow-machine-slept': [
-    patch('src/worker/gate-pass.ts', ' && Math.abs(Date.now() - heldAtWall) <= mostMs', ' && heldAtWall > 0'),
+    patch('flow-machine-slept', 'return performance.now() - heldAt <= mostMs && heldAtWall > 0;'),
   ],
 };
 
 /** Of what a frozen worker sends when it wakes. */
 export const LAST_LOOK_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-last-look': [patch('src/mcp/call.ts', 'holds === null || ', '')],
+  'flow-last-look': [patch('flow-last-look', 'if (deadline.ending() !== null) return notSent(call);')],
 };
 
 export const WRITTEN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'flow-written': [
-    patch('src/mcp/http-fetch.ts', 'heldBack(traced(init, request))', 'traced(init, request)'),
-  ],
+  'flow-written': [patch('flow-written', 'const response = await fetch(url, traced(init, request));')],
 };
 
 export const WRITTEN_MODEL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'flow-written-model': [
-    patch(
-      'src/llm/guarded-fetch.ts',
-      "heldBack({ ...wellFormedInit(init), redirect: 'manual' })",
-      "{ ...wellFormedInit(init), redirect: 'manual' }",
-    ),
+    patch('flow-written-model', "globalThis.fetch(input, { ...wellFormedInit(init), redirect: 'manual' });"),
   ],
 };

@@ -68,6 +68,7 @@ export interface SecretRun {
 
 /** Place of the encrypted content of a start. */
 export function startPlace({ request_id: request, agent, conversation_id = null }: SecretRun): PayloadPlace {
+  // @guard encrypted-run-agent
   return { request, id: RUN, field: 'start', call: ['run', agent, conversation_id] };
 }
 

@@ -41,6 +41,7 @@ local function to_wait_for(open)
     return open
   end
   local part, id = string.match(open.behind or '', '^(%S+) (%S+)')
+  -- @guard once-chain +3
   return does.open_one(part, id)
 end
 
@@ -87,6 +88,7 @@ function does.begin(outcome, replaced, before)
 end
 
 function does.waits(open)
+  -- @guard once-begun
   return open.status == 'waiting' and not open.begun and not open.cancelled
 end
 
@@ -94,6 +96,7 @@ end
 function does.take_place(open, latest)
   turn_to(tag_of_part(open.part))
   local deadline_ms, at, start_by = own_begin()
+  -- @guard once-latest
   at = math.max(now, math.min(at, latest))
   local held = redis.call('HMGET', STATE, 'bytes', 'open')
   local more = #ARGV[FIRST + 5] - redis.call('HSTRLEN', BODIES, open.id)
@@ -102,6 +105,7 @@ function does.take_place(open, latest)
   end
   local by = (start_by ~= '-') and int(at + tonumber(start_by)) or '-'
   local lane = ARGV[FIRST + 3]
+  -- @guard once-digest
   local record = { open.id .. '|digest', DIGEST, 'bytes', int(tonumber(held[1] or '0') + more) }
   redis.call('HSET', BODIES, open.id, ARGV[FIRST + 5])
   if ARGV[FIRST + 8] ~= '' then
@@ -121,6 +125,7 @@ function does.replace(open)
   local answer = does.begin('replaced', open, to_wait_for(open))
   if answer[1] == 'ok' then
     turn_to(tag_of_part(open.part))
+    -- @guard once-cancelled
     redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])
     redis.call('HSETNX', STATE, open.id .. '|cancel_at', int(now))
     if open.status == 'accepted' then

@@ -28,6 +28,7 @@ end
 
 -- Nothing has a version before the first change.
 local function is_outdated()
+  -- @guard keys-decided-over
   return ARGV[7] ~= '' and ARGV[7] ~= (redis.call('HGET', TABLE, '@version') or '0')
 end
 
@@ -42,6 +43,7 @@ if verb == 'put' then
     return { 'full' }
   end
   redis.call('HSET', TABLE, id, value)
+-- @guard keys-use-of-revoked
 elseif not known then
   return { 'absent' }
 elseif verb == 'use' then
@@ -53,7 +55,9 @@ else
   redis.call('HDEL', TABLE, id)
   redis.call('HDEL', USES, id)
 end
+-- @guard keys-version
 redis.call('HSET', TABLE, '@version', next_version())
+-- @guard keys-audited
 audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])
 redis.call('PUBLISH', ARGV[5], '')
 return { 'done' }

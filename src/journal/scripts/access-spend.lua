@@ -16,9 +16,12 @@ local of_day = tonumber(known[3]) == day and tonumber(known[4]) or 0
 if tonumber(ARGV[3]) > 0 and of_day + count > tonumber(ARGV[3]) then
   return { 'refused', 'day', ((day + 1) * 86400 - seconds) * 1000 }
 end
+-- @guard spent-minute
 if tonumber(ARGV[2]) > 0 and of_minute + count > tonumber(ARGV[2]) then
   return { 'refused', 'minute', ((minute + 1) * 60 - seconds) * 1000 }
 end
+-- @guard spent-counts
 redis.call('HSET', SPENT, 'minute', minute, 'of_minute', of_minute + count, 'day', day, 'of_day', of_day + count)
+-- @guard spent-forgotten
 redis.call('PEXPIRE', SPENT, KEEP_MS)
 return { 'ok' }

@@ -16,11 +16,13 @@ if not record[1] or not round or number >= round.first + round.count then
   return { 'unknown' }
 end
 local at, action, cause, digest, by = string.match(record[5] or '', '^(%d+) (%S+) (%S+) (%S+) (%S+)$')
+-- @guard one-answer
 if at then
   return { 'already', tonumber(at), action, cause, digest, by }
 end
 local now = now_ms()
 local held = round.how == 'h'
+-- @guard one-answer-2
 if is_terminal(record[1]) or number < round.first or round.open == 0 then
   return { 'over' }
 elseif fence ~= '' then

@@ -11,9 +11,11 @@
 local function append(id, fence, last_id, most_bytes, first, last)
   local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', 'seq', id .. '|appended', 'bytes', 'open',
     claim_field(id, fence))
+  -- @guard append-fence
   if record[1] ~= 'running' or record[2] ~= fence then
     return 'stale'
   end
+  -- @guard append-repeat
   if record[4] == last_id then
     return tonumber(record[3])
   end
@@ -22,6 +24,7 @@ local function append(id, fence, last_id, most_bytes, first, last)
     return 'no_room'
   end
   local sequence = emit(tonumber(record[3] or '0'), first, last, false, true)
+  -- @guard append-counted
   local held = int(tonumber(record[5] or '0') + bytes)
   if record[7] and string.find(record[7], ' ', 1, true) then
     redis.call('HSET', STATE, 'seq', int(sequence), 'bytes', held, id .. '|appended', last_id)
@@ -36,6 +39,7 @@ local verdicts, at = {}, 1
 for key = 1, #KEYS, 2 do
   STATE, LOG = KEYS[key], KEYS[key + 1]
   local first, last = at + 5, at + 4 + tonumber(ARGV[at + 4])
+  -- @guard append-apart
   local ran, verdict = pcall(append, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], first, last)
   if not ran then
     verdict = '-' .. (type(verdict) == 'table' and verdict.err or tostring(verdict))

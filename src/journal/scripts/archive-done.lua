@@ -4,6 +4,7 @@
 -- KEYS[1] sorted set of requests by when to archive them   ARGV[1] request   ARGV[2] its score since it was taken
 -- Returns { 'done' } | { 'changed' }.
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+-- @guard archive-noted-again
 if not score or tonumber(score) ~= tonumber(ARGV[2]) then
   return { 'changed' }
 end

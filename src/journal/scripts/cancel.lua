@@ -27,6 +27,7 @@ if record[1] == 'running' and tonumber(leased or '0') > now then
     redis.call('HSET', STATE, id .. '|cancel', ARGV[4], id .. '|cancel_at', int(now))
   end
   return { 'requested' }
+-- @guard cancel-begun
 elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (fence or '0') .. (began_at and '/begun' or '') then
   return { 'changed' }
 end

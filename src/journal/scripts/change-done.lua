@@ -13,11 +13,13 @@ end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ARGV, 3))
 local done = {}
 for index, score in ipairs(scores) do
+  -- @guard search-change-lost
   if score and tonumber(score) == held then
     done[#done + 1] = ARGV[index + 2]
   end
 end
 local taken = redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1])
+-- @guard change-of-others
 if taken == #done then
   -- All that has the score: the append-only file need not name them.
   redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])

@@ -18,6 +18,7 @@ local function set_limit(name, allows)
 end
 
 local function enter()
+  -- @guard flow-tags-per-line
   local tenant, turn, names = ARGV[3], ARGV[3] .. '.' .. ARGV[4], {}
   if not is_known(tenant, turn) and tonumber(redis.call('HGET', key('keys'), tenant) or '0') >= MOST_TURNS then
     turn = tenant .. '.'

@@ -9,5 +9,6 @@ local item = item_of(ARGV[1])
 if not item or item.owner ~= ARGV[2] or not redis.call('ZSCORE', key('out'), item.member) then
   return { 'lost' }
 end
+-- @guard limit-extended
 redis.call('ZADD', key('out'), whole(NOW + tonumber(ARGV[3])), item.member)
 return { 'extended' }

@@ -15,6 +15,7 @@ if item.owner ~= '' and item.owner == token and until_at > 0 then
   -- Its own lease is over, and nobody has taken it.
   until_at = NOW + lease
 end
+-- @guard flow-lapsed-pass
 if until_at <= NOW then
   if until_at > 0 then
     back_in_line(item)
@@ -22,6 +23,7 @@ if until_at <= NOW then
   release(tonumber(ARGV[4]))
   return with_released({ 'parked' })
 end
+-- @guard flow-busy
 if item.owner ~= '' and item.owner ~= token then
   return with_released({ 'busy' })
 end
@@ -57,6 +59,7 @@ local function begin()
 end
 
 if item.owner == '' then
+  -- @guard flow-start-rate
   if too_early() then
     back_in_line(item)
     release(tonumber(ARGV[4]))

@@ -7,12 +7,14 @@
 -- Returns { left | stale, then as `with_released` }.
 arrive()
 local item = item_of(ARGV[1])
+-- @guard flow-leave-token
 if not item or item.owner ~= ARGV[2] or not redis.call('ZSCORE', key('out'), item.member) then
   return with_released({ 'stale' })
 end
 if ARGV[3] ~= '' then
   back_in_line(item, NOW + tonumber(ARGV[3]))
 else
+  -- @guard limit-woken +1
   give_back(item)
   wake_all(item.limits)
   forget(item)

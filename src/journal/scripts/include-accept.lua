@@ -29,6 +29,7 @@ local function judge_batch(first, more)
   local verdicts, seen, fresh = {}, {}, 0
   for at = first, #ARGV, ACCEPT_FIELDS do
     local id, digest = ARGV[at], ARGV[at + 2]
+    -- @guard idempotent-accept
     local stored = seen[id] or request[known + #verdicts + 1]
     if stored and stored ~= digest then
       return nil, id, stored, request
@@ -94,6 +95,7 @@ end
 -- The first claim of a directive, for a slot that another process has offered, and which hears of it once all is written.
 local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
   add_fields(record, id .. '|status', 'running')
+  -- @guard offer-unbegun
   add_claim(record, id, '1', int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
   slot.deadline_at = int(now + deadline_ms)
   facts.handed = facts.handed or {}
@@ -112,6 +114,7 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       facts.fields = nil
       local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
       add_fields(record, id .. '|digest', ARGV[at + 2])
+      -- @guard offer-begin
       local slot = facts.slot_for and deadline_ms and ARGV[at + 6] == '' and facts.slot_for(at, now)
       if slot then
         hand_over_claim(record, id, slot, now, deadline_ms, facts, position)

@@ -7,6 +7,7 @@
 -- Whether it was to begin by an instant that has passed, and has not. `begin`: as include-accept.lua writes it.
 local function is_too_late(begin, began_at, now)
   local by = not began_at and begin and tonumber(string.match(begin, ' (%d+)$'))
+  -- @guard later-expires
   return by and by <= now
 end
 
@@ -49,6 +50,7 @@ local function claim_directive(id, wish, now, started_at)
   end
 
   local new_lease = int(now + tonumber(wish.lease_ms))
+  -- @guard takeover
   if wish.index then
     look_by(wish.index, request_id() .. '/' .. id, new_lease)
   end
@@ -66,10 +68,12 @@ local function claim_directive(id, wish, now, started_at)
     return { 'held', int(lease_until) }
   end
   -- Before a first call is made, its start is written: here, or by start.lua.
+  -- @guard begun-claim
   local lost = (status == 'running') and (began_at and 1 or 2) or 0
   if cancel then
     return { 'cancelled', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
   elseif deadline_at <= now or is_too_late(begin, began_at, now) then
+    -- @guard unknown-outcome
     return { 'expired', lost, last_fence or 0, claimant or '', int(lease_until), task or '', deadline_at <= now and 0 or 1 }
   elseif status == 'waiting' and next_attempt_at > now + (last_fence and tonumber(wish.slack_ms) or 0) then
     return { 'wait', int(next_attempt_at) }

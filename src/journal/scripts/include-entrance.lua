@@ -74,6 +74,7 @@ local FIRST_LOOK_MS = 5000
 -- hands it over. nil = it is to be enqueued.
 local function slot_for(at, inline_bytes, now)
   local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
+  -- @guard offer-large
   if lane == '' or begins_later(ARGV[at + 4]) or #envelope > tonumber(inline_bytes) then
     return
   end
@@ -85,6 +86,7 @@ local function slot_for(at, inline_bytes, now)
   if not add_taken_job(offer.job, offer.data, offer, now) then
     return offer_again(offer)
   end
+  -- @guard offer-look
   if offer.lease_ms < FIRST_LOOK_MS then
     redis.call('ZADD', KEYS[4], 'LT', int(now + offer.lease_ms), request_id() .. '/' .. id)
   end

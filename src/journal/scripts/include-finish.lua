@@ -42,6 +42,7 @@ local function finish_directive(id, ending, now, first, last)
     return { 'unknown' }
   elseif is_terminal(record[1]) then
     return { 'already', record[1], tonumber(redis.call('HGET', STATE, id .. '|terminal')), run }
+  -- @guard fencing
   elseif fence ~= '' and fence ~= record[2] then
     return { 'stale' }
   elseif ending.how == '3' and may_have_begun(id, record[1], now) then

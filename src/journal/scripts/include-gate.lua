@@ -24,6 +24,7 @@ local GATE = KEYS[1]
 
 -- Milliseconds.
 local PASS_MS, ANNOUNCE_MS, LATE_MS, AHEAD_MS = 15000, 1000, 100, 50
+-- @guard flow-strict-priority
 local PRIORITY_MS, BEFORE = 30000, 1e-6
 -- Redis, or everybody who looks after the gate, was away for so long; leases are given anew at most so often.
 local STILL_MS, GRACE_EVERY_MS = 3000, 30000
@@ -93,6 +94,7 @@ local function arrive()
   end
   redis.call('HSET', key('clock'), 'seen', whole(NOW))
   -- A lease is extended after a third of it: no standstill may be longer than what is left, and pass for none.
+  -- @guard flow-standstill
   if not lease or still_ms < math.min(STILL_MS, tonumber(lease) / 3) or NOW - tonumber(graced or '0') < GRACE_EVERY_MS then
     return
   end
@@ -132,6 +134,7 @@ end
 
 -- The first member of a line and its order; nothing = the line is empty.
 local function first_of(line)
+  -- @guard turn-order
   local first = redis.call('ZRANGE', key('line:' .. line), 0, 0, 'WITHSCORES')
   return first[1], tonumber(first[2])
 end
@@ -146,6 +149,7 @@ end
 local function next_start(name, max, per)
   local starts = key('starts:' .. name)
   local newest = redis.call('LINDEX', starts, 0)
+  -- @guard limit-rate
   if not newest then
     return 0
   end
@@ -174,6 +178,7 @@ end
 local function has_room(name, line)
   local concurrency, max, per = limit_of(name)
   local kept = (line and redis.call('SISMEMBER', key('held:' .. name), '~' .. line) == 1) and 1 or 0
+  -- @guard limit-at-once
   if concurrency and redis.call('SCARD', key('held:' .. name)) - kept >= concurrency then
     return false
   end
@@ -235,6 +240,7 @@ end
 local function park(item, name, at)
   stop_line(item)
   local entry = entry_of(item.line, item.order)
+  -- @guard turn-share
   redis.call('ZADD', key('blocked:' .. name), real(finish_of('', item.tenant)), entry)
   redis.call('HSET', key('at'), item.line, name .. '|' .. entry)
   if at then
@@ -403,6 +409,7 @@ local function forget(item)
     for _, tenant in ipairs(redis.call('HKEYS', key('keys'))) do
       redis.call('UNLINK', key('idle:' .. tenant))
     end
+    -- @guard gate-leftovers
     redis.call('DEL', key('ready:'), key('idle:'), key('v'), key('last'), key('clock'), key('keys'), key('load'), key('finish'), key('asleep'),
       key('passes'), key('at'), key('limits'), key('uses'))
     return
@@ -448,6 +455,7 @@ end
 local function release(capacity)
   local room = capacity - redis.call('ZCARD', key('out'))
   while room > 0 and looks < MOST_LOOKS do
+    -- @guard flow-share-of-keys
     local first = redis.call('ZRANGE', key('ready:'), 0, 0, 'WITHSCORES')
     if not first[1] then
       return false
@@ -461,6 +469,7 @@ local function release(capacity)
       give(item, tonumber(first[2]), tonumber(turn[2]))
       room = room - 1
     else
+      -- @guard flow-passed-by
       if NOW - item.arrived > LONG_MS then
         keep(item, name)
       end
@@ -468,6 +477,7 @@ local function release(capacity)
     end
     -- Another line that waited for the same limit may go on in its place.
     for _, other in ipairs(item.limits) do
+      -- @guard flow-unblock-lost
       if other ~= name then
         wake(other)
       end
@@ -479,11 +489,13 @@ end
 -- The only member of its turn, which is next: it does not wait for the end of another, but is let out beside as many as may be, to be begun
 -- before those that have not begun. Once only until one of these begins, so that none is passed by for ever. Returns whether it is.
 local function go_ahead(item, capacity)
+  -- @guard flow-go-ahead
   if capacity < 1 or ahead or redis.call('ZCARD', key('out')) ~= capacity or redis.call('HGET', key('load'), item.turn) ~= '1' then
     return false
   end
   local tenant = redis.call('ZRANGE', key('ready:'), 0, 0, 'WITHSCORES')
   local turn = redis.call('ZRANGE', key('ready:' .. item.tenant), 0, 0, 'WITHSCORES')
+  -- @guard flow-go-ahead-limit
   if tenant[1] ~= item.tenant or turn[1] ~= item.turn or refusing(item) then
     return false
   end
@@ -495,6 +507,7 @@ end
 
 -- The one way back for what was let out and not seen again. Returns the members.
 local function lapse()
+  -- @guard limit-lease
   local lapsed = redis.call('ZRANGEBYSCORE', key('out'), '-inf', whole(NOW), 'LIMIT', 0, MOST_LAPSED)
   for _, member in ipairs(lapsed) do
     back_in_line(item_of(member))

@@ -15,6 +15,7 @@ local function begins_at(word, now)
   if not kind then
     return now
   end
+  -- @guard later-begins
   return math.max(now, (kind == 'd') and now + tonumber(ms) or tonumber(ms))
 end
 

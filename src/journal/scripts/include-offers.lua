@@ -34,6 +34,7 @@ local function make_offers(at, now)
     offers[#offers + 1] = name
     offers[#offers + 1] = words .. ' ' .. int(now)
   end
+  -- @guard offer-bound
   if redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS then
     return false
   end
@@ -51,10 +52,12 @@ end
 -- Whether somebody may be handed a job of the lane.
 local function may_hand_over(prefix, lane)
   local meta = lane_meta()
+  -- @guard offer-paused
   if meta[1] or meta[2] or meta[3] or redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then
     return false
   end
   -- A lane that runs one call at a time.
+  -- @guard offer-serial
   return string.sub(lane, 1, 5) ~= 'tool.' or redis.call('EXISTS', prefix .. ':{lane:' .. lane .. '}:serial') == 0
 end
 
@@ -73,6 +76,7 @@ local function offered_slot(now)
     local process, slot = string.match(name, '^(%S+) (%S+)$')
     local lease_ms, lock_ms, owes_start, offered_at = string.match(words, '^(%d+) (%d+) ([01]) (%d+)$')
     local channel = process and prefix .. ':handed:' .. process
+    -- @guard offer-deaf
     local stands = offered_at and now - tonumber(offered_at) <= OFFER_MS and is_heard(channel)
     redis.call('HDEL', BASE .. 'offers', name)
     if stands then

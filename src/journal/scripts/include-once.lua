@@ -42,6 +42,7 @@ end
 -- Writes anew when a directive begins, which no attempt was made of. `record`: fields and values to be written.
 local function change_begin(record, id, given, at, by)
   add_given(record, id, given.type, given.lane, int(given.accepted_at), int(at + given.deadline_ms))
+  -- @guard once-quiet
   for _, field in ipairs({ id .. '|begin', int(at) .. ' ' .. by, id .. '|next_attempt_at', int(at) }) do
     record[#record + 1] = field
   end

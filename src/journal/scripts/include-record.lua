@@ -93,6 +93,7 @@ end
 -- What counts under the key has ended. The end may come a year before it was to begin.
 local function key_ended(retention_ms)
   local key, part = key_of_request()
+  -- @guard once-kept
   if key and redis.call('HGET', key .. ':once', 'part') == part then
     redis.call('PEXPIRE', key .. ':once', int(tonumber(retention_ms) + KEY_KEPT_MS))
   end
@@ -125,6 +126,7 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
   end
   if facts.run then
     facts.run = facts.run .. number .. ','
+    -- @guard end-reaches-run +1
     ended[#ended + 1] = RUN_INBOX
     ended[#ended + 1] = facts.run
   end

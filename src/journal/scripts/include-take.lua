@@ -23,6 +23,7 @@ local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"
 local serial_lanes = {}
 local function is_serial(key)
   if serial_lanes[key] == nil then
+    -- @guard serial-claim
     serial_lanes[key] = redis.call('EXISTS', key) == 1
   end
   return serial_lanes[key]
@@ -83,6 +84,7 @@ end
 local function taken_again(at, id, token)
   local lock = BASE .. id .. ':lock'
   local holder = redis.call('GET', lock)
+  -- @guard end-repeat-lock
   if holder ~= token and (holder or not redis.call('LPOS', BASE .. 'active', id)) then
     return nil
   end
@@ -94,6 +96,7 @@ end
 -- The job that an end took when it ran first, by its take or, where BullMQ's worker asks as if anew, by its lock. { 'done' } = none.
 local function taken_before(at, now)
   local id = held_job(ARGV[at + 3], ARGV[at])
+  -- @guard end-repeat
   local again = id and taken_again(at, id, ARGV[at])
   return again and with_claim(at, again, now) or { 'done' }
 end

@@ -15,6 +15,7 @@ local HOUR_MS = KEY_KEPT_MS
 local function remember(given, outcome, part, id, until_at, replaced, kept_until)
   local place = int(redis.call('HINCRBY', GUARD, 'n', 1) % TOKENS_KEPT)
   local oldest = redis.call('HGET', GUARD, 'r:' .. place)
+  -- @guard once-forgotten
   if oldest then
     redis.call('HDEL', GUARD, 't:' .. oldest)
   end
@@ -77,12 +78,14 @@ local function announce_change(open, lane, at, first, last)
 end
 
 local function deduplicated(given, does, part, id, until_at)
+  -- @guard dedupe-window
   local is_there = part and tonumber(until_at) > now_ms() and redis.call('EXISTS', tag_of_part(part) .. ':state') == 1
   return is_there and reply('existing', 'deduplicated', part, id, tonumber(until_at)) or does.begin('began')
 end
 
 -- One at a time.
 local function one_open(given, does, open)
+  -- @guard singleton-open
   if not open then
     return does.begin('began')
   elseif open.part == OWN_PART and open.id == given.id then
@@ -101,6 +104,7 @@ end
 --     1 = the sweeper is to look at it soon: it waits for the end of another one, or is in steps }.
 local function decide(given, does)
   local part, id, until_at, latest, stored = unpack(redis.call('HMGET', GUARD, 'part', 'id', 'until', 'latest', 't:' .. given.token))
+  -- @guard once-repeat
   if stored then
     return again(given, stored)
   end
@@ -112,6 +116,7 @@ local function decide(given, does)
     local waits = open and not given.ends and does.waits(open)
     return waits and does.take_place(open, tonumber(latest)) or does.begin('began')
   end
+  -- @guard once-left-open
   open = open or left_open(does, part, id)
   return one_open(given, does, open)
 end

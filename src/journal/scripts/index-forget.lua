@@ -11,6 +11,7 @@ for index = last + 1, #ARGV do
   scored[#scored + 1] = due_at
   scored[#scored + 1] = ARGV[index]
 end
+-- @guard search-end-noted
 if #scored > 0 then
   redis.call('ZADD', KEYS[2], 'LT', unpack(scored))
 end

@@ -63,6 +63,7 @@ local function waiting(record)
     return
   end
   local lane, accepted_at, deadline_at = given_of(record.state, record.id)
+  -- @guard sweeper-crowd
   if is_known(lane, record.member) then
     local said = record.waits and string.match(record.waits, '^%S+ %S+') or ''
     return lane .. ' ' .. said, since or accepted_at, math.min(deadline_at, by)
@@ -93,6 +94,7 @@ local function in_hand_until(record)
   elseif record.status == 'succeeded' then
     at = redis.call('HGET', record.state, record.id .. '|ended_at')
   end
+  -- @guard sweeper-in-hand
   local until_at = at and math.min(tonumber(at) + IN_HAND_MS, ends_at)
   return until_at and until_at > now and until_at or nil
 end

@@ -17,6 +17,7 @@ end
 
 for at = 1, #ARGV, 6 do
   local id, name, data, options, timestamp, where = unpack(ARGV, at, at + 5)
+  -- @guard job-of-ended
   if not is_of_ended(data) and add_job(id, name, data, options, timestamp, false, where == 'first') then
     added = added + 1
   end

@@ -12,6 +12,7 @@ local TAKE = 9
 local now = now_ms()
 local ending = { fence = ARGV[2], status = ARGV[3], retention_ms = ARGV[4], how = ARGV[5], request_bytes = ARGV[6] }
 local verdict = finish_directive(ARGV[1], ending, now, TAKE + TAKE_FIELDS, #ARGV)
+-- @guard end-before-job
 if verdict[1] ~= 'ended' and verdict[1] ~= 'already' then
   return { verdict, { 'kept' } }
 end

@@ -10,6 +10,7 @@ local ours = holder == ARGV[2]
 for at = 4, #ARGV do
   ours = ours or holder == ARGV[at]
 end
+-- @guard several-relock
 if not ours then
   return { 0 }
 end

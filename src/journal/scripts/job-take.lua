@@ -53,11 +53,13 @@ for at = #ids, 1, -1 do
 end
 local last
 if #ids > 0 then
+  -- @guard several-place
   last = redis.call('SET', place, take .. ' ' .. table.concat(next_ids, '\n'), 'PX', remember_ms(1), 'GET')
 else
   last = redis.call('GET', place)
 end
 local known, taken = string.match(last or '', '^(%S+) (.*)$')
+-- @guard take-repeat
 local again = known == take and all_again(taken, now)
 if again then
   redis.call('SET', place, last, 'PX', remember_ms(1))
@@ -66,6 +68,7 @@ end
 local jobs = {}
 for nth = 1, count do
   -- What is wrong with a later one does not lose those before it.
+  -- @guard several-lock
   local ran, job = pcall(take_job, lock_of(nth), ARGV[2], ARGV[3], claim_token(nth), count > 1)
   if nth > 1 and (not ran or job[1] ~= 'job') then
     break

@@ -13,6 +13,7 @@ end
 turn_to(ARGV[3] .. ':' .. tag_of(ARGV[4]))
 local status, claimant = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|claimant'))
 if status == 'running' and claimant == token .. '/0' then
+  -- @guard offer-claim
   redis.call('HDEL', STATE, id .. '|fence', id .. '|lease_until', id .. '|claimant', id .. '|started_at')
   redis.call('HSET', STATE, id .. '|status', 'accepted')
 end
@@ -20,6 +21,7 @@ redis.call('DEL', BASE .. job .. ':lock')
 redis.call('HDEL', BASE .. job, 'processedOn')
 redis.call('SREM', BASE .. 'stalled', job)
 if redis.call('LREM', BASE .. 'active', -1, job) > 0 then
+  -- @guard offer-returned
   redis.call('RPUSH', BASE .. 'wait', job)
   wake_worker()
 end

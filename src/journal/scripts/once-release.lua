@@ -7,10 +7,12 @@
 -- The field `<id>|behind` of the state: `<part> <id> <its own instant> <deadline_ms> <start_by_ms, or ->`.
 local id = ARGV[1]
 local behind, status, type = unpack(redis.call('HMGET', STATE, id .. '|behind', id .. '|status', id .. '|type'))
+-- @guard once-run-to-end
 if not behind or (status ~= 'waiting' and id ~= RUN) or (id == RUN and is_to_end(STATE)) then
   return { 'none' }
 end
 local part, before, own_at, deadline_ms, start_by = string.match(behind, '^(%S+) (%S+) (%d+) (%d+) (%S+)$')
+-- @guard once-held
 if is_open(part, before) then
   return { 'held' }
 end

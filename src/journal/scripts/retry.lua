@@ -15,6 +15,7 @@ if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
+-- @guard fencing-2
 elseif record[2] ~= ARGV[2] then
   return { 'stale' }
 elseif record[4] then

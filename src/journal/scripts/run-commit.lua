@@ -35,10 +35,13 @@ if not stored_version then
 end
 if version == tonumber(ARGV[1]) + 1 and token == ARGV[2] then
   return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(seq) }
+-- @guard run-version
 elseif version ~= tonumber(ARGV[1]) then
   return { 'version', version }
 end
+-- @guard inbox-consumption
 local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
+-- @guard seal-if-empty
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
@@ -61,6 +64,7 @@ if not final and added > 0 and not has_room(added, stored_bytes, open, ARGV[14])
 end
 
 if KEYS[4] then
+  -- @guard announced-run-2
   announce(announcements, now)
 end
 local ends = final and inbox

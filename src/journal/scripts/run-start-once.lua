@@ -33,6 +33,7 @@ end
 
 -- For the end of what this one has to wait: one that waits itself, and is to end, never begins; what that one waits for may go on.
 local function to_wait_for(open)
+  -- @guard once-run-chain
   if not open.behind then
     return open
   end
@@ -84,6 +85,7 @@ end
 
 -- From its instant on an engine may have read it.
 function does.waits(open)
+  -- @guard once-run-begun
   return open.is_new and open.begins_at > now and not open.is_to_end
 end
 
@@ -91,6 +93,7 @@ end
 function does.take_place(open, latest)
   turn_to(tag_of_part(open.part))
   local begin, own_at = begin_of_run(WHEN, now)
+  -- @guard once-run-latest
   local at = math.max(now, math.min(own_at, latest))
   local start_by = tonumber(string.match(begin, ' (%d+)$') or '')
   local held = redis.call('HMGET', STATE, 'bytes', 'open')

@@ -31,6 +31,7 @@ if not stored[1] then
   end
 end
 if KEYS[4] then
+  -- @guard announced-run
   announce(7, now)
 end
 if not request then

@@ -13,6 +13,7 @@ if redis.call('EXISTS', SCHEDULE) == 0 then
   return { 'gone' }
 end
 for field, value in pairs(cjson.decode(ARGV[2])) do
+  -- @guard schedule-decided-over
   if (redis.call('HGET', SCHEDULE, field) or '') ~= value then
     return { 'changed' }
   end

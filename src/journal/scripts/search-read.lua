@@ -17,6 +17,7 @@ end
 local function type_of(state, id)
   local fields = { id .. '|status', id .. '|asked', id .. '|type', id .. '|begin' }
   local status, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
+  -- @guard search-failure-hidden
   if not status or status == 'failed' or asked or (begin and status == 'waiting') then
     return false
   end

@@ -15,21 +15,27 @@ local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id ..
 local fence, leased, began_at = record[2], record[5], record[3]
 local now = now_ms()
 local has_begun = began_at and ARGV[7] ~= '1'
+-- @guard start-fence
 if record[1] ~= 'running' or fence ~= ARGV[2] then
   return { 'stale' }
+-- @guard start-lease
 elseif tonumber(leased or '0') <= now then
   -- Whoever looks at it now may end it, and would say that no attempt was made.
   return { 'stale' }
+-- @guard late-cancelled
 elseif not has_begun and record[6] then
   return { 'cancelled' }
+-- @guard start-deadline
 elseif not has_begun and tonumber(ARGV[6]) <= now then
   -- Likewise, and somebody is to look at it now.
   look_by(KEYS[4], request_id() .. '/' .. id, int(now))
   return { 'stale' }
 end
+-- @guard start-renews
 local lease_until = int(now + tonumber(ARGV[4]))
 look_by(KEYS[4], request_id() .. '/' .. id, lease_until)
 local changed = { id .. '|lease_until', lease_until, id .. '|started_at', began_at or ARGV[3] }
+-- @guard start-once
 if not began_at then
   local last = (ARGV[5] ~= '') and 5 or 4
   changed[#changed + 1] = 'seq'

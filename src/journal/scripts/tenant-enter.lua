@@ -20,6 +20,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local new, repeated, from = {}, {}, {}
 for index = 2, #ARGV do
   local member, word = string.match(ARGV[index], '^(%S+) ?(.*)$')
+  -- @guard tenant-repeat
   local score = redis.call('ZSCORE', OPEN, member)
   if not score then
     new[#new + 1] = member
@@ -37,9 +38,11 @@ end
 local function drop_ended()
   local old = redis.call('ZRANGEBYSCORE', OPEN, '-inf', now - GRACE_MS, 'LIMIT', 0, LOOKED_AT)
   for _, member in ipairs(old) do
+    -- @guard tenant-open
     if redis.call('ZSCORE', SWEEP, member) then
       redis.call('ZADD', OPEN, string.format('%.0f', now), member)
     else
+      -- @guard tenant-gone
       redis.call('ZREM', OPEN, member)
     end
   end

@@ -8,6 +8,7 @@ local OPEN, SWEEP = KEYS[1], KEYS[2]
 for index = 2, #ARGV do
   local member, word = string.match(ARGV[index], '^(%S+) ?(.*)$')
   local entered = begins_at(word, tonumber(ARGV[1]))
+  -- @guard tenant-left
   if tonumber(redis.call('ZSCORE', OPEN, member) or '-1') == entered and not redis.call('ZSCORE', SWEEP, member) then
     redis.call('ZREM', OPEN, member)
   end
