@@ -13,14 +13,14 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 const LONG = [
   'test/chaos/short.test.ts',
   'test/neighbours/',
-  'test/integration/engine/crash.test.ts',
+  'test/integration/agents/crash.test.ts',
   // Small files, which the order by size would begin last.
   'test/contract/clients.test.ts',
   'test/e2e/package.test.ts',
   'test/e2e/documents.test.ts',
   'test/e2e/cli.test.ts',
   'test/integration/mcp/stdio-connection.test.ts',
-  'test/integration/redis/',
+  'test/integration/platform/redis/',
   'test/e2e/',
   'conformance.test.ts',
   'test/console/',

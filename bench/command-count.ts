@@ -40,7 +40,7 @@ function commandOf(words: readonly string[], names: ReadonlyMap<string, string>)
   return name === 'evalsha' ? (names.get(script) ?? bundleOf(words) ?? name) : name;
 }
 
-/** The scripts of a bundle, as src/redis/script-bundle.ts sends them; null: it is none. */
+/** The scripts of a bundle, as src/platform/redis/script-bundle.ts sends them; null: it is none. */
 function bundleOf([, , keyCount = '', ...values]: readonly string[]): string | null {
   const scripts: string[] = [];
   for (let at = Number(keyCount); at < values.length; at += 3 + Number(values[at + 2])) {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { table } from '../src/cli/table.ts';
 import type { SubmittedDirective } from '../src/contract/directive/directive.ts';
-import { keySpace } from '../src/journal/keys.ts';
+import { keySpace } from '../src/store/keys.ts';
 import { createDirectClient } from '../src/service/direct-client.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';

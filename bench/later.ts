@@ -2,9 +2,9 @@
  *  It must not measure their execution: no worker is there. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { keySpace } from '../src/journal/keys.ts';
-import { createLaterIndex } from '../src/journal/later-index.ts';
-import { createSweepIndex } from '../src/journal/sweep-index.ts';
+import { keySpace } from '../src/store/keys.ts';
+import { createLaterIndex } from '../src/store/index/later-index.ts';
+import { createSweepIndex } from '../src/store/index/sweep-index.ts';
 import { createDirectClient } from '../src/service/direct-client.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { processorTimeMs } from './processor-time.ts';

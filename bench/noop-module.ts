@@ -1,6 +1,6 @@
 /** What the rows of no-ops do: a directive type that does nothing, and a strategy of three of them, one after the other.
  *  It must cost the product nothing that plain BullMQ's rows do not pay: no model, no tool, no MCP server. */
-import { defineDirective, defineStrategy, okResult } from '../src/extend/definitions.ts';
+import { defineDirective, defineStrategy, okResult } from '../src/agents/modules/definitions.ts';
 import * as z from 'zod';
 
 /** A lane takes its name, so it is one word. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { scriptSources } from '../src/journal/scripts.ts';
+import { scriptSources } from '../src/store/scripts.ts';
 
 /** SHA-1 of a script → `journal:accept`, `bullmq:moveToActive`. */
 export function scriptNames(): ReadonlyMap<string, string> {

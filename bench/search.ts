@@ -2,13 +2,13 @@
  *  It must not measure the reading of requests: the rows are written as an indexer writes them. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { createChangedRequests } from '../src/journal/changed-requests.ts';
-import { keySpace } from '../src/journal/keys.ts';
-import { redisClock } from '../src/redis/clock.ts';
-import { createListBuild } from '../src/search/list-build.ts';
-import { createRequestList } from '../src/search/request-list.ts';
-import { type RequestFacts, rowOf } from '../src/search/row.ts';
-import { createSearchIndex } from '../src/search/search-index.ts';
+import { createChangedRequests } from '../src/store/index/changed-requests.ts';
+import { keySpace } from '../src/store/keys.ts';
+import { redisClock } from '../src/platform/redis/clock.ts';
+import { createListBuild } from '../src/store/search/list-build.ts';
+import { createRequestList } from '../src/store/search/request-list.ts';
+import { type RequestFacts, rowOf } from '../src/store/search/row.ts';
+import { createSearchIndex } from '../src/store/search/search-index.ts';
 import type { RequestQuery } from '../src/contract/request/request-listing.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { measureLag } from './list-lag.ts';

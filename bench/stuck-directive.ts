@@ -2,7 +2,7 @@
  *  It must not end by itself: a takeover needs something to take over. */
 import * as z from 'zod';
 import { okResult } from '../src/contract/result.ts';
-import { defineDirective } from '../src/engine/core/directive-exec.ts';
+import { defineDirective } from '../src/agents/core/directive-exec.ts';
 
 /** What a worker prints when it has claimed the directive and begins. */
 export const TAKEN = /^taken \S+ \d+$/;

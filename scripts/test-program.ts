@@ -13,7 +13,7 @@ const ENTRIES = [
   'src/cli/main.ts',
   ...['testing/test-kit', 'testing/service-child', 'client/http-client'].map((name) => `src/${name}.ts`),
   'src/worker/heartbeat-thread.ts',
-  'src/json-schema/schema-thread.ts',
+  'src/platform/json-schema/schema-thread.ts',
   ...globSync('test/support/servers/*.ts'),
   ...['tool-server', 'model-server', 'hostile-model'].map((name) => `test/chaos/${name}.ts`),
   ...['client', 'auth-client'].map((name) => `test/conformance/${name}.ts`),
@@ -53,9 +53,9 @@ export async function writeTestProgram(): Promise<string> {
     keepNames: true,
   });
   await bundle.close();
-  cpSync('src/journal/scripts', join(FOLDER, 'scripts'), { recursive: true });
-  copyFileSync('src/redis/script-bundle.lua', join(FOLDER, 'script-bundle.lua'));
-  cpSync('src/directive-server/starter', join(FOLDER, 'starter'), { recursive: true });
+  cpSync('src/store/scripts', join(FOLDER, 'scripts'), { recursive: true });
+  copyFileSync('src/platform/redis/script-bundle.lua', join(FOLDER, 'script-bundle.lua'));
+  cpSync('src/servers/directive/starter', join(FOLDER, 'starter'), { recursive: true });
   mkdirSync(join(PLACE, 'control-server'), { recursive: true });
   writeFileSync(join(PLACE, `${CONTROL_SERVER}.js`), `import '../program/${CONTROL_SERVER}.js';\n`);
   copyFileSync('package.json', join(PLACE, 'package.json'));

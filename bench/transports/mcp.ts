@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { createMcpPool } from '../../src/mcp/pool.ts';
 import type { Transport } from '../transport.ts';
-import { SILENT } from '../../src/telemetry/logger.ts';
+import { SILENT } from '../../src/platform/telemetry/logger.ts';
 
 /** Longer than any call of a benchmark takes. */
 const LIMIT_MS = 60_000;

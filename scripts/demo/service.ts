@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort, spawnNode } from '../../test/support/process.ts';
-import { writeStarter } from '../../src/directive-server/starter.ts';
+import { writeStarter } from '../../src/servers/directive/starter.ts';
 import type { DemoModel } from './model.ts';
 
 export interface DemoService {

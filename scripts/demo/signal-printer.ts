@@ -1,6 +1,6 @@
 /** Prints the signals of a case as they arrive: one line each, or a count for many.
  *  It must not hold a line back when there are only a few. */
-import { signalLine } from '../../src/cli/signal-lines.ts';
+import { signalLine } from '../../src/cli/following/signal-lines.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { isTerminalSignal, type Signal } from '../../src/contract/signal/signal.ts';
 

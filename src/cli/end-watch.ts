@@ -4,7 +4,7 @@ import type { DirectiveClient } from '../contract/directive/directive-client.ts'
 import type { RequestView } from '../contract/request/request-view.ts';
 import { LARGEST_LISTING, type ListedRequest } from '../contract/request/request-listing.ts';
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
-import { pause } from '../lifecycle.ts';
+import { pause } from '../platform/lifecycle.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
 import { directiveEndedEvent, runEndedEvent, type WebhookEvent } from '../contract/signal/webhook-event.ts';
 

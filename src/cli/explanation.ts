@@ -5,7 +5,7 @@ import { fieldLine } from '../contract/json/field-error.ts';
 import { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
-import type { Finding } from '../doctor/finding.ts';
+import type { Finding } from './doctor/finding.ts';
 import { StartFault } from './start-fault.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { ownMember } from '../contract/json/json-object.ts';

@@ -1,12 +1,12 @@
 /** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
  *  It must never print on stdout: that is for results. */
-import { closeNames } from '../bounds/close-names.ts';
+import { closeNames } from '../platform/bounds/close-names.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldLine } from '../contract/json/field-error.ts';
 import { ownMember } from '../contract/json/json-object.ts';
 import { ADJUTANT } from './command-name.ts';
-import { errorText } from './signal-gist.ts';
+import { errorText } from './following/signal-gist.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';
 
 /** What failed: a directive, or without an id the run of the request. */

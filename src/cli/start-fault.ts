@@ -3,8 +3,8 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type { ServiceUnavailable } from '../contract/problem.ts';
-import { fault, type Finding } from '../doctor/finding.ts';
-import { PrivateRedisFailure } from '../redis/private-lock.ts';
+import { fault, type Finding } from './doctor/finding.ts';
+import { PrivateRedisFailure } from '../platform/redis/private-lock.ts';
 import { ADJUTANT } from './command-name.ts';
 import { CliFailure } from './failure.ts';
 

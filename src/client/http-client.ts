@@ -12,7 +12,7 @@ import type { DirectiveView } from '../contract/request/request-view.ts';
 import type { SignalPage } from '../contract/signal/signal-page.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal/signal.ts';
 import type { Submission } from '../contract/directive/submission.ts';
-import { encryptingClient } from '../encryption/encrypted-client.ts';
+import { encryptingClient } from '../platform/encryption/encrypted-client.ts';
 import { callOf, callsOf, plainCalls, queryText, submissionHeaders } from './calls.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { newIdentifier, newShortId } from './identifier.ts';
@@ -22,8 +22,8 @@ import { followSignals } from './signal-follower.ts';
 export * from '../contract/client-names.ts';
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
-export { createAesCodec } from '../encryption/aes-codec.ts';
-export { decryptSignal } from '../encryption/decrypted-signal.ts';
+export { createAesCodec } from '../platform/encryption/aes-codec.ts';
+export { decryptSignal } from '../platform/encryption/decrypted-signal.ts';
 
 /** Options of `createHttpClient`. */
 export interface HttpClientOptions {

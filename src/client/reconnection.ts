@@ -2,7 +2,7 @@
  *  It must never retry a refusal, only a service that does not answer. */
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { retryDelayMs } from '../contract/directive/retry-policy.ts';
-import { pause } from '../lifecycle.ts';
+import { pause } from '../platform/lifecycle.ts';
 
 const POLICY = { retry_backoff_ms: 200, backoff: 'exponential', max_backoff_ms: 5_000, jitter: 0.5 } as const;
 

@@ -15,7 +15,7 @@ import { otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from '
 import { fieldErrors } from '../contract/json/field-error.ts';
 import { isObject, ownMember } from '../contract/json/json-object.ts';
 import type { FieldError } from '../contract/problem.ts';
-import { isClusterUrl } from '../redis/address.ts';
+import { isClusterUrl } from '../platform/redis/address.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 

@@ -1,7 +1,7 @@
 // The variables of the environment that the service reads.
 // Must never hold the key of a provider: those are read where models are called.
 import * as z from 'zod';
-import { redisUrlFault } from '../redis/address.ts';
+import { redisUrlFault } from '../platform/redis/address.ts';
 import { metricsVariables } from './metrics.ts';
 import { notes } from './notes.ts';
 import { telemetryVariables } from './telemetry.ts';

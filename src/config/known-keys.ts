@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { fieldErrors } from '../contract/json/field-error.ts';
 import { fieldPath } from '../contract/json/field-path.ts';
 import type { FieldError } from '../contract/problem.ts';
-import { closeNames } from '../bounds/close-names.ts';
+import { closeNames } from '../platform/bounds/close-names.ts';
 
 /** Zod's faults of `value`, with similar known keys beside each unknown key. */
 export function schemaErrors(

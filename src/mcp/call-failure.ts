@@ -19,9 +19,9 @@ import {
   systemCode,
   tellsOfLostSession,
 } from './connect-fault.ts';
-import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
+import { ANSWER_LOST, ANSWER_REFUSED } from './transport/message-delivery.ts';
 import { deniedHint, type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
-import { errorMessageIn } from './read-message.ts';
+import { errorMessageIn } from './transport/read-message.ts';
 import type { OAuthOptions } from './server-options.ts';
 import type { Session } from './session.ts';
 

@@ -3,13 +3,13 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { isDeeperThan } from '../contract/json/json-guard.ts';
 import { DEEPEST_RESULT } from '../contract/result.ts';
-import type { SchemaVerdict } from '../json-schema/schema-checks.ts';
+import type { SchemaVerdict } from '../platform/json-schema/schema-checks.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { endedCall } from './call-failure.ts';
-import { withNumbers } from './kept-digits.ts';
-import type { RawToolResult, ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
-import type { ListedTool } from './tool-list.ts';
-import { keptContent } from './tool-result.ts';
+import { withNumbers } from './transport/kept-digits.ts';
+import type { RawToolResult, ToolCallOutcome, ToolCallRequest } from './tools/tool-call.ts';
+import type { ListedTool } from './tools/tool-list.ts';
+import { keptContent } from './tools/tool-result.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
 

@@ -1,23 +1,23 @@
 /** One tool call from request to outcome: check, send, send again if the server did not accept it, check the result.
  *  It must never send a request twice that a server may have accepted, and never throw. */
-import { type Holds, whileItHolds } from '../bounds/while-it-holds.ts';
+import { type Holds, whileItHolds } from '../platform/bounds/while-it-holds.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/json/field-error.ts';
 import { isObject } from '../contract/json/json-object.ts';
-import type { SchemaFault } from '../json-schema/schema-checks.ts';
+import type { SchemaFault } from '../platform/json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
-import { type AskingCall, declinedPage, goOn, pagesRequired, resumed } from './call-input.ts';
+import { type AskingCall, declinedPage, goOn, pagesRequired, resumed } from './questions/call-input.ts';
 import { endedCall, failedOnSession } from './call-failure.ts';
 import { checkedResult } from './call-result.ts';
-import { closeNames } from '../bounds/close-names.ts';
-import type { Semaphore } from '../bounds/semaphore.ts';
+import { closeNames } from '../platform/bounds/close-names.ts';
+import type { Semaphore } from '../platform/bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { OAuthOptions } from './server-options.ts';
 import type { CallListeners, CallParams, Session } from './session.ts';
-import { askedTask, createdTask, resumedTask } from './task-call.ts';
-import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
-import type { ListedTool, ToolList } from './tool-list.ts';
+import { askedTask, createdTask, resumedTask } from './tasks/task-call.ts';
+import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tools/tool-call.ts';
+import type { ListedTool, ToolList } from './tools/tool-list.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
 

@@ -8,7 +8,7 @@ import {
   SdkHttpError,
   SseError,
 } from '@modelcontextprotocol/client';
-import { ANSWER_REFUSED } from './message-delivery.ts';
+import { ANSWER_REFUSED } from './transport/message-delivery.ts';
 import { type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
 import { plainText } from './oauth/plain-text.ts';
 

@@ -3,21 +3,21 @@
 import type { KnownSecrets } from '../contract/json/secret-text.ts';
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import type { SchemaChecks } from '../json-schema/schema-checks.ts';
+import type { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
+import { reconnectDelayMs } from './transport/reconnect-delay.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
-import { declaredOffers } from './server-offers.ts';
+import { declaredOffers } from './tools/server-offers.ts';
 import type { Session } from './session.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
-import type { ToolCallRequest } from './tool-call.ts';
-import { isSameList, type ToolList } from './tool-list.ts';
-import { createOutage, secondsOf } from '../telemetry/outage.ts';
-import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
+import type { ToolCallRequest } from './tools/tool-call.ts';
+import { isSameList, type ToolList } from './tools/tool-list.ts';
+import { createOutage, secondsOf } from '../platform/telemetry/outage.ts';
+import { type ToolWatch, readTools, watchTools } from './tools/tool-watch.ts';
 
 export interface Connection {
   /** Connects in the background; does nothing when already connected or connecting. */

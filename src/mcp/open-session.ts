@@ -12,22 +12,22 @@ import {
 } from '@modelcontextprotocol/client';
 import { isObject } from '../contract/json/json-object.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { createAnswerGuard } from './answer-guard.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
+import { createAnswerGuard } from './transport/answer-guard.ts';
 import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
-import { createHttpFetch, type RefusedMessage } from './http-fetch.ts';
-import { createHttpTransport } from './http-transport.ts';
-import { dataIn, deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
-import { LISTING_LIMITS } from './message-limits.ts';
+import { createHttpFetch, type RefusedMessage } from './transport/http-fetch.ts';
+import { createHttpTransport } from './transport/http-transport.ts';
+import { dataIn, deliverInOrder, idOfRefused, refusedAnswer } from './transport/message-delivery.ts';
+import { LISTING_LIMITS } from './transport/message-limits.ts';
 import { bearerOf } from './oauth/bearer.ts';
 import { deniedHint } from './oauth/login-fault.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { createPace } from './pace.ts';
-import { createReplyGate } from './reply-gate.ts';
+import { createReplyGate } from './questions/reply-gate.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { openedSession, type Session, type SessionTransport, type TransportKind } from './session.ts';
-import { createStdioTransport } from './stdio-transport.ts';
-import { TASKS_EXTENSION } from './task.ts';
+import { createStdioTransport } from './transport/stdio-transport.ts';
+import { TASKS_EXTENSION } from './tasks/task.ts';
 
 /** What earlier attempts learned; it saves the next connection a wait. */
 export interface ProtocolMemory {

@@ -1,27 +1,27 @@
 /** All MCP servers of this process behind one call: takes names, returns outcomes.
  *  It must never let a failing server affect calls to others. */
-import { settledWithin } from '../lifecycle.ts';
+import { settledWithin } from '../platform/lifecycle.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
-import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
+import { type SchemaChecks, createSchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';
-import { closeNames } from '../bounds/close-names.ts';
-import { createSemaphore } from '../bounds/semaphore.ts';
+import { closeNames } from '../platform/bounds/close-names.ts';
+import { createSemaphore } from '../platform/bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { type TokenSource, tokensFor } from './oauth/token-source.ts';
-import type { Withdrawal } from './task.ts';
-import { withdrawnTask } from './task-question.ts';
+import type { Withdrawal } from './tasks/task.ts';
+import { withdrawnTask } from './tasks/task-question.ts';
 import { secretsOfServer } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
 import { type ReadOutcome, type ReadRequest, readServer } from './server-read.ts';
 import type { ServerStatus } from './server-status.ts';
-import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolCallOutcome, ToolCallRequest } from './tools/tool-call.ts';
+import type { ToolDefinition } from './tools/tool-definition.ts';
 
 export type { ServerOutage, ServerStatus } from './server-status.ts';
 

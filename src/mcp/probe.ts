@@ -1,9 +1,9 @@
 /** Probes a server: connects, reads its tools once, measures both, and disconnects.
  *  It must never call a tool, nor leave a process or a stream behind. */
-import { createSchemaChecks } from '../json-schema/schema-checks.ts';
+import { createSchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
-import { SILENT } from '../telemetry/logger.ts';
+import { SILENT } from '../platform/telemetry/logger.ts';
 import { openSession } from './open-session.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
@@ -12,8 +12,8 @@ import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-t
 import { secretsOfServer } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
-import type { ToolFault } from './tool-definition.ts';
-import { readTools } from './tool-watch.ts';
+import type { ToolFault } from './tools/tool-definition.ts';
+import { readTools } from './tools/tool-watch.ts';
 
 export type Probe =
   | {

@@ -1,6 +1,6 @@
 /** Passes progress notes to the caller: a burst unchanged, a flood thinned to its latest note.
  *  It must never hold back more than one note, nor pass one on after the call has ended. */
-import type { ToolProgress } from './tool-call.ts';
+import type { ToolProgress } from './tools/tool-call.ts';
 
 const BURST = 50;
 const PER_SECOND = 20;

@@ -1,10 +1,10 @@
 // What the servers of a pool report, for any number of listeners: their tools and their status.
 // Must never let one listener affect a connection, or another listener.
-import type { Logger } from '../telemetry/logger.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
-import { type DeclaredOffers, NO_OFFERS } from './server-offers.ts';
+import { type DeclaredOffers, NO_OFFERS } from './tools/server-offers.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
-import type { ToolDefinition, ToolFault } from './tool-definition.ts';
+import type { ToolDefinition, ToolFault } from './tools/tool-definition.ts';
 
 export interface ServerListener {
   /** The server's whole list, after each reading and at least once per connection. */

@@ -8,8 +8,8 @@ import type { ServerAnswer, ServerRead } from '../contract/tool/server-read.ts';
 import type { CallTools } from './call.ts';
 import { type CallDeadline, type CallLimits, startCallDeadline } from './call-deadline.ts';
 import { failedOnSession } from './call-failure.ts';
-import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
-import { declaredOffers } from './server-offers.ts';
+import { ANSWER_LOST, ANSWER_REFUSED } from './transport/message-delivery.ts';
+import { declaredOffers } from './tools/server-offers.ts';
 import type { Session } from './session.ts';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -10,17 +10,17 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import * as z from 'zod';
-import { TASK_META } from './answer-guard.ts';
+import { TASK_META } from './transport/answer-guard.ts';
 import { hasStatusOfLostSession, isDenied, isTimeout, tellsOfLostSession } from './connect-fault.ts';
-import { ANSWER_LOST } from './message-delivery.ts';
+import { ANSWER_LOST } from './transport/message-delivery.ts';
 import type { ServerRead } from '../contract/tool/server-read.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool/tool-question.ts';
-import { type Askers, findAskers, onStreamOf } from './askers.ts';
-import { answerQuestions, answerSampling } from './legacy-questions.ts';
-import type { OnSampling } from './sampling.ts';
-import { readTask, type TaskReport } from './task.ts';
-import type { RawToolResult, ToolCallSession } from './tool-call.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { type Askers, findAskers, onStreamOf } from './questions/askers.ts';
+import { answerQuestions, answerSampling } from './questions/legacy-questions.ts';
+import type { OnSampling } from './questions/sampling.ts';
+import { readTask, type TaskReport } from './tasks/task.ts';
+import type { RawToolResult, ToolCallSession } from './tools/tool-call.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 
 export interface CallParams {
   readonly name: string;

@@ -1,9 +1,9 @@
 // Takes the jobs of one lane and hands them to the worker; the only place that knows BullMQ's control exceptions.
 // Must never return a result to BullMQ, which would copy it into its event stream.
 import { DelayedError, Worker, type Job } from 'bullmq';
-import { prepareScripts } from '../journal/scripts.ts';
-import { pause } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import { prepareScripts } from '../store/scripts.ts';
+import { pause } from '../platform/lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { isJobData, type JobData } from './job.ts';
 import { type ClaimingLane, createLaneClaims, type HeldJob, type LaneClaims } from './lane-claims.ts';
 import { createLaneOffers, type LaneOffers } from './lane-offers.ts';

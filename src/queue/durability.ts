@@ -1,7 +1,7 @@
 // Waits until Redis confirms that a write is as durable as configured: in memory, on disk, or on a replica.
 // Must never confirm a write that Redis has not confirmed.
 import { ServiceUnavailable } from '../contract/problem.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 
 /**
  * `memory`: as durable as Redis' own settings make it (AOF everysec: a power loss may cost the last second).

@@ -1,9 +1,9 @@
 // The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
 // Must never accept what the sweeper could not find, nor enqueue what was refused.
-import type { Announcement, WithAcceptance } from '../journal/journal.ts';
-import type { ChangedRequests } from '../journal/changed-requests.ts';
-import type { LaterIndex } from '../journal/later-index.ts';
-import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
+import type { Announcement, WithAcceptance } from '../store/request/journal.ts';
+import type { ChangedRequests } from '../store/index/changed-requests.ts';
+import type { LaterIndex } from '../store/index/later-index.ts';
+import { isShown, type SweepIndex } from '../store/index/sweep-index.ts';
 import type { Ticket } from '../contract/directive/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';

@@ -1,7 +1,7 @@
 // What a process knows of the gates of lanes without asking: which are in use, and when something is due in one.
 // Must never be relied on: another process may know more, and each gate is looked at every second.
 
-import type { Gate } from '../journal/gate.ts';
+import type { Gate } from '../store/limits/gate.ts';
 
 export type GateNews = ReturnType<typeof createGateNews>;
 

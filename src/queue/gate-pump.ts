@@ -1,7 +1,7 @@
 // Looks at the gate of each lane when something is due there, and every second.
 // Must never be the only one who does: each process has one, and any of them is enough.
-import type { Gate } from '../journal/gate.ts';
-import { asError, pause, settledWithin, type Startable } from '../lifecycle.ts';
+import type { Gate } from '../store/limits/gate.ts';
+import { asError, pause, settledWithin, type Startable } from '../platform/lifecycle.ts';
 import type { GateNews } from './gate-news.ts';
 import type { TendGate } from './gate-tending.ts';
 

@@ -1,7 +1,7 @@
 // One look at the gate of a lane: what was let out gets its job, also where whoever let it out died; what has ended goes.
 // Must never enqueue what still waits, nor leave in the gate what has ended.
-import type { LetOut, Pumped } from '../journal/gate.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { LetOut, Pumped } from '../store/limits/gate.ts';
+import type { Journal } from '../store/request/journal.ts';
 import { type GatedLanes, isSame, jobOf } from './gated-lanes.ts';
 import type { Lanes } from './lanes.ts';
 

@@ -3,11 +3,11 @@
 import type { GateWait } from '../contract/directive/flow.ts';
 import type { WaitFacts } from '../contract/request/waiting.ts';
 import { tenantOf } from '../contract/access/tenant.ts';
-import { gateWait } from '../flow/gate-wait.ts';
-import { ticketIn } from '../flow/ticket.ts';
-import { decodeEnvelope } from '../journal/envelope.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { DirectiveRecord } from '../journal/records.ts';
+import { gateWait } from './flow/gate-wait.ts';
+import { ticketIn } from './flow/ticket.ts';
+import { decodeEnvelope } from '../store/request/envelope.ts';
+import type { Journal } from '../store/request/journal.ts';
+import type { DirectiveRecord } from '../store/request/records.ts';
 
 export interface GateLooks {
   look(lane: string, ref: { requestId: string; id: string }): Promise<GateWait>;

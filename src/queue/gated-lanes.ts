@@ -1,8 +1,8 @@
 // The way through the gates of lanes: what waits there gets its job when it is let out, by whichever process finds it.
 // Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
 import type { Ticket, Tickets } from '../contract/directive/flow.ts';
-import { ticketIn } from '../flow/ticket.ts';
-import type { Entered, Gate, GateRef, LetOut, WithReleased } from '../journal/gate.ts';
+import { ticketIn } from './flow/ticket.ts';
+import type { Entered, Gate, GateRef, LetOut, WithReleased } from '../store/limits/gate.ts';
 import { createGateNotes, type GateNews } from './gate-news.ts';
 import type { JobData } from './job.ts';
 import type { LaneRoom } from './lane-room.ts';

@@ -1,10 +1,10 @@
 // What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered.
 // Must never be the only way: what is not heard comes back as the work of a process that died.
-import { createOwnChannel } from '../journal/own-channel.ts';
-import type { SubscriptionsOptions } from '../journal/subscriptions.ts';
-import type { KeySpace } from '../journal/keys.ts';
-import type { Startable } from '../lifecycle.ts';
-import { newShortId } from '../telemetry/identifier.ts';
+import { createOwnChannel } from '../store/log/own-channel.ts';
+import type { SubscriptionsOptions } from '../store/log/subscriptions.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import { newShortId } from '../platform/telemetry/identifier.ts';
 
 /** One job for one offered slot. */
 export interface Handed {

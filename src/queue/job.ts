@@ -1,7 +1,7 @@
 // The data and the id of a BullMQ job: the identity of its directive, and the directive itself if it is small.
 // Must never hold what the journal does not: a job may be lost, and enqueued again at any time.
 import { hash } from 'node:crypto';
-import type { Envelope } from '../journal/envelope.ts';
+import type { Envelope } from '../store/request/envelope.ts';
 
 /** Bodies above this are read from the journal instead of travelling in the job. */
 export const MAX_INLINE_BYTES = 32_768;

@@ -1,6 +1,6 @@
 // Whether a lane is known to be empty, so that BullMQ's worker, which asks again at once, needs no answer of Redis.
 // Must never say so after a marker was seen.
-import type { ScriptReply } from '../journal/scripts.ts';
+import type { ScriptReply } from '../store/scripts.ts';
 
 export type KnownEmpty = ReturnType<typeof createKnownEmpty>;
 

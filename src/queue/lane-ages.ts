@@ -1,8 +1,8 @@
 // How long things stand in the lanes: what waits longest, and a provider that shall not be asked.
 // Must never decide what runs: it is a look of a moment, for a reader.
 import type { Queue } from 'bullmq';
-import type { KeySpace } from '../journal/keys.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 
 export function createLaneAges(
   connection: RedisConnection,

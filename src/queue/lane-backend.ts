@@ -2,9 +2,9 @@
 // Must never use ours for what they do not know: they name it, and BullMQ's do it.
 import { type BackendFactory, createRedisBackend, type RedisQueueBackend } from 'bullmq';
 import { isObject } from '../contract/json/json-object.ts';
-import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scripts.ts';
-import { pause } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import { prepareScripts, type RunScript, type ScriptReply } from '../store/scripts.ts';
+import { pause } from '../platform/lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { LaneClaims } from './lane-claims.ts';
 import { createKnownEmpty, type KnownEmpty } from './known-empty.ts';
 import { createLaneTaker, type LaneTaker } from './lane-taker.ts';

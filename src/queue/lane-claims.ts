@@ -1,10 +1,10 @@
 // What a job brings to its attempt where the lane's scripts do more than one step: the claim of its directive, and a way to end both.
 // Must never hand a claim out twice, nor take a slot for what brings no claim.
 import { randomBytes } from 'node:crypto';
-import { EARLY_SLACK_MS } from '../journal/claim-request.ts';
-import type { EndWithJob } from '../journal/endings.ts';
-import type { ScriptReply } from '../journal/scripts.ts';
-import { newShortId } from '../telemetry/identifier.ts';
+import { EARLY_SLACK_MS } from '../store/request/claim-request.ts';
+import type { EndWithJob } from '../store/request/endings.ts';
+import type { ScriptReply } from '../store/scripts.ts';
+import { newShortId } from '../platform/telemetry/identifier.ts';
 import type { JobOutcome } from './consume.ts';
 import type { Confirm } from './durability.ts';
 import type { Handed, HandOver } from './hand-over.ts';

@@ -3,12 +3,12 @@
 import type { LaneListing, ListedLane } from '../contract/request/lane-listing.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import { waitOf } from '../contract/request/waiting.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { LaterIndex } from '../journal/later-index.ts';
+import type { Catalog } from '../store/catalog/catalog.ts';
+import type { LaterIndex } from '../store/index/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
-import { heardIn, type PresentWorker, SILENT_MS } from '../catalog/workers.ts';
-import { customLane, isWebhookLane, toolLane } from '../catalog/route.ts';
+import { heardIn, type PresentWorker, SILENT_MS } from '../store/catalog/workers.ts';
+import { customLane, isWebhookLane, toolLane } from '../store/catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 

@@ -1,6 +1,6 @@
 // The free slots of one lane that this process offers in Redis while nothing waits there: who accepts something hands it over.
 // Must never keep a slot for an offer: it is a hint, and what is handed over beyond the free slots is given back.
-import type { RunScript, ScriptReply } from '../journal/scripts.ts';
+import type { RunScript, ScriptReply } from '../store/scripts.ts';
 import type { Handed, HandOver } from './hand-over.ts';
 
 export interface OffersOptions {

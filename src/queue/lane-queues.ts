@@ -1,8 +1,8 @@
 // BullMQ's queues of the lanes that this process uses, opened as they are needed.
 // Must never use a queue whose keys others may have removed.
 import { Queue } from 'bullmq';
-import type { KeySpace } from '../journal/keys.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 

@@ -1,8 +1,8 @@
 // Which lanes have keys in Redis, and the removal of those that nobody uses any more.
 // Must never remove a lane that a worker serves or that holds a job: workers say each minute what they serve.
-import type { KeySpace } from '../journal/keys.ts';
-import { prepareScripts } from '../journal/scripts.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../store/keys.ts';
+import { prepareScripts } from '../store/scripts.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 
 /** A lane is noted as used this often at most by one process. */
 const NOTE_EVERY_MS = 60_000;

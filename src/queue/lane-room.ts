@@ -1,7 +1,7 @@
 // How many directives the workers of a lane have room for: what the gate of the lane lets out by.
 // Must never count a worker that may be dead: what is let out for it only waits elsewhere.
-import { recentByName } from '../catalog/recent.ts';
-import { heardIn, placesOf, type PresentWorker, type Workers } from '../catalog/workers.ts';
+import { recentByName } from '../store/catalog/recent.ts';
+import { heardIn, placesOf, type PresentWorker, type Workers } from '../store/catalog/workers.ts';
 import type { Lanes } from './lanes.ts';
 
 /** As it was a second ago at the most, while it is asked for. */

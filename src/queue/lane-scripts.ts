@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type RedisQueueBackend } from 'bullmq';
 import { Cluster, type Redis } from 'ioredis';
-import type { RunScript } from '../journal/scripts.ts';
-import type { RedisConnection } from '../redis/connection.ts';
-import { settledWithin } from '../lifecycle.ts';
+import type { RunScript } from '../store/scripts.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
+import { settledWithin } from '../platform/lifecycle.ts';
 import { laneBackend, type LaneBackend } from './lane-backend.ts';
 import type { LaneClaims } from './lane-claims.ts';
 import { lanePrefix, LANE_KEYS } from './lane-registry.ts';

@@ -1,10 +1,10 @@
 // What waits in all lanes, for metrics: a few commands a lane that each cost Redis a microsecond, whatever waits there.
 // Must never open a lane, nor count as its use: who only looks would keep idle lanes alive.
-import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
-import type { RunActivity, RunActivityIndex } from '../journal/run-activity-index.ts';
-import type { KeySpace } from '../journal/keys.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { DeadLetterIndex } from '../store/index/dead-letter-index.ts';
+import type { RunActivity, RunActivityIndex } from '../store/run/run-activity-index.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { SweepIndex } from '../store/index/sweep-index.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { lanePrefix } from './lane-registry.ts';
 
 export interface LaneFigures {

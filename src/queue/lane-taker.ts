@@ -1,7 +1,7 @@
 // Takes and ends the jobs of a lane by our scripts, with the claims of their directives where the worker claims as it takes.
 // Must never let a repeat of a take, after a lost connection, be another take than it was.
-import type { EndWithJob } from '../journal/endings.ts';
-import type { RunScript, ScriptReply } from '../journal/scripts.ts';
+import type { EndWithJob } from '../store/request/endings.ts';
+import type { RunScript, ScriptReply } from '../store/scripts.ts';
 import type { Handed } from './hand-over.ts';
 import { type JobData, withoutEnvelope } from './job.ts';
 import type { KnownEmpty } from './known-empty.ts';

@@ -1,6 +1,6 @@
 // The takes of a lane's jobs: each with a slot for the claim that may come with it, and with offers for where nothing comes.
 // Must never keep a slot for which no claim came.
-import type { ScriptReply } from '../journal/scripts.ts';
+import type { ScriptReply } from '../store/scripts.ts';
 import type { Confirm } from './durability.ts';
 import {
   createTakePlaces,

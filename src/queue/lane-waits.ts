@@ -1,10 +1,10 @@
 // Why the directives of a lane do not go on: nobody serves it, its server is away, it is limited, or it is full.
 // Must never be used to decide about a directive: it is a look of a moment, for those who wait.
-import type { Catalog } from '../catalog/catalog.ts';
-import type { CatalogEntry } from '../catalog/tool-catalog.ts';
-import { recent, recentByName } from '../catalog/recent.ts';
-import { toolLane } from '../catalog/route.ts';
-import { heardIn, isServed, placesOf, type PresentWorker } from '../catalog/workers.ts';
+import type { Catalog } from '../store/catalog/catalog.ts';
+import type { CatalogEntry } from '../store/catalog/tool-catalog.ts';
+import { recent, recentByName } from '../store/catalog/recent.ts';
+import { toolLane } from '../store/catalog/route.ts';
+import { heardIn, isServed, placesOf, type PresentWorker } from '../store/catalog/workers.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import type { WaitReason } from '../contract/request/waiting.ts';
 import type { LaneLoad, Lanes } from './lanes.ts';

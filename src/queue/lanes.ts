@@ -1,7 +1,7 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
 // Must never decide whether a directive runs; it only enqueues its job.
-import type { KeySpace } from '../journal/keys.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';

@@ -1,9 +1,9 @@
 // Adds the jobs of directives that may have ended since somebody looked: let out of a gate, or enqueued again.
 // Must never leave the job of one that has ended: where nobody serves its lane, it would stay for ever.
-import type { KeySpace } from '../journal/keys.ts';
-import type { DirectiveStatus } from '../journal/records.ts';
-import { prepareScripts } from '../journal/scripts.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { DirectiveStatus } from '../store/request/records.ts';
+import { prepareScripts } from '../store/scripts.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
 import type { LaneQueues } from './lane-queues.ts';
 

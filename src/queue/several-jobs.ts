@@ -1,6 +1,6 @@
 // Several jobs of a lane that are taken with one script, as many as there are slots for: BullMQ's worker asks for one after the other.
 // Must never take one without its own lock, claim and slot, nor keep the slot of one that did not come.
-import type { RunScript, ScriptReply } from '../journal/scripts.ts';
+import type { RunScript, ScriptReply } from '../store/scripts.ts';
 import {
   hasClaim,
   type JobEnd,

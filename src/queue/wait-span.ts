@@ -3,9 +3,9 @@
 import type { Directive } from '../contract/directive/directive.ts';
 import type { WaitReason } from '../contract/request/waiting.ts';
 import { ownId, tenantField } from '../contract/access/tenant.ts';
-import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
-import { placeUnder } from '../telemetry/span-place.ts';
-import type { Spans } from '../telemetry/spans.ts';
+import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
+import { placeUnder } from '../platform/telemetry/traces/span-place.ts';
+import type { Spans } from '../platform/telemetry/traces/spans.ts';
 
 export interface Waited {
   readonly directive: Pick<Directive, 'request_id' | 'id' | 'type'>;

@@ -1,28 +1,28 @@
 // Who may use the API of this process: its keys in Redis, how their changes are heard, and whether it may listen at all.
 // Must never let an API listen beyond this machine while nobody needs a key, unless the operator says so.
 import type { Logger } from 'pino';
-import { type Audit, createAudit } from '../access/audit.ts';
-import { createGate, type Gate } from '../access/gate.ts';
-import { createTokenCheck, type TokenTrouble } from '../access/jwt.ts';
-import { createKeyBudget, createKeyCount, type SpendBudget } from '../access/key-budget.ts';
-import { createKeyRecords, type KeyRecords } from '../access/key-records.ts';
-import { createKeyService } from '../access/key-service.ts';
-import { createKeyUses } from '../access/key-uses.ts';
-import { createKnownKeys, type KnownKeys } from '../access/known-keys.ts';
-import { createPersons } from '../access/persons.ts';
-import { createSessionRecords } from '../access/session-records.ts';
-import { createSessions, type Sessions } from '../access/sessions.ts';
-import type { LoginDoor } from '../api/routes/oidc.ts';
-import { isLoopback } from '../api/allowed-host.ts';
+import { type Audit, createAudit } from '../http/access/audit.ts';
+import { createGate, type Gate } from '../http/access/gate.ts';
+import { createTokenCheck, type TokenTrouble } from '../http/access/jwt.ts';
+import { createKeyBudget, createKeyCount, type SpendBudget } from '../http/access/key-budget.ts';
+import { createKeyRecords, type KeyRecords } from '../http/access/key-records.ts';
+import { createKeyService } from '../http/access/key-service.ts';
+import { createKeyUses } from '../http/access/key-uses.ts';
+import { createKnownKeys, type KnownKeys } from '../http/access/known-keys.ts';
+import { createPersons } from '../http/access/persons.ts';
+import { createSessionRecords } from '../http/access/session-records.ts';
+import { createSessions, type Sessions } from '../http/access/sessions.ts';
+import type { LoginDoor } from '../http/routes/oidc.ts';
+import { isLoopback } from '../http/allowed-host.ts';
 import type { Config } from '../config/config.ts';
 import type { AccessClient } from '../contract/access/access.ts';
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { OTHER_TENANTS } from '../contract/access/tenant-limits.ts';
-import { createAuditLog } from '../journal/audit-log.ts';
-import { createSubscriptions } from '../journal/subscriptions.ts';
-import type { Startable } from '../lifecycle.ts';
-import type { SeenTenants } from '../queue/seen-tenants.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import { createAuditLog } from '../store/access/audit-log.ts';
+import { createSubscriptions } from '../store/log/subscriptions.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import type { SeenTenants } from '../directives/sweep/seen-tenants.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createLogin } from './login.ts';
 import type { Store } from './store.ts';
 

@@ -2,16 +2,16 @@
 // Must never know a store: a second one shares them.
 import type { Config } from '../config/config.ts';
 import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
-import { type Modules, NO_MODULES } from '../extend/modules.ts';
-import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
-import type { Startable } from '../lifecycle.ts';
-import type { ModelProviders } from '../llm/providers.ts';
+import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';
+import { createSchemaChecks, type SchemaChecks } from '../platform/json-schema/schema-checks.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import type { ModelProviders } from '../models/providers.ts';
 import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { mcpServers } from './mcp-servers.ts';
-import { withModules } from './tool-pool.ts';
-import { modelProviders } from './model-providers.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
+import { mcpServers } from './roles/mcp-servers.ts';
+import { withModules } from './roles/tool-pool.ts';
+import { modelProviders } from './roles/model-providers.ts';
 
 export interface Adapters {
   servers: McpPool;

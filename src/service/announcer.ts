@@ -1,7 +1,7 @@
 // Publishes what this process serves, again and again, until it stops: what nobody repeats is forgotten by the others.
 // Must never keep the process alive, nor fail a stop because Redis is away.
-import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
-import type { Startable } from '../lifecycle.ts';
+import { PRESENT_EVERY_MS } from '../store/catalog/presence.ts';
+import type { Startable } from '../platform/lifecycle.ts';
 
 /** One thing that is published. `publish` is safe to repeat. */
 export interface Announced {

@@ -1,8 +1,8 @@
 // Checks an answer against the schema of the question, which a server chose: within the bounds for schemas of strangers.
 // Must never refuse an answer because the schema is of no use: the server checks for itself.
 import { ServiceUnavailable } from '../contract/problem.ts';
-import type { SchemaChecks } from '../json-schema/schema-checks.ts';
-import type { CheckContent } from '../queue/answer-question.ts';
+import type { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
+import type { CheckContent } from '../directives/answer-question.ts';
 
 const AGAIN_MS = 1_000;
 

@@ -2,20 +2,20 @@
 // Must never show a key of access in the log.
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { createArchiver, type ArchiveReports } from '../archive/archiver.ts';
-import type { ArchiveStore } from '../archive/archive-store.ts';
-import { archivedReader } from '../archive/archived-request.ts';
-import { createBucketStore } from '../archive/bucket-store.ts';
-import { createFolderStore } from '../archive/folder-store.ts';
+import { createArchiver, type ArchiveReports } from '../features/archive/archiver.ts';
+import type { ArchiveStore } from '../features/archive/archive-store.ts';
+import { archivedReader } from '../features/archive/archived-request.ts';
+import { createBucketStore } from '../features/archive/bucket-store.ts';
+import { createFolderStore } from '../features/archive/folder-store.ts';
 import type { Config } from '../config/config.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { closedMsOf } from '../contract/access/tenant-limits.ts';
 import { requestField, scopedId } from '../contract/access/tenant.ts';
-import { runView } from '../engine/core/run-view.ts';
-import { viewOf } from '../engine/run-client.ts';
-import { createRunStore, NO_SIGNALS } from '../engine/run-store.ts';
-import type { Startable } from '../lifecycle.ts';
-import type { Meters } from '../telemetry/meters.ts';
+import { runView } from '../agents/core/run-view.ts';
+import { viewOf } from '../agents/run-client.ts';
+import { createRunStore, NO_SIGNALS } from '../agents/turn/run-store.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import type { Meters } from '../platform/telemetry/metrics/meters.ts';
 import { storeAt } from './store-place.ts';
 import type { Store } from './store.ts';
 

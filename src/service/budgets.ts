@@ -8,8 +8,8 @@ import {
   parseModelName,
   resolveModels,
 } from '../contract/model/model-name.ts';
-import type { BudgetOptions } from '../executors/llm-budget.ts';
-import { createModelBudgets } from '../journal/model-budgets.ts';
+import type { BudgetOptions } from '../worker/executors/llm-budget.ts';
+import { createModelBudgets } from '../store/limits/model-budgets.ts';
 import type { Store } from './store.ts';
 
 export function budgetsOn(

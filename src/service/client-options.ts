@@ -1,14 +1,14 @@
 // The settings of the direct client as the configuration of a process has them.
 // Must never hold a limit that the configuration does not name.
-import { currentSpender } from '../access/caller.ts';
+import { currentSpender } from '../http/access/caller.ts';
 import { budgetSettings } from '../config/budgets.ts';
 import { requiresEncryption } from '../config/encryption.ts';
-import { toolLane } from '../catalog/route.ts';
+import { toolLane } from '../store/catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model/model-name.ts';
-import { submittableTypes } from '../engine/core/directive-exec.ts';
-import type { Modules } from '../extend/modules.ts';
-import type { Preparer } from '../queue/prepare.ts';
+import { submittableTypes } from '../agents/core/directive-exec.ts';
+import type { Modules } from '../agents/modules/modules.ts';
+import type { Preparer } from '../directives/prepare.ts';
 import type { ClientOptions } from './client.ts';
 
 export interface ClientSettings {

@@ -1,8 +1,13 @@
 // The connections of a process to its Redis: opened by role, watched for outages, closed together.
 // Must never be closed before the parts that use them have stopped.
-import type { Deadline, Startable } from '../lifecycle.ts';
-import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from '../redis/connection.ts';
-import type { RedisOutage } from '../redis/outage.ts';
+import type { Deadline, Startable } from '../platform/lifecycle.ts';
+import {
+  closeRedis,
+  connectRedis,
+  type ConnectionRole,
+  type RedisConnection,
+} from '../platform/redis/connection.ts';
+import type { RedisOutage } from '../platform/redis/outage.ts';
 
 export interface Connections extends Startable {
   open(role: ConnectionRole): RedisConnection;

@@ -2,7 +2,7 @@
 // Must never let one silent address hold all places, nor one tenant those of the others.
 import type { Config } from '../config/config.ts';
 import { flowSettings } from '../config/flow.ts';
-import { webhookLane } from '../catalog/route.ts';
+import { webhookLane } from '../store/catalog/route.ts';
 import type { FlowRule, FlowSettings } from '../contract/directive/flow.ts';
 
 /** No rule of an operator has a dot in its name. */

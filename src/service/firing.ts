@@ -1,13 +1,13 @@
 // Joins the loop that fires schedules with the store of a process.
 // Must never let a schedule fire with other rights than those of the key behind it.
-import { onBehalfOf } from '../access/caller.ts';
-import { createKeyBudget } from '../access/key-budget.ts';
-import { createKeyRecords } from '../access/key-records.ts';
-import { createOwnerCheck, ownerAsCaller } from '../access/schedule-rights.ts';
+import { onBehalfOf } from '../http/access/caller.ts';
+import { createKeyBudget } from '../http/access/key-budget.ts';
+import { createKeyRecords } from '../http/access/key-records.ts';
+import { createOwnerCheck, ownerAsCaller } from '../http/access/schedule-rights.ts';
 import { closedMsOf } from '../contract/access/tenant-limits.ts';
 import { scopedId } from '../contract/access/tenant.ts';
-import { createFiringLoop, type FiringLoop } from '../schedules/firing-loop.ts';
-import { createScheduleStore } from '../schedules/schedule-store.ts';
+import { createFiringLoop, type FiringLoop } from '../features/schedules/firing-loop.ts';
+import { createScheduleStore } from '../features/schedules/schedule-store.ts';
 import { type ClientOptions, createClient } from './client.ts';
 import type { Store } from './store.ts';
 

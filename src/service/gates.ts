@@ -1,6 +1,6 @@
 // Looks after the gates of lanes in a process, whatever its roles.
 // Must never decide who goes next.
-import type { Startable } from '../lifecycle.ts';
+import type { Startable } from '../platform/lifecycle.ts';
 import type { GateNews } from '../queue/gate-news.ts';
 import { createGatePump } from '../queue/gate-pump.ts';
 import { createGateTending } from '../queue/gate-tending.ts';

@@ -1,10 +1,10 @@
 // The gauges of a process that come from Redis: whether it answers and how fast, and what waits in the lanes.
 // Must never ask Redis again while an answer is outstanding, nor more often than a figure can change for a reader.
 import type { Survey } from '../queue/lane-survey.ts';
-import type { RedisConnection } from '../redis/connection.ts';
-import { type GaugeSource, type Reading, remembered } from '../telemetry/gauges.ts';
-import { LABEL } from '../telemetry/metric.ts';
-import { settledWithin } from '../lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
+import { type GaugeSource, type Reading, remembered } from '../platform/telemetry/metrics/gauges.ts';
+import { LABEL } from '../platform/telemetry/metrics/metric.ts';
+import { settledWithin } from '../platform/lifecycle.ts';
 
 const LANES_FRESH_MS = 5_000;
 const PING_FRESH_MS = 1_000;

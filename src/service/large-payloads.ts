@@ -1,16 +1,16 @@
 // The store of large payloads of a process: its place, and the removal of what no request needs any more.
 // Must never remove what belongs to a request that is there, nor while it cannot be told.
 import { randomUUID } from 'node:crypto';
-import { createBucketObjects } from '../archive/bucket-objects.ts';
-import { createFolderObjects } from '../archive/folder-objects.ts';
-import type { ObjectStore } from '../archive/object-store.ts';
-import { createLeftoverRemover } from '../archive/payload-leftovers.ts';
-import { createPayloadObjects } from '../archive/payload-objects.ts';
+import { createBucketObjects } from '../features/archive/bucket-objects.ts';
+import { createFolderObjects } from '../features/archive/folder-objects.ts';
+import type { ObjectStore } from '../features/archive/object-store.ts';
+import { createLeftoverRemover } from '../features/archive/payload-leftovers.ts';
+import { createPayloadObjects } from '../features/archive/payload-objects.ts';
 import type { Config } from '../config/config.ts';
 import { requestField, scopedId } from '../contract/access/tenant.ts';
-import type { PayloadObjects } from '../journal/large-payloads.ts';
-import { createLoop, type Startable } from '../lifecycle.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { PayloadObjects } from '../store/request/large-payloads.ts';
+import { createLoop, type Startable } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import { storeAt } from './store-place.ts';
 import type { Store } from './store.ts';
 

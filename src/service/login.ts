@@ -1,13 +1,13 @@
 // The login of people at an issuer, joined from the store: its seal, what was used, and its log.
 // Must never put a code, token or secret into the log.
 import type { Logger } from 'pino';
-import type { KnowsTenant } from '../access/jwt.ts';
-import { createLoginSeal } from '../access/login-seal.ts';
-import { createOidcLogin } from '../access/oidc.ts';
-import { createSpentLogins } from '../access/spent-logins.ts';
-import type { LoginDoor } from '../api/routes/oidc.ts';
+import type { KnowsTenant } from '../http/access/jwt.ts';
+import { createLoginSeal } from '../http/access/login-seal.ts';
+import { createOidcLogin } from '../http/access/oidc.ts';
+import { createSpentLogins } from '../http/access/spent-logins.ts';
+import type { LoginDoor } from '../http/routes/oidc.ts';
 import type { Config } from '../config/config.ts';
-import { sharedSecret } from '../journal/shared-secret.ts';
+import { sharedSecret } from '../store/access/shared-secret.ts';
 import type { Store } from './store.ts';
 
 const LOG_EACH_MS = 1_000;

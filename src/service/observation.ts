@@ -1,27 +1,27 @@
 // What a process reports of itself: its log, its metrics, the lines about failures.
 // Must never change what a role does.
 import type { Logger } from 'pino';
-import { createProbeListener, type ProbeListener } from '../api/probe-listener.ts';
+import { createProbeListener, type ProbeListener } from '../http/probe-listener.ts';
 import type { Config } from '../config/config.ts';
 import { DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
 import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
-import type { Modules } from '../extend/modules.ts';
-import type { Hearing } from '../journal/channel.ts';
+import type { Modules } from '../agents/modules/modules.ts';
+import type { Hearing } from '../store/log/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import { redisClock } from '../redis/clock.ts';
-import { openThings } from '../journal/open-things.ts';
+import { redisClock } from '../platform/redis/clock.ts';
+import { openThings } from '../store/request/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
-import { createListBuild } from '../search/list-build.ts';
-import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
-import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
-import { createReports, type Reports } from '../telemetry/reports.ts';
-import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
+import { createListBuild } from '../store/search/list-build.ts';
+import { createFailureLog, type FailureLog } from '../platform/telemetry/failure-log.ts';
+import { createMetrics, type Metrics, type MetricSettings } from '../platform/telemetry/metrics/metrics.ts';
+import { createReports, type Reports } from '../platform/telemetry/reports.ts';
+import { createTraces, type Traces, type TracingSettings } from '../platform/telemetry/traces/traces.ts';
 import { version } from '../version.ts';
 import type { Adapters } from './adapters.ts';
 import { scheduleLagMs } from './firing.ts';
 import { archiveGauges, laneGauges, redisGauges, scheduleGauges, searchGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
-import { connectedServers, countReconnections } from './server-metrics.ts';
+import { connectedServers, countReconnections } from './roles/server-metrics.ts';
 import type { Store } from './store.ts';
 
 /** What a worker executes; the others only end what a model has called wrongly. */

@@ -2,8 +2,8 @@
 // Must never leave out a rule.
 import { budgetSettings } from '../config/budgets.ts';
 import type { Config } from '../config/config.ts';
-import type { Registry } from '../executors/registry.ts';
-import { createPreparer, type Preparer, type PreparerOptions } from '../queue/prepare.ts';
+import type { Registry } from '../worker/executors/registry.ts';
+import { createPreparer, type Preparer, type PreparerOptions } from '../directives/prepare.ts';
 import { flowOf } from './delivery-turns.ts';
 import type { Store } from './store.ts';
 

@@ -1,10 +1,10 @@
 // Says that this process is there, what it serves and how busy it is; reads whether it shall take no more work.
 // Must never fail a start or a stop, nor keep the process alive.
 import { hostname } from 'node:os';
-import { BEAT_MS, type WorkerEntry, type Workers } from '../catalog/workers.ts';
-import { asError, settledWithin, type Startable } from '../lifecycle.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { roleNames, type Roles } from './roles.ts';
+import { BEAT_MS, type WorkerEntry, type Workers } from '../store/catalog/workers.ts';
+import { asError, settledWithin, type Startable } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
+import { roleNames, type Roles } from './roles/roles.ts';
 import { version } from '../version.ts';
 
 /** A role that takes jobs. */

@@ -1,9 +1,9 @@
 // Whether a process can do its work now, as `/readyz` reports it.
 // Must never take longer than who asks is willing to wait.
-import type { PresentWorker, Workers } from '../catalog/workers.ts';
-import type { Hearing } from '../journal/channel.ts';
-import { settledWithin } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import type { PresentWorker, Workers } from '../store/catalog/workers.ts';
+import type { Hearing } from '../store/log/channel.ts';
+import { settledWithin } from '../platform/lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
 
 /** Less than `adjutant doctor` and supervisors wait. A command to a Redis that is away takes 5 s to fail. */
 const READINESS_LIMIT_MS = 2_000;

@@ -1,9 +1,9 @@
 // Joins, over one store, what begins a run and what sends it signals: for clients, and for what the turns of runs request.
 // Must never take a turn.
-import { createRunNotifier } from '../engine/run-notifier.ts';
-import { createRunStarter } from '../engine/run-start.ts';
+import { createRunNotifier } from '../agents/run-notifier.ts';
+import { createRunStarter } from '../agents/run-start.ts';
 import type { Spender } from '../contract/model/budget.ts';
-import type { Capacity } from '../queue/capacity.ts';
+import type { Capacity } from '../directives/capacity.ts';
 import type { Store } from './store.ts';
 
 export interface RunAccessOptions {

@@ -3,12 +3,12 @@
 import { closedMsOf } from '../contract/access/tenant-limits.ts';
 import type { ParseOptions } from '../contract/directive/directive.ts';
 import { scopedId } from '../contract/access/tenant.ts';
-import type { Capacity } from '../queue/capacity.ts';
-import type { SchedulesOf } from '../queue/queue-client.ts';
-import { redisClock } from '../redis/clock.ts';
-import type { ScheduleOwner } from '../schedules/schedule-record.ts';
-import { createScheduleService } from '../schedules/schedule-service.ts';
-import { createScheduleStore } from '../schedules/schedule-store.ts';
+import type { Capacity } from '../directives/capacity.ts';
+import type { SchedulesOf } from '../directives/queue-client.ts';
+import { redisClock } from '../platform/redis/clock.ts';
+import type { ScheduleOwner } from '../features/schedules/schedule-record.ts';
+import { createScheduleService } from '../features/schedules/schedule-service.ts';
+import { createScheduleStore } from '../features/schedules/schedule-store.ts';
 import type { Store } from './store.ts';
 
 export interface SchedulesOptions extends Required<ParseOptions> {

@@ -1,27 +1,27 @@
 // Joins the search index with the store of a process: what lists requests, and what keeps the list up to date.
 // Must never read more of a run than a list needs.
-import { lastSaid, runAsks } from '../engine/core/run-asks.ts';
-import { runView } from '../engine/core/run-view.ts';
-import { NO_SIGNALS, createRunStore, type StoredRun } from '../engine/run-store.ts';
+import { lastSaid, runAsks } from '../agents/core/run-asks.ts';
+import { runView } from '../agents/core/run-view.ts';
+import { NO_SIGNALS, createRunStore, type StoredRun } from '../agents/turn/run-store.ts';
 import { ASKED_FOR, type AskedFor } from '../contract/request/request-listing.ts';
 import { ownId } from '../contract/access/tenant.ts';
-import type { RequestLists } from '../queue/queue-client.ts';
-import type { Startable } from '../lifecycle.ts';
-import { createTenantBytes } from '../journal/tenant-bytes.ts';
-import { redisClock } from '../redis/clock.ts';
-import { type ApprovalListParts, createApprovalList } from '../search/approval-list.ts';
-import { createIndexMending } from '../search/index-mending.ts';
-import { createIndexer } from '../search/indexer.ts';
-import { createListOff, refuseList } from '../search/list-off.ts';
-import { createFactsReader, type FactsParts, type ListedRun } from '../search/request-facts.ts';
-import { createListBuild } from '../search/list-build.ts';
-import { createListBuilder, type ListBuilderReports } from '../search/list-builder.ts';
-import { createReindex } from '../search/reindex.ts';
-import { createRequestList } from '../search/request-list.ts';
-import { createRowReader, type RowReader } from '../search/row-reader.ts';
-import { createSearchIndex } from '../search/search-index.ts';
-import { createSmallReader } from '../search/small-requests.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { RequestLists } from '../directives/queue-client.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import { createTenantBytes } from '../store/limits/tenant-bytes.ts';
+import { redisClock } from '../platform/redis/clock.ts';
+import { type ApprovalListParts, createApprovalList } from '../store/search/approval-list.ts';
+import { createIndexMending } from '../store/search/index-mending.ts';
+import { createIndexer } from '../store/search/indexer.ts';
+import { createListOff, refuseList } from '../store/search/list-off.ts';
+import { createFactsReader, type FactsParts, type ListedRun } from '../store/search/request-facts.ts';
+import { createListBuild } from '../store/search/list-build.ts';
+import { createListBuilder, type ListBuilderReports } from '../store/search/list-builder.ts';
+import { createReindex } from '../store/search/reindex.ts';
+import { createRequestList } from '../store/search/request-list.ts';
+import { createRowReader, type RowReader } from '../store/search/row-reader.ts';
+import { createSearchIndex } from '../store/search/search-index.ts';
+import { createSmallReader } from '../store/search/small-requests.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import type { Store } from './store.ts';
 
 /** A larger document would hold up the process as it is read; the list then shows agent and status alone. */

@@ -1,7 +1,7 @@
 // The store at a place that the configuration names: a folder or a bucket.
 // Must never look whether it is there: that is the store's to say.
 import { resolve } from 'node:path';
-import type { BucketOptions } from '../archive/bucket-requests.ts';
+import type { BucketOptions } from '../features/archive/bucket-requests.ts';
 import type { Place } from '../config/archive.ts';
 
 export interface StoresAt<S> {

@@ -3,12 +3,12 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { requestField } from '../contract/access/tenant.ts';
-import { createRunNotifier } from '../engine/run-notifier.ts';
-import type { Startable } from '../lifecycle.ts';
+import { createRunNotifier } from '../agents/run-notifier.ts';
+import type { Startable } from '../platform/lifecycle.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
-import { createSweeper, type SweeperOptions } from '../queue/sweep.ts';
-import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
-import { createListedCheck } from '../search/listed-request.ts';
+import { createSweeper, type SweeperOptions } from '../directives/sweep/sweep.ts';
+import { createRunWaitSayer, createWaitSayer } from '../directives/sweep/sweep-waits.ts';
+import { createListedCheck } from '../store/search/listed-request.ts';
 import type { Store } from './store.ts';
 
 interface SweeperSettings extends Pick<SweeperOptions, 'onError' | 'notify'> {

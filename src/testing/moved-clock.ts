@@ -1,8 +1,8 @@
 /** The clock of the service under test: a test moves it forward, and leases, deadlines, delays and schedules see it.
  *  It must never go back: what has ended would be open again. */
 import { lengthOfTime } from '../contract/length-of-time.ts';
-import { connectRedis, closeRedis } from '../redis/connection.ts';
-import { MOVED_CLOCK_KEY } from '../redis/clock.ts';
+import { connectRedis, closeRedis } from '../platform/redis/connection.ts';
+import { MOVED_CLOCK_KEY } from '../platform/redis/clock.ts';
 import type { ServiceProcess } from './service-process.ts';
 
 /** Clock of the services that a test moves forward. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { toolNames } from '../llm/tool-names.ts';
+import { toolNames } from '../models/requests/tool-names.ts';
 
 /** Call of a model, as its provider received it. */
 export interface ModelCall {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type CallToolResult, createMcpHandler, Server } from '@modelcontextprotocol/server';
-import { pause } from '../lifecycle.ts';
+import { pause } from '../platform/lifecycle.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 /** A process of the service under test: its roles, on a clock that the test moves. Messages of its parent start, move and stop it.
  *  It must never outlive the test, however that ends. */
 import { enableCompileCache } from 'node:module';
-import { moveClock } from '../redis/clock.ts';
+import { moveClock } from '../platform/redis/clock.ts';
 import { endProcess } from './end-process.ts';
 import { removeFolder } from './remove-folder.ts';
-import type { Roles } from '../service/roles.ts';
+import type { Roles } from '../service/roles/roles.ts';
 
 enableCompileCache();
 
@@ -67,8 +67,8 @@ async function start(command: Extract<Command, { kind: 'start' }>): Promise<void
 async function serve({ config, directory, environment, roles }: Extract<Command, { kind: 'start' }>) {
   const [{ parseConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
     import('../config/config.ts'),
-    import('../extend/modules.ts'),
-    import('../extend/default-agent.ts'),
+    import('../agents/modules/modules.ts'),
+    import('../agents/modules/default-agent.ts'),
     import('../service/service.ts'),
   ]);
   const parsed = parseConfig(config, { source: 'the configuration of the test kit', directory, environment });

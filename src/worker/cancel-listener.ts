@@ -1,10 +1,10 @@
 // Hears cancellations announced by any process and stops the attempts this one makes.
 // Must never be the only way: a lost announcement is found by the next heartbeat.
-import type { KeySpace } from '../journal/keys.ts';
-import type { Hearing } from '../journal/channel.ts';
-import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
-import type { Startable } from '../lifecycle.ts';
-import type { RunningAttempts } from './running-attempts.ts';
+import type { KeySpace } from '../store/keys.ts';
+import type { Hearing } from '../store/log/channel.ts';
+import { createSubscriptions, type SubscriptionsOptions } from '../store/log/subscriptions.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import type { RunningAttempts } from './attempt/running-attempts.ts';
 
 export interface CancelListener extends Startable {
   hearing(): Hearing;

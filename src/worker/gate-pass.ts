@@ -1,17 +1,17 @@
 // An attempt's pass through the gate of its lane: held before the claim, given back when the attempt is recorded.
 // Must never let a call begin on a pass that may have lapsed, nor keep one while nothing runs.
 import type { Ticket } from '../contract/directive/flow.ts';
-import type { ExecutionContext } from '../executors/definition.ts';
-import { withPriority } from '../flow/ticket.ts';
-import type { GateRef } from '../journal/gate.ts';
-import { dueFrom } from '../journal/records.ts';
+import type { ExecutionContext } from './executors/definition.ts';
+import { withPriority } from '../queue/flow/ticket.ts';
+import type { GateRef } from '../store/limits/gate.ts';
+import { dueFrom } from '../store/request/records.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Pass } from '../queue/gated-lanes.ts';
 import type { JobData } from '../queue/job.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
-import { type AttemptParts, type Claimed, DONE } from './claimed.ts';
-import { persistently } from './persistently.ts';
-import type { AttemptHandle } from './running-attempts.ts';
+import { newIdentifier } from '../platform/telemetry/identifier.ts';
+import { type AttemptParts, type Claimed, DONE } from './attempt/claimed.ts';
+import { persistently } from './record/persistently.ts';
+import type { AttemptHandle } from './attempt/running-attempts.ts';
 
 /** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
 const FRESH_PER_LEASE = 1 / 3;

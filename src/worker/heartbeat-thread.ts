@@ -1,10 +1,10 @@
 // The thread that beats for a worker: leases are extended even while executors keep the main thread busy, for a bounded time.
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
-import { keySpace } from '../journal/keys.ts';
-import { createLeases } from '../journal/leases.ts';
-import { prepareSome } from '../journal/scripts.ts';
-import { connectRedis } from '../redis/connection.ts';
+import { keySpace } from '../store/keys.ts';
+import { createLeases } from '../store/request/leases.ts';
+import { prepareSome } from '../store/scripts.ts';
+import { connectRedis } from '../platform/redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
 /** What the thread is started with. */

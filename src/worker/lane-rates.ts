@@ -1,7 +1,7 @@
 // How many attempts of each lane ended here in the last minute, and how many of them failed.
 // Must never keep more than a minute, nor cost an attempt more than a few additions.
-import type { Meters } from '../telemetry/meters.ts';
-import type { Reports } from '../telemetry/reports.ts';
+import type { Meters } from '../platform/telemetry/metrics/meters.ts';
+import type { Reports } from '../platform/telemetry/reports.ts';
 
 const SPAN_MS = 10_000;
 const SPANS = 6;

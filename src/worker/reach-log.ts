@@ -1,8 +1,8 @@
 // Says in a few lines that a provider of models is out of reach: as it begins, once a minute, and as it ends.
 // Must never speak of MCP servers: their connections do.
 import { modelLane } from '../contract/model/model-name.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { createOutage, type Outage, secondsOf } from '../telemetry/outage.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
+import { createOutage, type Outage, secondsOf } from '../platform/telemetry/outage.ts';
 
 const MODEL_LANES = modelLane('');
 

@@ -1,11 +1,11 @@
 // What this worker and the others allow of its lanes: the tightest holds, and each worker keeps to it.
 // Must never loosen what another worker that is there has configured.
 import { randomUUID } from 'node:crypto';
-import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../catalog/lane-limits.ts';
-import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
-import type { SerialLanes } from '../journal/serial-lanes.ts';
+import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../store/catalog/lane-limits.ts';
+import { PRESENT_EVERY_MS } from '../store/catalog/presence.ts';
+import type { SerialLanes } from '../store/limits/serial-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
 import type { ServedLane } from './worker.ts';
 
 export interface SharedLimitsOptions {

@@ -1,18 +1,18 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
-import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../platform/bounds/semaphore.ts';
 import { modelLane } from '../contract/model/model-name.ts';
-import type { KeySpace } from '../journal/keys.ts';
-import { isToolLane } from '../catalog/route.ts';
-import { createLaneLimits } from '../catalog/lane-limits.ts';
+import type { KeySpace } from '../store/keys.ts';
+import { isToolLane } from '../store/catalog/route.ts';
+import { createLaneLimits } from '../store/catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { HandOver } from '../queue/hand-over.ts';
 import type { JobData } from '../queue/job.ts';
 import { type ClaimingLane, claimWords, type HeldJob } from '../queue/lane-claims.ts';
-import { type Deadline, settledWithin } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis/connection.ts';
-import { attemptDirective } from './attempt.ts';
-import type { AttemptParts } from './claimed.ts';
+import { type Deadline, settledWithin } from '../platform/lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
+import { attemptDirective } from './attempt/attempt.ts';
+import type { AttemptParts } from './attempt/claimed.ts';
 import { createInHand } from './in-hand.ts';
 import { createLaneConsumers } from './lane-consumers.ts';
 import type { LaneRates } from './lane-rates.ts';

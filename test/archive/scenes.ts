@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createBucketStore } from '../../src/archive/bucket-store.ts';
+import { createBucketStore } from '../../src/features/archive/bucket-store.ts';
 import { createArchiveClient, createHttpClient } from '../../src/client/http-client.ts';
 import type { ArchiveLine } from '../../src/contract/request/archive.ts';
 import { startService } from '../support/running-service.ts';

@@ -15,7 +15,7 @@ const LATE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 
 /** With the test that notices them. */
 export const AHEAD_NOTICED = [
-  [CHANGE_MUTATIONS, 'test/integration/journal/sweep-index.test.ts'],
+  [CHANGE_MUTATIONS, 'test/integration/store/sweep-index.test.ts'],
   ...OFFERS_NOTICED,
   [LATE_MUTATIONS, 'test/integration/worker/late-calls.test.ts'],
 ] as const;

@@ -9,4 +9,4 @@ const COUNTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
 };
 
 /** With the test that notices them. */
-export const COUNTED_NOTICED = [COUNTED_MUTATIONS, 'test/integration/engine/counted-runs.test.ts'] as const;
+export const COUNTED_NOTICED = [COUNTED_MUTATIONS, 'test/integration/agents/counted-runs.test.ts'] as const;

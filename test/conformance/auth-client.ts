@@ -5,7 +5,7 @@ import { createMcpPool, type McpPool } from '../../src/mcp/pool.ts';
 import { createLoginStore } from '../../src/mcp/oauth/login-store.ts';
 import { createSeal } from '../../src/mcp/oauth/seal.ts';
 import type { OAuthOptions } from '../../src/mcp/server-options.ts';
-import { SILENT } from '../../src/telemetry/logger.ts';
+import { SILENT } from '../../src/platform/telemetry/logger.ts';
 import { memoryLogins } from '../support/memory-logins.ts';
 import { TRACEPARENT } from '../support/mcp-pool.ts';
 import { loginAt, type OAuthServer, TOKEN_KEY } from '../support/oauth.ts';

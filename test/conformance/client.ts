@@ -6,9 +6,9 @@ import {
   type ToolQuestion,
   withDefaults,
 } from '../../src/contract/tool/tool-question.ts';
-import type { ToolCallResume } from '../../src/mcp/tool-call.ts';
-import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
-import { SILENT } from '../../src/telemetry/logger.ts';
+import type { ToolCallResume } from '../../src/mcp/tools/tool-call.ts';
+import type { ToolDefinition } from '../../src/mcp/tools/tool-definition.ts';
+import { SILENT } from '../../src/platform/telemetry/logger.ts';
 import { TRACEPARENT } from '../support/mcp-pool.ts';
 
 interface ToolCall {

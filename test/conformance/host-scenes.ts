@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { placeOf } from '../../src/mcp-server/call-identity.ts';
+import { placeOf } from '../../src/http/mcp/calls/call-identity.ts';
 import { type AdjutantProcess, install, type Installation } from '../support/installation.ts';
 import { freePort } from '../support/process.ts';
 import { type Host, startHost } from './host-process.ts';

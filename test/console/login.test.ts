@@ -1,5 +1,5 @@
 /** A person logs in at a real OpenID provider, in a real browser, from the console's sign-in page.
- *  It must not test what the API refuses: `test/integration/api/oidc.test.ts` does. */
+ *  It must not test what the API refuses: `test/integration/http/oidc.test.ts` does. */
 import { expect, test } from 'vitest';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { startOidcScene } from '../support/oidc.ts';

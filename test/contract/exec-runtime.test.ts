@@ -8,12 +8,12 @@ import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { resultSchema } from '../../src/contract/result.ts';
 import { type Signal, signalSchema } from '../../src/contract/signal/signal.ts';
-import { llmEmbed } from '../../src/executors/llm-embed.ts';
-import { llmGenerate } from '../../src/executors/llm-generate.ts';
-import { llmStream } from '../../src/executors/llm-stream.ts';
-import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
-import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
-import type { ModelProviders } from '../../src/llm/providers.ts';
+import { llmEmbed } from '../../src/worker/executors/llm-embed.ts';
+import { llmGenerate } from '../../src/worker/executors/llm-generate.ts';
+import { llmStream } from '../../src/worker/executors/llm-stream.ts';
+import { createSchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
+import { createModelCatalog } from '../../src/store/catalog/model-catalog.ts';
+import type { ModelProviders } from '../../src/models/providers.ts';
 import { type Api, providersAt, recordingLimiter } from '../support/model-calls.ts';
 import { openPipeline, type Pipeline, type TestWorkerOptions } from '../support/pipeline.ts';
 import {

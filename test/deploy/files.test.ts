@@ -4,11 +4,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { customLane, toolLane, webhookLane } from '../../src/catalog/route.ts';
+import { customLane, toolLane, webhookLane } from '../../src/store/catalog/route.ts';
 import { modelLane } from '../../src/contract/model/model-name.ts';
 import { toolMatches } from '../../src/contract/tool/tool-pattern.ts';
-import { examineLanes } from '../../src/doctor/start-check.ts';
-import { NO_MODULES } from '../../src/extend/modules.ts';
+import { examineLanes } from '../../src/cli/doctor/start-check.ts';
+import { NO_MODULES } from '../../src/agents/modules/modules.ts';
 import { composeSchema, type Manifest, manifestSchema } from '../support/deploy-schemas.ts';
 import { parse as parseConfig } from '../support/parsed-config.ts';
 

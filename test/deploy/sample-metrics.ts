@@ -1,7 +1,7 @@
 // Every metric of the service, written by the real exporter with values of every label that a query names.
 // Must never invent a name: metrics, labels and their spelling come from src/telemetry.
-import { openMetricExport } from '../../src/telemetry/metric-export.ts';
-import { METRIC_NAMES, type MetricName, METRICS } from '../../src/telemetry/metric-names.ts';
+import { openMetricExport } from '../../src/platform/telemetry/metrics/metric-export.ts';
+import { METRIC_NAMES, type MetricName, METRICS } from '../../src/platform/telemetry/metrics/metric-names.ts';
 
 /** Of the labels that queries select by; others get one value. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAesCodec, createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
-import { encryptRun } from '../../src/encryption/encrypted-run.ts';
+import { encryptRun } from '../../src/platform/encryption/encrypted-run.ts';
 import { runCommand } from '../support/command.ts';
 import { archivedIn, clearTextIn } from '../support/clear-text.ts';
 import { eventually } from '../support/eventually.ts';

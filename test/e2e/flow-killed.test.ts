@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import { keySpace } from '../../src/journal/keys.ts';
-import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
+import { keySpace } from '../../src/store/keys.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 import { type AdjutantProcess, type Installation, install } from '../support/installation.ts';
 import { startKeyedServer } from '../support/keyed-server.ts';
 

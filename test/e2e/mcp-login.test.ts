@@ -11,7 +11,7 @@ import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { get } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
 import { shared } from '../support/shared.ts';
-import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 
 const peer = shared(async () => startOAuthPeer());
 const redis = shared(async () => startRedis());

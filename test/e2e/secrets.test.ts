@@ -12,7 +12,7 @@ import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
-import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 import { spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { PROGRAM } from '../support/program.ts';

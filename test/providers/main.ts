@@ -32,5 +32,5 @@ const wrong = played.filter(({ outcome }) => outcome !== 'right');
 for (const { row, cell, outcome } of wrong)
   print(`\nWRONG  ${row.kind}, ${cell.wire}, ${cell.mode}\n  ${outcome === 'right' ? '' : outcome.wrong}`);
 print(`\n${played.length - wrong.length} of ${played.length} cells are right, in ${rows.length} rows`);
-print('Amazon Bedrock, Vertex AI and Azure: npm test -- test/integration/llm/cloud-providers.test.ts');
+print('Amazon Bedrock, Vertex AI and Azure: npm test -- test/integration/models/cloud-providers.test.ts');
 process.exitCode = wrong.length === 0 && played.length > 0 ? 0 : 1;

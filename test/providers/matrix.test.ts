@@ -7,7 +7,7 @@ import { cellsOf, openTheatre, playAll } from './play.ts';
 import type { Cell, Row } from './row.ts';
 
 // The grace of a finished answer, longer than the limit of silence in the row about both.
-vi.mock(import('../../src/llm/answer-limits.ts'), async (original) => ({
+vi.mock(import('../../src/models/answers/answer-limits.ts'), async (original) => ({
   ...(await original()),
   END_GRACE_MS: 700 as 2_000,
 }));

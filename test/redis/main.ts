@@ -7,10 +7,10 @@ import { resolve } from 'node:path';
 
 /** Tests that depend on the server: scripts, queues, followers, outages, failovers, and directives whose worker is killed. */
 const FILES = [
-  'test/integration/redis',
-  'test/integration/journal',
+  'test/integration/platform/redis',
+  'test/integration/store',
   'test/integration/queue',
-  'test/integration/engine/crash.test.ts',
+  'test/integration/agents/crash.test.ts',
   'test/e2e/worker-killed.test.ts',
   'test/e2e/redis-killed.test.ts',
 ];
@@ -24,7 +24,7 @@ const server = resolve(given);
 accessSync(server, constants.X_OK);
 console.log(execFileSync(server, ['--version'], { encoding: 'utf8' }).trim());
 // Not every build has TLS.
-const tests = spawn('vitest', ['run', '--exclude=test/integration/redis/tls.test.ts', ...FILES], {
+const tests = spawn('vitest', ['run', '--exclude=test/integration/platform/redis/tls.test.ts', ...FILES], {
   stdio: 'inherit',
   env: { ...process.env, REDIS_SERVER: server },
 });

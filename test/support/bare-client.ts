@@ -1,8 +1,8 @@
 /** A direct client over the store of a test, with the options of a service without a configuration.
  *  It must never open a connection, nor close one. */
-import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import { createPreparer } from '../../src/queue/prepare.ts';
-import type { RedisConnection } from '../../src/redis/connection.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
+import { createPreparer } from '../../src/directives/prepare.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
 import type { Store } from '../../src/service/store.ts';
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import type { CallReport } from '../../src/directive-server/call-report.ts';
-import { createDirectiveFolder } from '../../src/directive-server/directive-folder.ts';
-import { serveDirectiveStdio } from '../../src/directive-server/stdio.ts';
-import type { NameStyle } from '../../src/directive-server/tool-descriptors.ts';
+import type { CallReport } from '../../src/servers/directive/call-report.ts';
+import { createDirectiveFolder } from '../../src/servers/directive/directive-folder.ts';
+import { serveDirectiveStdio } from '../../src/servers/directive/stdio.ts';
+import type { NameStyle } from '../../src/servers/directive/tool-descriptors.ts';
 import { PROGRAM } from './program.ts';
 
 /** Path → content. */

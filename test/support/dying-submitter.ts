@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { parseSubmission, type SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { startRunBodySchema } from '../../src/contract/run/run.ts';
-import { defineAgent } from '../../src/engine/define-agent.ts';
+import { defineAgent } from '../../src/agents/define-agent.ts';
 import { runAccess } from '../../src/service/run-access.ts';
-import { emitToolError } from '../../src/executors/emit-tool-error.ts';
-import { createRegistry } from '../../src/executors/registry.ts';
-import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import { createPreparer } from '../../src/queue/prepare.ts';
-import { createSubmitter } from '../../src/queue/submit.ts';
-import { NO_REPORTS } from '../../src/telemetry/reports.ts';
-import { newTraceparent } from '../../src/telemetry/trace-context.ts';
+import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
+import { createRegistry } from '../../src/worker/executors/registry.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
+import { createPreparer } from '../../src/directives/prepare.ts';
+import { createSubmitter } from '../../src/directives/submit.ts';
+import { NO_REPORTS } from '../../src/platform/telemetry/reports.ts';
+import { newTraceparent } from '../../src/platform/telemetry/traces/trace-context.ts';
 import { openStore } from './store.ts';
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>;

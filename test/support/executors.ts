@@ -13,7 +13,7 @@ import {
   type DirectiveDefinition,
   type Execution,
   type ExecutionContext,
-} from '../../src/executors/definition.ts';
+} from '../../src/worker/executors/definition.ts';
 
 export type Execute = (directive: ToolExec, context: ExecutionContext) => Promise<Execution>;
 

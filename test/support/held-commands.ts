@@ -1,7 +1,7 @@
 /** Holds what one test sends to Redis at one of its steps, so that Redis can be killed just there.
  *  It must never change what is sent, but for sending it twice as a connection does whose answer was lost. */
 import { Command } from 'ioredis';
-import type { RedisConnection } from '../../src/redis/connection.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 
 export interface Step {
   /** The number of the command, of those that name what is watched. */

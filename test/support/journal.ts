@@ -5,14 +5,14 @@ import type { Directive } from '../../src/contract/directive/directive.ts';
 import { errorEnvelope } from '../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../src/contract/result.ts';
 import { toolExecSchema, type ToolExec } from '../../src/contract/directive/work-directive.ts';
-import { encodeEnvelope } from '../../src/journal/envelope.ts';
-import type { Acceptance } from '../../src/journal/journal.ts';
-import type { KeySpace } from '../../src/journal/keys.ts';
-import { draftSignal } from '../../src/journal/signal-draft.ts';
-import { terminalSignal } from '../../src/journal/terminal-signal.ts';
-import { contentDigest } from '../../src/journal/content-digest.ts';
-import type { RedisConnection } from '../../src/redis/connection.ts';
-import { newTraceparent } from '../../src/telemetry/trace-context.ts';
+import { encodeEnvelope } from '../../src/store/request/envelope.ts';
+import type { Acceptance } from '../../src/store/request/journal.ts';
+import type { KeySpace } from '../../src/store/keys.ts';
+import { draftSignal } from '../../src/store/log/signal-draft.ts';
+import { terminalSignal } from '../../src/store/log/terminal-signal.ts';
+import { contentDigest } from '../../src/store/request/content-digest.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
+import { newTraceparent } from '../../src/platform/telemetry/traces/trace-context.ts';
 
 export const RETENTION_MS = 60_000;
 

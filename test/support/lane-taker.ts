@@ -1,8 +1,8 @@
 /** The jobs of a lane as a worker takes them, with their claims, on a store of the test.
  *  It must never make an attempt. */
 import type { ToolExec } from '../../src/contract/directive/work-directive.ts';
-import { prepareScripts, type RunScript } from '../../src/journal/scripts.ts';
-import type { ClaimVerdict } from '../../src/journal/verdicts.ts';
+import { prepareScripts, type RunScript } from '../../src/store/scripts.ts';
+import type { ClaimVerdict } from '../../src/store/request/verdicts.ts';
 import { jobId } from '../../src/queue/job.ts';
 import { type ClaimingLane, claimWords, createLaneClaims } from '../../src/queue/lane-claims.ts';
 import { lanePrefix } from '../../src/queue/lane-registry.ts';

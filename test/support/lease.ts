@@ -1,6 +1,6 @@
 /** The lease of a claim, changed in the journal.
  *  It must never be written by anything but a test. */
-import type { RedisConnection } from '../../src/redis/connection.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 
 /** As if the lease ended at `untilAt`, milliseconds since the epoch. */
 export async function setLeaseEnd(

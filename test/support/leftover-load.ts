@@ -1,18 +1,18 @@
 /** Many requests of every sort against one service, and what is left of them in Redis after their retention.
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
-import { createChangedRequests } from '../../src/journal/changed-requests.ts';
-import { createJournal } from '../../src/journal/journal.ts';
-import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
-import { createIndexer } from '../../src/search/indexer.ts';
-import { createFactsReader } from '../../src/search/request-facts.ts';
-import { createRowReader } from '../../src/search/row-reader.ts';
-import { createSearchIndex } from '../../src/search/search-index.ts';
-import { createSmallReader } from '../../src/search/small-requests.ts';
+import { createChangedRequests } from '../../src/store/index/changed-requests.ts';
+import { createJournal } from '../../src/store/request/journal.ts';
+import { type KeySpace, keySpace } from '../../src/store/keys.ts';
+import { createIndexer } from '../../src/store/search/indexer.ts';
+import { createFactsReader } from '../../src/store/search/request-facts.ts';
+import { createRowReader } from '../../src/store/search/row-reader.ts';
+import { createSearchIndex } from '../../src/store/search/search-index.ts';
+import { createSmallReader } from '../../src/store/search/small-requests.ts';
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
-import { connectRedis, closeRedis, type RedisConnection } from '../../src/redis/connection.ts';
+import { connectRedis, closeRedis, type RedisConnection } from '../../src/platform/redis/connection.ts';
 import { uniquePrefix } from './journal.ts';
 import { startService } from './running-service.ts';
 

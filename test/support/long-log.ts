@@ -1,7 +1,7 @@
 /** A request with a long log: a directive that runs, and whose attempt reports as much as a test wants.
  *  It must never write past the journal: each signal is appended under the claim, in large batches. */
 import type { SignalDraft } from '../../src/contract/signal/signal.ts';
-import { draftSignal } from '../../src/journal/signal-draft.ts';
+import { draftSignal } from '../../src/store/log/signal-draft.ts';
 import { endOf, originOf } from './journal.ts';
 import { openStore } from './store.ts';
 

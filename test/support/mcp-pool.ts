@@ -3,10 +3,10 @@
 import { onTestFinished } from 'vitest';
 import { type McpPool, type McpPoolOptions, type ServerStatus, createMcpPool } from '../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
-import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tool-call.ts';
-import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
+import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tools/tool-call.ts';
+import type { ToolDefinition } from '../../src/mcp/tools/tool-definition.ts';
 import { shared } from './shared.ts';
-import type { Logger } from '../../src/telemetry/logger.ts';
+import type { Logger } from '../../src/platform/telemetry/logger.ts';
 
 export interface LogLine {
   readonly level: keyof Logger;

@@ -1,5 +1,5 @@
 /** A place for the logins of one process, as Redis is one for many.
- *  It must never be used where two processes meet: `src/journal/login-records.ts` is. */
+ *  It must never be used where two processes meet: `src/store/access/login-records.ts` is. */
 import type { LoginRecords } from '../../src/mcp/oauth/login-store.ts';
 
 export function memoryLogins(): LoginRecords {

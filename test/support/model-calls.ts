@@ -9,16 +9,16 @@ import {
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
 import type { ModelTurn } from '../../src/contract/model/model-turn.ts';
 import type { SignalDraft } from '../../src/contract/signal/signal.ts';
-import type { Execution, ExecutionContext } from '../../src/executors/definition.ts';
-import { llmEmbed } from '../../src/executors/llm-embed.ts';
-import { llmGenerate } from '../../src/executors/llm-generate.ts';
-import type { DescribedTool } from '../../src/executors/llm-request.ts';
-import { llmStream } from '../../src/executors/llm-stream.ts';
-import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
-import { createRegistry } from '../../src/executors/registry.ts';
-import type { ModelLimiter, Reservation } from '../../src/llm/model-limiter.ts';
-import type { RemoteProviderOptions } from '../../src/llm/provider-options.ts';
-import { createModelProviders, type ModelProviders } from '../../src/llm/providers.ts';
+import type { Execution, ExecutionContext } from '../../src/worker/executors/definition.ts';
+import { llmEmbed } from '../../src/worker/executors/llm-embed.ts';
+import { llmGenerate } from '../../src/worker/executors/llm-generate.ts';
+import type { DescribedTool } from '../../src/worker/executors/llm-request.ts';
+import { llmStream } from '../../src/worker/executors/llm-stream.ts';
+import { createSchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
+import { createRegistry } from '../../src/worker/executors/registry.ts';
+import type { ModelLimiter, Reservation } from '../../src/models/model-limiter.ts';
+import type { RemoteProviderOptions } from '../../src/models/requests/provider-options.ts';
+import { createModelProviders, type ModelProviders } from '../../src/models/providers.ts';
 
 export type Api = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible';
 

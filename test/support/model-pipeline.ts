@@ -2,7 +2,7 @@
  *  It must never call a provider. */
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
-import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
+import { createModelCatalog } from '../../src/store/catalog/model-catalog.ts';
 import { done, type Stream, testModel } from './executors.ts';
 import { openPipeline, type Pipeline, type TestWorkerOptions } from './pipeline.ts';
 

@@ -2,8 +2,8 @@
  *  It must never skip a step of a login: the browser is played, the rest is real. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { createLoginRecords } from '../../src/journal/login-records.ts';
-import { keySpace } from '../../src/journal/keys.ts';
+import { createLoginRecords } from '../../src/store/access/login-records.ts';
+import { keySpace } from '../../src/store/keys.ts';
 import { challengeOf } from '../../src/mcp/oauth/challenge.ts';
 import { listenForCallback } from '../../src/mcp/oauth/callback-listener.ts';
 import { beginLogin } from '../../src/mcp/oauth/interactive-login.ts';
@@ -11,7 +11,7 @@ import type { Login } from '../../src/mcp/oauth/login.ts';
 import { createLoginStore, type LoginStore } from '../../src/mcp/oauth/login-store.ts';
 import { createSeal } from '../../src/mcp/oauth/seal.ts';
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../src/mcp/server-options.ts';
-import type { RedisConnection } from '../../src/redis/connection.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 import { spawnNode, type Child } from './process.ts';
 
 export type OAuthServer = McpServerOptions & {

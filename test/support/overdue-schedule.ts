@@ -1,13 +1,13 @@
 /** A schedule whose instants are over, and processes that die while they fire it.
  *  It must not wait for the clock. */
 import { randomUUID } from 'node:crypto';
-import { keySpace } from '../../src/journal/keys.ts';
-import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
-import { createFiringLoop, type FiringLoopParts } from '../../src/schedules/firing-loop.ts';
-import { createScheduleStore } from '../../src/schedules/schedule-store.ts';
-import { emitToolError } from '../../src/executors/emit-tool-error.ts';
-import { createRegistry } from '../../src/executors/registry.ts';
-import { createPreparer } from '../../src/queue/prepare.ts';
+import { keySpace } from '../../src/store/keys.ts';
+import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
+import { createFiringLoop, type FiringLoopParts } from '../../src/features/schedules/firing-loop.ts';
+import { createScheduleStore } from '../../src/features/schedules/schedule-store.ts';
+import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
+import { createRegistry } from '../../src/worker/executors/registry.ts';
+import { createPreparer } from '../../src/directives/prepare.ts';
 import { bareClient } from './bare-client.ts';
 import { testStore } from './store.ts';
 

@@ -1,7 +1,7 @@
 /** A directive whose deadline has passed, without waiting for it.
  *  It must never change anything else of the directive. */
-import type { KeySpace } from '../../src/journal/keys.ts';
-import type { RedisConnection } from '../../src/redis/connection.ts';
+import type { KeySpace } from '../../src/store/keys.ts';
+import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 
 interface Store {
   connection: RedisConnection;

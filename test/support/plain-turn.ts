@@ -1,6 +1,6 @@
 /** A turn of a run that does nothing, as it is committed: tests say what is different in theirs.
  *  It must not have a version, nor a token: they decide whether a turn counts. */
-import type { RunCommit } from '../../src/journal/run-journal.ts';
+import type { RunCommit } from '../../src/store/run/run-journal.ts';
 
 export function plainTurn(requestId: string): Omit<RunCommit, 'version' | 'token'> {
   return {

@@ -2,8 +2,8 @@
  *  It must never share keys with another one on the same Redis, unless it is told to. */
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/config/config.ts';
-import { loadModules } from '../../src/extend/modules.ts';
-import type { Roles } from '../../src/service/roles.ts';
+import { loadModules } from '../../src/agents/modules/modules.ts';
+import type { Roles } from '../../src/service/roles/roles.ts';
 import { createService } from '../../src/service/service.ts';
 import { ownServerEntry } from './mcp-servers.ts';
 

@@ -1,7 +1,7 @@
 /** A strategy that executes its run's query step by step: the real core takes every turn, and the test writes the run as a list.
  *  It must not know more than a strategy may: no I/O, no clock, the same step for the same signal. */
 import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
-import { createCore } from '../../src/engine/core/core.ts';
+import { createCore } from '../../src/agents/core/core.ts';
 import {
   callModel,
   callTool,
@@ -10,8 +10,8 @@ import {
   type StrategyContext,
   type StrategyDirective,
   type StrategySignal,
-} from '../../src/engine/strategies/strategy.ts';
-import type { EmittedSignal, EngineCore } from '../../src/engine/transition.ts';
+} from '../../src/agents/strategies/strategy.ts';
+import type { EmittedSignal, EngineCore } from '../../src/agents/turn/transition.ts';
 
 /** One step of a script; the next one begins when everything it requested has been answered. */
 export type ScriptStep =

@@ -1,12 +1,12 @@
 /** What submits and what lets in, over the store of a test, as the service makes them; a test names what is otherwise.
  *  It must never hold back a submission by itself: there is room for everything. */
 import { type ToolExec, toolExecSchema } from '../../src/contract/directive/work-directive.ts';
-import type { Journal } from '../../src/journal/journal.ts';
+import type { Journal } from '../../src/store/request/journal.ts';
 import type { Confirm } from '../../src/queue/durability.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import { createPreparer } from '../../src/queue/prepare.ts';
-import { createSubmitter } from '../../src/queue/submit.ts';
-import { NO_REPORTS } from '../../src/telemetry/reports.ts';
+import { createPreparer } from '../../src/directives/prepare.ts';
+import { createSubmitter } from '../../src/directives/submit.ts';
+import { NO_REPORTS } from '../../src/platform/telemetry/reports.ts';
 import { eventually } from './eventually.ts';
 import { LANE } from './journal.ts';
 import type { Call } from './pipeline.ts';

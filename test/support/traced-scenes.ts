@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ScheduleView } from '../../src/contract/schedule/schedule.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
-import { newTraceparent, traceIdOf } from '../../src/telemetry/trace-context.ts';
+import { newTraceparent, traceIdOf } from '../../src/platform/telemetry/traces/trace-context.ts';
 import { type AdjutantProcess, install } from './installation.ts';
 import { ownServerEntry, startTraced } from './mcp-servers.ts';
 import { follow, get, post, untilClosed, untilEnded } from './public-api.ts';

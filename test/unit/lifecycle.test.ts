@@ -1,7 +1,14 @@
 /** Start in order, stop in reverse, whatever fails on the way.
  *  It must never depend on what a part does. */
 import { describe, expect, test, vi } from 'vitest';
-import { deadlineIn, pause, startAll, type Startable, stopAll, settledWithin } from '../../src/lifecycle.ts';
+import {
+  deadlineIn,
+  pause,
+  startAll,
+  type Startable,
+  stopAll,
+  settledWithin,
+} from '../../src/platform/lifecycle.ts';
 
 function setUp(faults: Record<string, 'start' | 'stop' | 'both'> = {}) {
   const events: string[] = [];

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/config/error.ts';
 import { explain } from '../../src/cli/explanation.ts';
-import { gistOf } from '../../src/cli/signal-gist.ts';
+import { gistOf } from '../../src/cli/following/signal-gist.ts';
 import { ControlDirectiveError, deserializeDirective } from '../../src/contract/run/control-directive.ts';
 import type { Directive } from '../../src/contract/directive/directive.ts';
 import { ownTypeFault } from '../../src/contract/signal/own-signal.ts';
@@ -12,17 +12,17 @@ import { DirectiveRefused, problem } from '../../src/contract/problem.ts';
 import { redact } from '../../src/contract/json/redaction.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
 import { knownRepeatPolicy } from '../../src/contract/directive/work-directive.ts';
-import { runSignal } from '../../src/engine/run-signal.ts';
-import { defineStrategy } from '../../src/engine/strategies/strategy.ts';
-import { directiveMetadata } from '../../src/journal/terminal-signal.ts';
-import { createCollector } from '../../src/llm/answer-collector.ts';
-import { toolNames } from '../../src/llm/tool-names.ts';
-import { modelProviders } from '../../src/service/model-providers.ts';
-import { limitsOf } from '../../src/service/model-role.ts';
-import { targetOf, toolOnServer } from '../../src/catalog/route.ts';
+import { runSignal } from '../../src/agents/run-signal.ts';
+import { defineStrategy } from '../../src/agents/strategies/strategy.ts';
+import { directiveMetadata } from '../../src/store/log/terminal-signal.ts';
+import { createCollector } from '../../src/models/answers/answer-collector.ts';
+import { toolNames } from '../../src/models/requests/tool-names.ts';
+import { modelProviders } from '../../src/service/roles/model-providers.ts';
+import { limitsOf } from '../../src/service/roles/model-role.ts';
+import { targetOf, toolOnServer } from '../../src/store/catalog/route.ts';
 import { INHERITED_NAMES, ODD_NAMES } from '../support/odd-names.ts';
 import { fault, parse } from '../support/parsed-config.ts';
-import { call, calls, Simulation, tool } from './engine/simulation.ts';
+import { call, calls, Simulation, tool } from './agents/simulation.ts';
 
 /** As in a file: `__proto__` is a key, not a prototype. */
 const record = (name: string, value: unknown): unknown =>

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import type { InputAnswerBody } from '../../contract/tool/tool-question.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { objectArgument } from '../option-values.ts';
+import { objectArgument } from '../options/option-values.ts';
 
 export interface AnswerOptions {
   readonly decline?: boolean;

@@ -4,8 +4,8 @@ import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run/run.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
-import { type AnswerMode, createRunPrinter, type RunPrinter } from '../answer-printer.ts';
-import { createPrompts, promptFor } from '../prompts.ts';
+import { type AnswerMode, createRunPrinter, type RunPrinter } from '../following/answer-printer.ts';
+import { createPrompts, promptFor } from '../following/prompts.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
 import {
   addEndOption,
@@ -25,14 +25,14 @@ import {
   onceInWords,
   type OnceOptions,
   WITH_KEY,
-} from '../submission-options.ts';
+} from '../options/submission-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { payloadText } from './payload.ts';
-import { promptOf } from '../option-values.ts';
-import { runLine } from '../run-lines.ts';
-import { anyErrorText } from '../signal-gist.ts';
+import { promptOf } from '../options/option-values.ts';
+import { runLine } from '../following/run-lines.ts';
+import { anyErrorText } from '../following/signal-gist.ts';
 
 export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
   /** Default: `default`. */

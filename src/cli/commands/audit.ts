@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../contract/access/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { wholeNumber } from '../option-values.ts';
+import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
 
 export interface AuditOptions {

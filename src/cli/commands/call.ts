@@ -22,15 +22,15 @@ import {
   onceFieldsOf,
   onceInWords,
   type OnceOptions,
-} from '../submission-options.ts';
+} from '../options/submission-options.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { createLiveLine } from '../live-line.ts';
-import { objectArgument, wholeNumber } from '../option-values.ts';
+import { createLiveLine } from '../following/live-line.ts';
+import { objectArgument, wholeNumber } from '../options/option-values.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
-import { createPrompts, promptFor } from '../prompts.ts';
-import { callIdOf } from '../signal-lines.ts';
+import { createPrompts, promptFor } from '../following/prompts.ts';
+import { callIdOf } from '../following/signal-lines.ts';
 import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
 import { Option } from 'commander';

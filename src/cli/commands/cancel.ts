@@ -1,7 +1,7 @@
 /** `adjutant cancel`: cancels a directive, or all of a request, and prints the effect.
  *  It must never call a directive cancelled that may still be executed. */
 import type { CancelledDirective } from '../../contract/directive/cancellation.ts';
-import { engineAbsence } from '../run-lines.ts';
+import { engineAbsence } from '../following/run-lines.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { EXIT, type ExitCode } from '../failure.ts';

@@ -23,7 +23,7 @@ async function control(
   { terminal, interrupt, version }: LocalInvocation,
   { tiers = [], agents = [] }: ControlOptions,
 ): Promise<ExitCode> {
-  const { serveControlStdio } = await import('../../control-server/stdio.ts');
+  const { serveControlStdio } = await import('../../servers/control/stdio.ts');
   if (process.stdin.isTTY)
     terminal.err('This speaks MCP on stdin and stdout; an MCP client starts it. Ctrl-C ends it.');
   const known = { tiers: tiers.map(named), agents: agents.map(named) };

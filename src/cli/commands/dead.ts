@@ -8,7 +8,7 @@ import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { defaultVerb, wholeNumber } from '../option-values.ts';
+import { defaultVerb, wholeNumber } from '../options/option-values.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 

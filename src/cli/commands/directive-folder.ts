@@ -6,9 +6,9 @@ import type { Terminal } from '../terminal.ts';
 import { Argument } from 'commander';
 import type { CommandLine } from '../invocation.ts';
 
-type Starter = typeof import('../../directive-server/starter.ts');
+type Starter = typeof import('../../servers/directive/starter.ts');
 type FileChange = Awaited<ReturnType<Starter['writeStarter']>>[number];
-type Template = Parameters<typeof import('../../directive-server/bundle.ts').bundleOf>[1];
+type Template = Parameters<typeof import('../../servers/directive/bundle.ts').bundleOf>[1];
 
 /** A command of the upstream project, which tools repeat to the letter; here it does not exist. */
 const UPSTREAM_FIX = / Run 'directive init' to create it\.$/;
@@ -35,7 +35,7 @@ export function addFolder({ program, local }: CommandLine): void {
 const TEMPLATES = ['spec_template.md', 'impact_template.md', 'tdr_template.md'] as const;
 
 export async function initDirective(terminal: Terminal, place: string): Promise<ExitCode> {
-  const { writeStarter } = await import('../../directive-server/starter.ts');
+  const { writeStarter } = await import('../../servers/directive/starter.ts');
   const changes = await writing(place, async () => writeStarter(place));
   printChanges(terminal, changes);
   const written = changes.filter(({ change }) => change !== 'kept').length;
@@ -49,7 +49,7 @@ export async function initDirective(terminal: Terminal, place: string): Promise<
 }
 
 async function updateDirective(terminal: Terminal, place: string, dryRun: boolean): Promise<ExitCode> {
-  const { renewStarter } = await import('../../directive-server/starter.ts');
+  const { renewStarter } = await import('../../servers/directive/starter.ts');
   const changes = await writing(place, async () => renewStarter(place, !dryRun));
   if (changes === null) {
     throw new CliFailure({
@@ -66,8 +66,8 @@ async function updateDirective(terminal: Terminal, place: string, dryRun: boolea
 
 async function bundle(terminal: Terminal, place: string, template: Template): Promise<ExitCode> {
   const [{ bundleOf }, { createDirectiveFolder }] = await Promise.all([
-    import('../../directive-server/bundle.ts'),
-    import('../../directive-server/directive-folder.ts'),
+    import('../../servers/directive/bundle.ts'),
+    import('../../servers/directive/directive-folder.ts'),
   ]);
   const built = await bundleOf(createDirectiveFolder(place), template);
   if (built.ok) {
@@ -90,7 +90,7 @@ async function writing<Value>(place: string, write: () => Promise<Value>): Promi
   try {
     return await write();
   } catch (error) {
-    const { LinkedFolderError } = await import('../../directive-server/starter.ts');
+    const { LinkedFolderError } = await import('../../servers/directive/starter.ts');
     if (error instanceof LinkedFolderError) throw linkedFolder(error.path);
     throw new CliFailure({
       what: `${place} cannot be written: ${(error as Error).message}`,

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { Option } from 'commander';
-import { wholeNumber } from '../option-values.ts';
+import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, LocalInvocation } from '../invocation.ts';
 
 interface ServerOptions {
@@ -20,8 +20,8 @@ interface ServerOptions {
   readonly allowHost: readonly string[];
 }
 
-type Http = Parameters<typeof import('../../directive-server/http-listener.ts').listenDirectiveHttp>[1];
-type Served = Parameters<typeof import('../../directive-server/stdio.ts').serveDirectiveStdio>[0];
+type Http = Parameters<typeof import('../../servers/directive/http-listener.ts').listenDirectiveHttp>[1];
+type Served = Parameters<typeof import('../../servers/directive/stdio.ts').serveDirectiveStdio>[0];
 
 const LOG_VARIABLE = 'ADJUTANT_DIRECTIVE_LOG';
 
@@ -57,8 +57,8 @@ async function directiveServer(
     throw usage(`--root names a folder that does not exist: ${oneLine(root, 200)}`, how);
   }
   const [{ createDirectiveFolder }, { reportLine }] = await Promise.all([
-    import('../../directive-server/directive-folder.ts'),
-    import('../../directive-server/call-report.ts'),
+    import('../../servers/directive/directive-folder.ts'),
+    import('../../servers/directive/call-report.ts'),
   ]);
   const [spans, metrics] = await Promise.all([
     callSpans(version, environment),
@@ -90,7 +90,7 @@ async function callSpans(version: string, environment: LocalInvocation['environm
   if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')) return null;
   const [{ telemetryOfVariables }, { openCallSpans }] = await Promise.all([
     import('../../config/telemetry.ts'),
-    import('../../directive-server/call-spans.ts'),
+    import('../../servers/directive/call-spans.ts'),
   ]);
   const { tracing } = telemetryOfVariables(environment);
   const serviceName = environment['OTEL_SERVICE_NAME'] ?? 'directive-server';
@@ -102,7 +102,7 @@ async function callMetrics(version: string, environment: LocalInvocation['enviro
   if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')) return null;
   const [{ metricsOfVariables }, { openCallMetrics }] = await Promise.all([
     import('../../config/metrics.ts'),
-    import('../../directive-server/call-metrics.ts'),
+    import('../../servers/directive/call-metrics.ts'),
   ]);
   const { isOn, otlp } = metricsOfVariables(environment);
   const serviceName = environment['OTEL_SERVICE_NAME'] ?? 'directive-server';
@@ -110,14 +110,14 @@ async function callMetrics(version: string, environment: LocalInvocation['enviro
 }
 
 async function serveStreams(terminal: Terminal, stop: AbortSignal, served: Served): Promise<void> {
-  const { serveDirectiveStdio } = await import('../../directive-server/stdio.ts');
+  const { serveDirectiveStdio } = await import('../../servers/directive/stdio.ts');
   if (process.stdin.isTTY)
     terminal.err('This speaks MCP on stdin and stdout; an MCP client starts it. Ctrl-C ends it.');
   await serveDirectiveStdio(served, { input: process.stdin, output: process.stdout }, stop);
 }
 
 async function listen(terminal: Terminal, stop: AbortSignal, served: Served, http: Http): Promise<void> {
-  const { listenDirectiveHttp } = await import('../../directive-server/http-listener.ts');
+  const { listenDirectiveHttp } = await import('../../servers/directive/http-listener.ts');
   const listener = await listenDirectiveHttp(served, http).catch((error: Error) => {
     throw new CliFailure({
       what: `It cannot listen on ${http.host}, port ${http.port}: ${error.message}`,

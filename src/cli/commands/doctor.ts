@@ -11,9 +11,9 @@ import type { ListedServer } from '../../contract/tool/tool-listing.ts';
 import type { ListedWorker } from '../../contract/request/worker-listing.ts';
 import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
-import { scheduleFindings } from '../../doctor/schedules.ts';
-import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
+import { advice, fault, fine, type Finding } from '../doctor/finding.ts';
+import { scheduleFindings } from '../doctor/schedules.ts';
+import { privateRedisLog, privateRedisUrl } from '../../platform/redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import type { CommandLine } from '../invocation.ts';
 
@@ -74,15 +74,15 @@ async function examine(
   { config: file, ...at }: DoctorOptions,
   environment: Environment,
 ) {
-  const { examineArchive } = await import('../../doctor/archive.ts');
-  const { examinePayloads } = await import('../../doctor/payloads.ts');
-  const { encryptionFindings } = await import('../../doctor/encryption.ts');
-  const { examineWebhooks } = await import('../../doctor/webhooks.ts');
-  const { searchFindings } = await import('../../doctor/search.ts');
-  const { examineCollector } = await import('../../doctor/collector.ts');
-  const { examineBudgets } = await import('../../doctor/start-check.ts');
+  const { examineArchive } = await import('../doctor/archive.ts');
+  const { examinePayloads } = await import('../doctor/payloads.ts');
+  const { encryptionFindings } = await import('../doctor/encryption.ts');
+  const { examineWebhooks } = await import('../doctor/webhooks.ts');
+  const { searchFindings } = await import('../doctor/search.ts');
+  const { examineCollector } = await import('../doctor/collector.ts');
+  const { examineBudgets } = await import('../doctor/start-check.ts');
   const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
-    await import('../../doctor/diagnosis.ts');
+    await import('../doctor/diagnosis.ts');
   const { findings, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
   const servers = config === null ? [] : examineServers(config, { interrupt, redisUrl: whereRedis });
@@ -121,8 +121,8 @@ async function readConfiguration(file: string | undefined, environment: Environm
 /** Loads the modules, as a start does. */
 async function examineModules(config: Config): Promise<Finding[]> {
   const [{ loadModules }, { examineAgents }] = await Promise.all([
-    import('../../extend/modules.ts'),
-    import('../../doctor/start-check.ts'),
+    import('../../agents/modules/modules.ts'),
+    import('../doctor/start-check.ts'),
   ]);
   try {
     return examineAgents(config, await loadModules(config), { alone: false });

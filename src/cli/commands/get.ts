@@ -22,13 +22,13 @@ import {
   engineAbsence,
   runLines,
   section,
-} from '../run-lines.ts';
+} from '../following/run-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { ArchiveInvocation, CommandLine, Invocation } from '../invocation.ts';
-import { noticeCells, noticeRows } from '../notice-lines.ts';
-import { commandLines, questionLines } from '../questions.ts';
-import { gistOf, waitText, whyText } from '../signal-gist.ts';
-import { signalLine } from '../signal-lines.ts';
+import { noticeCells, noticeRows } from '../following/notice-lines.ts';
+import { commandLines, questionLines } from '../following/questions.ts';
+import { gistOf, waitText, whyText } from '../following/signal-gist.ts';
+import { signalLine } from '../following/signal-lines.ts';
 import { table } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 

@@ -13,7 +13,7 @@ import { DirectiveRefused } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { instantText, table } from '../table.ts';
 import { oneLine } from '../terminal.ts';
-import { wholeNumber } from '../option-values.ts';
+import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
 
 interface NewKeyOptions {

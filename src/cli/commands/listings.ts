@@ -1,12 +1,12 @@
 /** `adjutant tools`, `agents` and `lanes`: lists tools, agents, and the load of the lanes.
  *  It must never change anything. */
 import { ADJUTANT } from '../command-name.ts';
-import { closeNames } from '../../bounds/close-names.ts';
+import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { ListedLane } from '../../contract/request/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { whyText } from '../signal-gist.ts';
+import { whyText } from '../following/signal-gist.ts';
 import { loginLine } from './mcp-login.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';

@@ -4,17 +4,17 @@ import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal/signal.ts';
-import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
+import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../following/answer-printer.ts';
 import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { createLiveLine } from '../live-line.ts';
-import { decimal, promptOf, wholeNumber } from '../option-values.ts';
-import { retryText } from '../signal-gist.ts';
-import { callIdOf } from '../signal-lines.ts';
+import { createLiveLine } from '../following/live-line.ts';
+import { decimal, promptOf, wholeNumber } from '../options/option-values.ts';
+import { retryText } from '../following/signal-gist.ts';
+import { callIdOf } from '../following/signal-lines.ts';
 import type { Terminal } from '../terminal.ts';
-import { answerText, turnIn, turnLine } from '../turn-text.ts';
+import { answerText, turnIn, turnLine } from '../following/turn-text.ts';
 
 export interface LlmOptions {
   /** `provider:model`. Default: the alias. */

@@ -2,14 +2,14 @@
  *  It must never print a token, nor send one over the API. */
 import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
-import { closeNames } from '../../bounds/close-names.ts';
+import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { ServerLogin } from '../../contract/tool/tool-listing.ts';
-import { privateRedisUrl } from '../../redis/private-redis.ts';
+import { privateRedisUrl } from '../../platform/redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { hideEnvironment, startFault } from '../start-fault.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine } from '../invocation.ts';
-import { wholeNumber } from '../option-values.ts';
+import { wholeNumber } from '../options/option-values.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 interface LogoutOptions {
@@ -74,7 +74,7 @@ async function login(place: LoginPlace, server: string, options: LoginOptions): 
   const limit = AbortSignal.timeout(Math.min(timeLimit, MAX_TIME_LIMIT_S) * 1_000);
   const onAddress = (url: string, issuer: string): void =>
     showAddress(terminal, options, { url, issuer, server });
-  const { logIn } = await import('../../service/mcp-login.ts');
+  const { logIn } = await import('../../service/roles/mcp-login.ts');
   try {
     const signal = AbortSignal.any([interrupt, limit]);
     const outcome = await logIn(config, server, { onAddress, scopes: options.scope, redisUrl, signal });
@@ -90,7 +90,7 @@ async function login(place: LoginPlace, server: string, options: LoginOptions): 
 
 async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
   const { config, redisUrl } = await prepared(place, server, options);
-  const { logOut } = await import('../../service/mcp-login.ts');
+  const { logOut } = await import('../../service/roles/mcp-login.ts');
   try {
     const removed = await logOut(config, server, redisUrl);
     if (options.json) place.terminal.out(JSON.stringify({ server, logged_out: removed }));

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { sharedSeal } from '../seal-file.ts';
+import { sharedSeal } from '../options/seal-file.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { addLogins } from './mcp-login.ts';
 
@@ -36,7 +36,7 @@ async function mcp(
   version: string,
   { server, keyFrom: keysFrom = [] }: McpOptions,
 ): Promise<ExitCode> {
-  const { serveToolsStdio } = await import('../../mcp-server/stdio.ts');
+  const { serveToolsStdio } = await import('../../http/mcp/stdio.ts');
   if (process.stdin.isTTY)
     terminal.err('This speaks MCP on stdin and stdout; an MCP host starts it. Ctrl-C ends it.');
   const scope = server === undefined ? { kind: 'all' as const } : { kind: 'server' as const, server };

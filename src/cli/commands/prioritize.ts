@@ -2,7 +2,7 @@
  *  It must never say that it goes first: it has a head start. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { priority } from '../submission-options.ts';
+import { priority } from '../options/submission-options.ts';
 
 export function addPrioritize({ program, withClient }: CommandLine): void {
   program

@@ -1,6 +1,6 @@
 /** `adjutant reindex`: has the list of requests built anew, and shows how far it is.
  *  It must never end with success before every request is in the list. */
-import { pause } from '../../lifecycle.ts';
+import { pause } from '../../platform/lifecycle.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 

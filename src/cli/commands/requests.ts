@@ -2,7 +2,7 @@
  *  It must never act on more than was chosen, nor on all because nothing was. */
 import type { BulkCancelBody, BulkRedrive } from '../../contract/directive/bulk.ts';
 import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request/request-listing.ts';
-import { pause } from '../../lifecycle.ts';
+import { pause } from '../../platform/lifecycle.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
@@ -10,7 +10,7 @@ import { instantText, table, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
 import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
-import { pastInstantOption, wholeNumber } from '../option-values.ts';
+import { pastInstantOption, wholeNumber } from '../options/option-values.ts';
 
 interface FilterOptions {
   readonly status?: RequestFilter['status'];

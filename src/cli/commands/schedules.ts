@@ -8,7 +8,7 @@ import type {
 } from '../../contract/schedule/schedule.ts';
 import { LARGEST_LISTING } from '../../contract/request/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { durationWords, interval } from '../option-values.ts';
+import { durationWords, interval } from '../options/option-values.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import {
@@ -17,7 +17,7 @@ import {
   templateIn,
   templateWarnings,
   timingIn,
-} from '../schedule-content.ts';
+} from '../options/schedule-content.ts';
 import { instantText, table, zonedText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import type { Command } from 'commander';

@@ -4,16 +4,16 @@ import { flushCompileCache } from 'node:module';
 import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment, requireSound, StartFault, startFault } from '../start-fault.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { fault, type Finding } from '../../doctor/finding.ts';
+import { fault, type Finding } from '../doctor/finding.ts';
 import {
   type PrivateRedis,
   privateRedisUrl,
   type RedisNotice,
   startPrivateRedis,
-} from '../../redis/private-redis.ts';
+} from '../../platform/redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
-import { createTracePrinter, openReader, type TracePrinter } from '../trace-printer.ts';
-import { wholeNumber } from '../option-values.ts';
+import { createTracePrinter, openReader, type TracePrinter } from '../trace/trace-printer.ts';
+import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine } from '../invocation.ts';
 
 interface ServeOptions {
@@ -37,7 +37,7 @@ interface ServeOptions {
 }
 
 type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadConfig>>;
-type Modules = Awaited<ReturnType<typeof import('../../extend/modules.ts').loadModules>>;
+type Modules = Awaited<ReturnType<typeof import('../../agents/modules/modules.ts').loadModules>>;
 type Loaded = { config: Config; modules: Modules };
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -105,8 +105,8 @@ async function run(
 ): Promise<void> {
   const [{ loadConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
     import('../../config/config.ts'),
-    import('../../extend/modules.ts'),
-    import('../../extend/default-agent.ts'),
+    import('../../agents/modules/modules.ts'),
+    import('../../agents/modules/default-agent.ts'),
     import('../../service/service.ts'),
   ]);
   // Before anything starts, so that all faults are reported at once.
@@ -143,8 +143,8 @@ async function run(
 /** Throws `StartFault` for a pattern that no lane matches. */
 async function chooseLanes(all: Loaded, patterns: readonly string[] | undefined): Promise<Loaded> {
   if (patterns === undefined) return all;
-  const { examineLanes } = await import('../../doctor/start-check.ts');
-  const { onlyLanes } = await import('../../service/lane-choice.ts');
+  const { examineLanes } = await import('../doctor/start-check.ts');
+  const { onlyLanes } = await import('../../service/roles/lane-choice.ts');
   requireSound(examineLanes(all, patterns));
   return onlyLanes(all, patterns);
 }
@@ -156,7 +156,7 @@ async function check(
   roles: ServeOptions['roles'],
   before: string,
 ): Promise<void> {
-  const { examinePort, examineStart } = await import('../../doctor/start-check.ts');
+  const { examinePort, examineStart } = await import('../doctor/start-check.ts');
   const findings = [
     ...examineStart(config, modules, roles),
     ...(roles.api === true ? await examinePort(config, before) : []),
@@ -168,7 +168,7 @@ async function check(
 }
 
 async function warnOfPayloads(terminal: Terminal, config: Config): Promise<void> {
-  const { examinePayloads } = await import('../../doctor/payloads.ts');
+  const { examinePayloads } = await import('../doctor/payloads.ts');
   for (const finding of await examinePayloads(config)) if (!finding.ok) printAdvice(terminal, finding);
 }
 

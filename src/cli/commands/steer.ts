@@ -1,13 +1,13 @@
 /** `adjutant input`, `approve` and `deny`: sends input and decisions to a run under way.
  *  It must never send anything twice. */
-import { closeNames } from '../../bounds/close-names.ts';
+import { closeNames } from '../../platform/bounds/close-names.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApprovalDecisionBody } from '../../contract/run/run.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { type EncryptOption, encryptingWhere, WITH_KEY } from '../submission-options.ts';
+import { type EncryptOption, encryptingWhere, WITH_KEY } from '../options/submission-options.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { objectArgument, promptOf } from '../option-values.ts';
+import { objectArgument, promptOf } from '../options/option-values.ts';
 import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 

@@ -2,8 +2,8 @@
  *  It must never skip or repeat one. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { createSignalLines } from '../signal-lines.ts';
-import { wholeNumber } from '../option-values.ts';
+import { createSignalLines } from '../following/signal-lines.ts';
+import { wholeNumber } from '../options/option-values.ts';
 
 interface TailOptions {
   readonly after?: number;

@@ -2,9 +2,9 @@
  *  It must never wait for the end of anything. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { traceFamily, tracesOf } from '../trace-family.ts';
-import { traceLines } from '../trace-lines.ts';
-import { wholeNumber } from '../option-values.ts';
+import { traceFamily, tracesOf } from '../trace/trace-family.ts';
+import { traceLines } from '../trace/trace-lines.ts';
+import { wholeNumber } from '../options/option-values.ts';
 
 interface TraceOptions {
   /** The most directives of each request. Default: as the service gives. */

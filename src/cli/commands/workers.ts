@@ -1,14 +1,14 @@
 /** `adjutant workers`: who is there, what each serves, how busy it is; `drain` and `resume` say who takes work.
  *  It must never drain a process that the name does not mean beyond doubt. */
 import { ADJUTANT } from '../command-name.ts';
-import { closeNames } from '../../bounds/close-names.ts';
+import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { type ListedWorker, takesWork } from '../../contract/request/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, table } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
-import { defaultVerb } from '../option-values.ts';
+import { defaultVerb } from '../options/option-values.ts';
 
 /** Enough of an id to tell the processes of one installation apart. */
 const SHOWN_CHARACTERS = 8;

@@ -1,5 +1,5 @@
 // A schedule on the wire: when it fires, what it submits each time, what became of it.
-// Must never hold a decision of when to fire: those are in `src/schedules`.
+// Must never hold a decision of when to fire: those are in `src/features/schedules`.
 import * as z from 'zod';
 import { identifierSchema, instantSchema, jsonObjectSchema } from '../identifiers.ts';
 

@@ -4,7 +4,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { boundedBody, withBody } from '../../bounds/bounded-response.ts';
+import { boundedBody, withBody } from '../../platform/bounds/bounded-response.ts';
 import {
   type AddressRule,
   literalAddress,
@@ -13,7 +13,7 @@ import {
   type Resolve,
   sendChecked,
   systemResolve,
-} from '../../bounds/outgoing-request.ts';
+} from '../../platform/bounds/outgoing-request.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 
 /** A TypeError, as a fetch that failed: the SDK does not go on to another address after it. */

@@ -1,6 +1,6 @@
 /** Asks a server without a token what it wants of one.
  *  It must never call a tool, nor leave a session open. */
-import { SILENT } from '../../telemetry/logger.ts';
+import { SILENT } from '../../platform/telemetry/logger.ts';
 import { isTimeout, systemCode } from '../connect-fault.ts';
 import { openSession } from '../open-session.ts';
 import { type McpServerOptions, PROBE_MS } from '../server-options.ts';

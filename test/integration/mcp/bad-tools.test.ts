@@ -1,7 +1,7 @@
 /** Tools with a wrong description: each is left out or mended by itself, and the others of its server stay.
  *  It must never pass because a server listed nothing: every test calls a good tool. */
 import { describe, expect, test } from 'vitest';
-import type { ToolDefinition, ToolFault } from '../../../src/mcp/tool-definition.ts';
+import type { ToolDefinition, ToolFault } from '../../../src/mcp/tools/tool-definition.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { namedTools } from '../../support/mcp-servers.ts';
 

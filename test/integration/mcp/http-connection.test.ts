@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createHttpFetch } from '../../../src/mcp/http-fetch.ts';
+import { createHttpFetch } from '../../../src/mcp/transport/http-fetch.ts';
 import { createPace } from '../../../src/mcp/pace.ts';
 import { type Opened, openSession } from '../../../src/mcp/open-session.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
@@ -22,7 +22,7 @@ import {
 } from '../../support/mcp-servers.ts';
 import { startKeyedServer } from '../../support/keyed-server.ts';
 import { shared } from '../../support/shared.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 /** For tests that leave them as they are; a test that kills or configures its server starts one of its own. */
 const legacy = shared(async () => startLegacyPeer());

@@ -1,8 +1,8 @@
 /** Answers that are not quite JSON-RPC: what is harmless is read, and everything else fails its call at once.
  *  It must never pass because a call timed out: a call has more time than a test. */
 import { describe, expect, test } from 'vitest';
-import { keptDigits } from '../../../src/mcp/kept-digits.ts';
-import { readToolResult } from '../../../src/mcp/tool-result.ts';
+import { keptDigits } from '../../../src/mcp/transport/kept-digits.ts';
+import { readToolResult } from '../../../src/mcp/tools/tool-result.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { malformedPeer, startMalformedPeer } from '../../support/mcp-servers.ts';
 import { shared } from '../../support/shared.ts';

@@ -6,15 +6,15 @@ import { uniquePrefix } from '../../support/journal.ts';
 import { storeOn, TOKEN_KEY } from '../../support/oauth.ts';
 import { startRedis } from '../../support/redis.ts';
 import { shared } from '../../support/shared.ts';
-import { createLoginRecords } from '../../../src/journal/login-records.ts';
-import { keySpace } from '../../../src/journal/keys.ts';
+import { createLoginRecords } from '../../../src/store/access/login-records.ts';
+import { keySpace } from '../../../src/store/keys.ts';
 import type { Login } from '../../../src/mcp/oauth/login.ts';
 import { createLoginStore, type LoginStore } from '../../../src/mcp/oauth/login-store.ts';
 import type { Renew } from '../../../src/mcp/oauth/renewal.ts';
 import { renewUnderLock } from '../../../src/mcp/oauth/renewal-lock.ts';
 import { createSeal } from '../../../src/mcp/oauth/seal.ts';
-import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { loginsOn } from '../../../src/service/logins.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
+import { loginsOn } from '../../../src/service/roles/logins.ts';
 
 const redis = shared(async () => {
   const server = await startRedis();

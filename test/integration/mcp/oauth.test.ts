@@ -11,10 +11,10 @@ import { type Child, spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { startRedis } from '../../support/redis.ts';
 import { shared } from '../../support/shared.ts';
-import { keySpace } from '../../../src/journal/keys.ts';
+import { keySpace } from '../../../src/store/keys.ts';
 import type { Login } from '../../../src/mcp/oauth/login.ts';
 import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
-import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

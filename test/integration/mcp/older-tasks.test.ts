@@ -1,7 +1,7 @@
 /** Tasks of protocol 2025-11-25, at servers on the predecessor SDK: asked for, written down, waited for, cancelled.
  *  It must never end a task before its call waits for it. */
 import { expect, test } from 'vitest';
-import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
+import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tools/tool-call.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { everything } from '../../support/mcp-servers.ts';
 import { startOlderTaskServer } from '../../support/older-task-server.ts';

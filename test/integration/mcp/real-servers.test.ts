@@ -4,9 +4,9 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { repeatPolicyOf } from '../../../src/mcp/repeat-policy.ts';
+import { repeatPolicyOf } from '../../../src/mcp/tools/repeat-policy.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
-import { readToolResult } from '../../../src/mcp/tool-result.ts';
+import { readToolResult } from '../../../src/mcp/tools/tool-result.ts';
 import { openPool, textOf } from '../../support/mcp-pool.ts';
 import {
   type HttpServer,

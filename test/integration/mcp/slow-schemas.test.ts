@@ -1,7 +1,7 @@
 /** Servers whose schemas take too long to check: each fails its own calls, and no others.
  *  It must never pass by luck: every test ends with a call that works. */
 import { expect, onTestFinished, test } from 'vitest';
-import { createSchemaChecks } from '../../../src/json-schema/schema-checks.ts';
+import { createSchemaChecks } from '../../../src/platform/json-schema/schema-checks.ts';
 import { failureOf, openPoolWith, textOf } from '../../support/mcp-pool.ts';
 import { namedTools } from '../../support/mcp-servers.ts';
 

@@ -9,7 +9,7 @@ import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer, slowly } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 async function ownLog(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');

@@ -1,7 +1,7 @@
 /** Calls that a server makes tasks of: written down, asked for until they end, cancelled; and servers that lie about them.
  *  It must never wait longer than a server asks for: the tests' server wants to be asked at once. */
 import { describe, expect, test } from 'vitest';
-import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
+import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tools/tool-call.ts';
 import { failureOf, openPool, type PoolUnderTest, textOf } from '../../support/mcp-pool.ts';
 import { shared } from '../../support/shared.ts';
 import { completed, startTaskServer } from '../../support/task-server.ts';

@@ -1,7 +1,7 @@
 /** Arguments of calls and content of answers, checked on this side against the server's own schemas.
  *  It must never let a wrong call reach the server. */
 import { describe, expect, test } from 'vitest';
-import { readToolResult } from '../../../src/mcp/tool-result.ts';
+import { readToolResult } from '../../../src/mcp/tools/tool-result.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer } from '../../support/mcp-servers.ts';
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/directive/dead-letter.ts';
-import { type Execution } from '../../../src/executors/definition.ts';
+import { type Execution } from '../../../src/worker/executors/definition.ts';
 import { done, fails } from '../../support/executors.ts';
 import { dueAt, failureOf, LANE, toolCall } from '../../support/journal.ts';
 import { type Call, call, errorOf, openPipeline, refusal } from '../../support/pipeline.ts';

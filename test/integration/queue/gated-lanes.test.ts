@@ -1,7 +1,7 @@
 /** The way through the gate of a lane on a real Redis: in which order its jobs are taken.
  *  It must never need a worker. */
 import { expect, test } from 'vitest';
-import { createGate } from '../../../src/journal/gate.ts';
+import { createGate } from '../../../src/store/limits/gate.ts';
 import { createGateNews } from '../../../src/queue/gate-news.ts';
 import { createGatedLanes } from '../../../src/queue/gated-lanes.ts';
 import { jobId } from '../../../src/queue/job.ts';

@@ -1,11 +1,11 @@
 /** Jobs that are claimed as they are taken, and end together with their directives, on a real Redis; and the same when each command
  *  is repeated, as after a lost connection. It must never make an attempt. */
 import { expect, test } from 'vitest';
-import { decodeEnvelope } from '../../../src/journal/envelope.ts';
-import type { RunScript } from '../../../src/journal/scripts.ts';
+import { decodeEnvelope } from '../../../src/store/request/envelope.ts';
+import type { RunScript } from '../../../src/store/scripts.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { JobData } from '../../../src/queue/job.ts';
-import { mayHaveRun } from '../../../src/queue/possible-execution.ts';
+import { mayHaveRun } from '../../../src/directives/change/possible-execution.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import {

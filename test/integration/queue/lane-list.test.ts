@@ -1,7 +1,7 @@
 /** What the list of lanes says beside counts: what waits longest, and until when a provider is not asked.
  *  It must not start a worker. */
 import { expect, test } from 'vitest';
-import { createRateLimits } from '../../../src/journal/rate-limits.ts';
+import { createRateLimits } from '../../../src/store/limits/rate-limits.ts';
 import { jobOf, LANE, toolCall } from '../../support/journal.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';

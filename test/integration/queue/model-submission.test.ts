@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import type { ModelTable } from '../../../src/contract/model/model-name.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
-import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
+import { createModelCatalog } from '../../../src/store/catalog/model-catalog.ts';
 import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 

@@ -449,10 +449,7 @@ describe('under a key', () => {
       `once.${hex}.x.y`,
       `x.once.${hex}.x`,
     ];
-    const script = readFileSync(
-      new URL('../../../src/journal/scripts/include-tag.lua', import.meta.url),
-      'utf8',
-    );
+    const script = readFileSync(new URL('../../../src/store/include-tag.lua', import.meta.url), 'utf8');
     for (const id of ids.flatMap((own) => [own, `acme~${own}`, `acme~b~${own}`])) {
       const tag = await open.connection.eval(`${script}\nreturn tag_of(ARGV[1])`, 0, id);
       expect(`${open.prefix}:${String(tag)}:state`).toBe(open.keys.request(id)[0]);

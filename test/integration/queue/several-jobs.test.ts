@@ -2,7 +2,7 @@
  *  It must never make an attempt, but where a whole consumer is looked at. */
 import { expect, test } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import { decodeEnvelope } from '../../../src/journal/envelope.ts';
+import { decodeEnvelope } from '../../../src/store/request/envelope.ts';
 import { claimWords } from '../../../src/queue/lane-claims.ts';
 import { consumeLane } from '../../../src/queue/consume.ts';
 import { laneBackend } from '../../../src/queue/lane-backend.ts';

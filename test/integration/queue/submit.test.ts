@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { isTraceparent, newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { done } from '../../support/executors.ts';
 import { LANE } from '../../support/journal.ts';
 import { calls, openPipeline, refusal } from '../../support/pipeline.ts';

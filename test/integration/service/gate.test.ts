@@ -2,8 +2,8 @@
  *  It must never take the service's word for what ran at once. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import { keySpace } from '../../../src/journal/keys.ts';
-import { connectRedis, closeRedis } from '../../../src/redis/connection.ts';
+import { keySpace } from '../../../src/store/keys.ts';
+import { connectRedis, closeRedis } from '../../../src/platform/redis/connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startKeyedServer } from '../../support/keyed-server.ts';
 import { openStore } from '../../support/store.ts';

@@ -3,10 +3,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
-import { createSignalLines } from '../../../src/cli/signal-lines.ts';
-import { createCore } from '../../../src/engine/core/core.ts';
-import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
-import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { createSignalLines } from '../../../src/cli/following/signal-lines.ts';
+import { createCore } from '../../../src/agents/core/core.ts';
+import { defineStrategy } from '../../../src/agents/strategies/strategy.ts';
+import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, jobOf, LANE, toolCall } from '../../support/journal.ts';

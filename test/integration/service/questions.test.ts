@@ -13,7 +13,7 @@ import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { OpenInput } from '../../../src/contract/tool/tool-question.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
-import { createAnswerer } from '../../../src/queue/answer-question.ts';
+import { createAnswerer } from '../../../src/directives/answer-question.ts';
 import { openStore } from '../../support/store.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { startService } from '../../support/running-service.ts';

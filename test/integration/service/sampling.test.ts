@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { resultSchema } from '../../../src/contract/result.ts';
-import { createModelPlaces } from '../../../src/llm/model-places.ts';
+import { createModelPlaces } from '../../../src/models/requests/model-places.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { json, startProvider } from '../../support/provider-server.ts';
 import { openStore } from '../../support/store.ts';

@@ -8,17 +8,17 @@ import {
   createToolCatalog,
   type ToolCatalog,
   toolListing,
-} from '../../../src/catalog/tool-catalog.ts';
+} from '../../../src/store/catalog/tool-catalog.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import { keySpace } from '../../../src/journal/keys.ts';
-import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { keySpace } from '../../../src/store/keys.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
 import { createAnnouncer } from '../../../src/service/announcer.ts';
-import { mcpServers } from '../../../src/service/mcp-servers.ts';
-import { createToolRole } from '../../../src/service/tool-role.ts';
+import { mcpServers } from '../../../src/service/roles/mcp-servers.ts';
+import { createToolRole } from '../../../src/service/roles/tool-role.ts';
 import { namedTools } from '../../support/mcp-servers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useRedis } from '../../support/shared.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 const STORED: CatalogEntry = {
   server: 'away',

@@ -3,10 +3,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { prepareScripts } from '../../../src/journal/scripts.ts';
+import { prepareScripts } from '../../../src/store/scripts.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
-import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { jobOf, LANE } from '../../support/journal.ts';

@@ -2,8 +2,8 @@
  *  It must never rely on how fast anything is. */
 import { expect, test } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import type { ClaimRef } from '../../../src/journal/journal.ts';
-import { createReporter, type Reporter } from '../../../src/worker/reporter.ts';
+import type { ClaimRef } from '../../../src/store/request/journal.ts';
+import { createReporter, type Reporter } from '../../../src/worker/record/reporter.ts';
 import { originOf } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';

@@ -3,8 +3,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
-import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
-import { attemptDirective } from '../../../src/worker/attempt.ts';
+import type { Execution, ExecutionContext } from '../../../src/worker/executors/definition.ts';
+import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
 import { errorOf } from '../../support/pipeline.ts';
 import { fails, type Stream } from '../../support/executors.ts';

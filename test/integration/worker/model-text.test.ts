@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { plainText } from '../../../src/contract/json/plain-text.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
-import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
+import type { ExecutionContext, ToolCallDelta } from '../../../src/worker/executors/definition.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';
 import { type Pipeline } from '../../support/pipeline.ts';

@@ -3,9 +3,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import { type Signal, signalSchema } from '../../../src/contract/signal/signal.ts';
-import type { Execution } from '../../../src/executors/definition.ts';
-import { createRegistry } from '../../../src/executors/registry.ts';
-import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import type { Execution } from '../../../src/worker/executors/definition.ts';
+import { createRegistry } from '../../../src/worker/executors/registry.ts';
+import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { expectNothingLeft } from '../../support/nothing-left.ts';
 import { type Call, call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';

@@ -6,9 +6,9 @@ import type { SubmittedDirective } from '../../../src/contract/directive/directi
 import { DirectiveRefused, type Problem } from '../../../src/contract/problem.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
-import { createCapacity } from '../../../src/queue/capacity.ts';
-import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts';
+import { createToolCatalog } from '../../../src/store/catalog/tool-catalog.ts';
+import { createCapacity } from '../../../src/directives/capacity.ts';
+import { createMemoryRoom, memoryFacts } from '../../../src/directives/memory-room.ts';
 import { openEngineTest } from '../../support/engine.ts';
 import { errorOf, openPipeline, type Pipeline, refusal } from '../../support/pipeline.ts';
 import { gate } from '../../support/executors.ts';

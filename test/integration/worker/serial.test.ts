@@ -1,10 +1,10 @@
 /** Serial lanes and shared limits on a real Redis: freezes, dead holders, workers with another configuration.
  *  It must never judge by how fast something is, only by what overlaps with what. */
 import { describe, expect, test, vi } from 'vitest';
-import { createLaneLimits, type LaneLimit, tighter } from '../../../src/catalog/lane-limits.ts';
-import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
-import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { createLaneLimits, type LaneLimit, tighter } from '../../../src/store/catalog/lane-limits.ts';
+import { createSerialLanes } from '../../../src/store/limits/serial-lanes.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
+import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
 import { done, type Execute, untilResumed } from '../../support/executors.ts';
 import { jobOf, LANE } from '../../support/journal.ts';

@@ -1,11 +1,11 @@
 /** How a worker stops: running work may finish, the rest goes back to its lane, and nothing is lost or repeated.
  *  It must never use a real drain time: it is either long enough or nothing. */
 import { describe, expect, test } from 'vitest';
-import type { Execution } from '../../../src/executors/definition.ts';
+import type { Execution } from '../../../src/worker/executors/definition.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
-import { prepareScripts } from '../../../src/journal/scripts.ts';
-import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { prepareScripts } from '../../../src/store/scripts.ts';
+import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 

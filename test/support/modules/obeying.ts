@@ -1,6 +1,6 @@
 /** A ReAct with a handler of its own for `phase_change`: it adds a message, and breaks in the phase `broken`.
  *  It must import what a user's module can. */
-import { reactWith } from '../../../src/extend/definitions.ts';
+import { reactWith } from '../../../src/agents/modules/definitions.ts';
 
 export const obeying = reactWith({
   name: 'obeying',

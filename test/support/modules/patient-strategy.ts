@@ -6,7 +6,7 @@ import {
   type Step,
   type StrategyContext,
   type StrategySignal,
-} from '../../../src/engine/strategies/strategy.ts';
+} from '../../../src/agents/strategies/strategy.ts';
 
 /** The query: what to wait for, in order. */
 export type Wait = { tool: string; delay_ms?: number } | { timer_ms: number };

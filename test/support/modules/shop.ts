@@ -2,8 +2,8 @@
  *  It must not need anything of the service but what users get. */
 import * as z from 'zod';
 import { okResult } from '../../../src/contract/result.ts';
-import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
-import { callTool, defineStrategy } from '../../../src/engine/strategies/strategy.ts';
+import { defineDirective } from '../../../src/agents/core/directive-exec.ts';
+import { callTool, defineStrategy } from '../../../src/agents/strategies/strategy.ts';
 
 export const remember = defineDirective({
   type: 'remember',

@@ -1,7 +1,7 @@
 /** Tools of a module, as a user writes them: with control directives, with a fault, and one that takes too long.
  *  It must import what a user's module can. */
 import * as z from 'zod';
-import { defineTool, errorEnvelope, errorResult, okResult } from '../../../src/extend/definitions.ts';
+import { defineTool, errorEnvelope, errorResult, okResult } from '../../../src/agents/modules/definitions.ts';
 
 export const remember = defineTool({
   name: 'remember',

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { TRACEPARENT } from '../mcp-pool.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 const print = (line: unknown): void => console.log(JSON.stringify(line));
 const servers = JSON.parse(process.argv[2] ?? '[]') as McpServerOptions[];

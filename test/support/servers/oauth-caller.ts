@@ -3,8 +3,8 @@
 import { createInterface } from 'node:readline';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { createTokenSource } from '../../../src/mcp/oauth/token-source.ts';
-import { connectRedis } from '../../../src/redis/connection.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { connectRedis } from '../../../src/platform/redis/connection.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 import { TRACEPARENT } from '../mcp-pool.ts';
 import { type OAuthServer, storeOn } from '../oauth.ts';
 

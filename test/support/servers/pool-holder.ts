@@ -2,7 +2,7 @@
  *  It must never stop the pool by itself. */
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { everything } from '../mcp-servers.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 const pool = createMcpPool({
   servers: [everything()],

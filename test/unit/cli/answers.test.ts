@@ -1,11 +1,11 @@
 /** The output for models and runs: live or whole text, tool calls as lines, reported restarts. */
 import { describe, expect, test } from 'vitest';
 import { ADJUTANT } from '../../../src/cli/command-name.ts';
-import { createAnswerPrinter, createRunPrinter } from '../../../src/cli/answer-printer.ts';
+import { createAnswerPrinter, createRunPrinter } from '../../../src/cli/following/answer-printer.ts';
 import { type Failed, printFailure } from '../../../src/cli/failure-lines.ts';
-import { answerText, turnLine } from '../../../src/cli/turn-text.ts';
+import { answerText, turnLine } from '../../../src/cli/following/turn-text.ts';
 import { createReachLines } from '../../../src/cli/program.ts';
-import { runLine, runLines } from '../../../src/cli/run-lines.ts';
+import { runLine, runLines } from '../../../src/cli/following/run-lines.ts';
 import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import type { ModelTurn } from '../../../src/contract/model/model-turn.ts';

@@ -1,10 +1,10 @@
 /** The texts of the command line: tables, payloads, signals, errors and findings. */
 import { Command } from 'commander';
 import { filterHints, printFailure } from '../../../src/cli/failure-lines.ts';
-import { addLaterOptions } from '../../../src/cli/submission-options.ts';
+import { addLaterOptions } from '../../../src/cli/options/submission-options.ts';
 import { nextCommands } from '../../../src/cli/commands/get.ts';
 import { describe, expect, test } from 'vitest';
-import { objectArgument } from '../../../src/cli/option-values.ts';
+import { objectArgument } from '../../../src/cli/options/option-values.ts';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
 import type { ListedWorker } from '../../../src/contract/request/worker-listing.ts';
@@ -20,7 +20,7 @@ import { PayloadUnreadable } from '../../../src/contract/encrypted/encrypted.ts'
 import { CliFailure } from '../../../src/cli/failure.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
 import { payloadText } from '../../../src/cli/commands/payload.ts';
-import { signalLine } from '../../../src/cli/signal-lines.ts';
+import { signalLine } from '../../../src/cli/following/signal-lines.ts';
 import { table } from '../../../src/cli/table.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';

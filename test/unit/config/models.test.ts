@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig, parseConfig, requireKeys } from '../../../src/config/config.ts';
 import type { Environment } from '../../../src/config/environment-values.ts';
 import { fault, parse } from '../../support/parsed-config.ts';
-import { modelProviders } from '../../../src/service/model-providers.ts';
-import { limitsOf } from '../../../src/service/model-role.ts';
+import { modelProviders } from '../../../src/service/roles/model-providers.ts';
+import { limitsOf } from '../../../src/service/roles/model-role.ts';
 
 const KEY = 'sk-hunter2-hunter2';
 

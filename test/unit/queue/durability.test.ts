@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { confirmation, confirmations, type Durability } from '../../../src/queue/durability.ts';
-import type { RedisConnection } from '../../../src/redis/connection.ts';
+import type { RedisConnection } from '../../../src/platform/redis/connection.ts';
 
 class Server extends EventEmitter {
   readonly isCluster: boolean = false;

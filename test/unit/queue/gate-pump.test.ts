@@ -1,7 +1,7 @@
 /** The loop that looks at gates when something is due there.
  *  It must never need Redis. */
 import { afterEach, expect, test } from 'vitest';
-import { pause } from '../../../src/lifecycle.ts';
+import { pause } from '../../../src/platform/lifecycle.ts';
 import { createGateNews } from '../../../src/queue/gate-news.ts';
 import { createGatePump } from '../../../src/queue/gate-pump.ts';
 import type { TendGate } from '../../../src/queue/gate-tending.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobId, jobDataFor } from '../../../src/queue/job.ts';
-import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { toolCall } from '../../support/journal.ts';
 
 const identifier = fc.stringMatching(/^[A-Za-z0-9._:-]{1,12}$/);

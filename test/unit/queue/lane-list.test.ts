@@ -1,7 +1,7 @@
 /** The list of lanes, from what Redis and the workers say.
  *  It must not ask either. */
 import { expect, test } from 'vitest';
-import type { PresentWorker } from '../../../src/catalog/workers.ts';
+import type { PresentWorker } from '../../../src/store/catalog/workers.ts';
 import { listLanes, type LaneListParts } from '../../../src/queue/lane-list.ts';
 
 const COUNTS = { waiting: 0, delayed: 0, paused: false, globalConcurrency: null, workers: 2 };

@@ -1,7 +1,7 @@
 /** Why the directives of a lane wait, decided from what is known of it.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import type { PresentWorker } from '../../../src/catalog/workers.ts';
+import type { PresentWorker } from '../../../src/store/catalog/workers.ts';
 import { type LaneFacts, laneWait } from '../../../src/queue/lane-waits.ts';
 
 const NOW = 1_800_000_000_000;

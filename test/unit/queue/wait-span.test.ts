@@ -2,15 +2,15 @@
  *  It must never need a collector: spans are kept as they are reported. */
 import { expect, test } from 'vitest';
 import type { Directive } from '../../../src/contract/directive/directive.ts';
-import { encodeEnvelope } from '../../../src/journal/envelope.ts';
-import { NO_OBJECTS, type PayloadObjects } from '../../../src/journal/large-payloads.ts';
-import type { DirectiveRecord } from '../../../src/journal/records.ts';
-import { createKeptPayloads } from '../../../src/queue/kept-payloads.ts';
-import type { Prepared } from '../../../src/queue/prepare.ts';
-import { reportEndedByOthers } from '../../../src/queue/settle-span.ts';
-import type { SpanRecord } from '../../../src/telemetry/span.ts';
-import { NO_SPANS, type Spans } from '../../../src/telemetry/spans.ts';
-import { traceContext } from '../../../src/telemetry/trace-context.ts';
+import { encodeEnvelope } from '../../../src/store/request/envelope.ts';
+import { NO_OBJECTS, type PayloadObjects } from '../../../src/store/request/large-payloads.ts';
+import type { DirectiveRecord } from '../../../src/store/request/records.ts';
+import { createKeptPayloads } from '../../../src/directives/kept-payloads.ts';
+import type { Prepared } from '../../../src/directives/prepare.ts';
+import { reportEndedByOthers } from '../../../src/directives/read/settle-span.ts';
+import type { SpanRecord } from '../../../src/platform/telemetry/traces/span.ts';
+import { NO_SPANS, type Spans } from '../../../src/platform/telemetry/traces/spans.ts';
+import { traceContext } from '../../../src/platform/telemetry/traces/trace-context.ts';
 
 const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const NOW = 9_000;

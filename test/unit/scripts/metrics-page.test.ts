@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { metricsPage } from '../../../scripts/metrics-page.ts';
-import { prometheusName } from '../../../src/telemetry/metric.ts';
-import { METRIC_NAMES, METRICS } from '../../../src/telemetry/metric-names.ts';
+import { prometheusName } from '../../../src/platform/telemetry/metrics/metric.ts';
+import { METRIC_NAMES, METRICS } from '../../../src/platform/telemetry/metrics/metric-names.ts';
 
 test('docs/operations.md has the table as it is', () => {
   const page = readFileSync('docs/operations.md', 'utf8');

@@ -2,8 +2,8 @@
  *  It must never connect to anything. */
 import { expect, test } from 'vitest';
 import type { HttpServerConfig } from '../../../src/config/servers.ts';
-import { controlProcess } from '../../../src/service/control-process.ts';
-import { serverOptions } from '../../../src/service/mcp-servers.ts';
+import { controlProcess } from '../../../src/service/roles/control-process.ts';
+import { serverOptions } from '../../../src/service/roles/mcp-servers.ts';
 import { parse } from '../../support/parsed-config.ts';
 
 const INSTALLATION = {

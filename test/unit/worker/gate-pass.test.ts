@@ -1,7 +1,7 @@
 /** Whether a call begins with the pass that it has: at once with one asked for just now, else only when the gate still knows it.
  *  It must not need Redis: what the gate answers is said by the test. */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createRunningAttempts } from '../../../src/worker/running-attempts.ts';
+import { createRunningAttempts } from '../../../src/worker/attempt/running-attempts.ts';
 import { type HeldPass, lastLook, mayBegin } from '../../../src/worker/gate-pass.ts';
 
 const LEASE_MS = 6_000;

@@ -1,7 +1,7 @@
 /** How many attempts of a lane ended in the last minute.
  *  It must not wait: the clock is the test's. */
 import { expect, test } from 'vitest';
-import { NO_REPORTS } from '../../../src/telemetry/reports.ts';
+import { NO_REPORTS } from '../../../src/platform/telemetry/reports.ts';
 import { countingAttempts, createLaneRates } from '../../../src/worker/lane-rates.ts';
 
 test('counts what ended in the last minute, by lane, and forgets what is older', () => {

@@ -2,7 +2,7 @@
  *  It must not need a provider. */
 import { expect, test } from 'vitest';
 import { createReachLog } from '../../../src/worker/reach-log.ts';
-import { SILENT } from '../../../src/telemetry/logger.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 
 test('an unreachable provider is a line as it begins, one per minute, one as it ends; an MCP server is not logged', () => {
   const clock = { now: 0 };

@@ -1,0 +1,67 @@
+// Which tools a run may use, and which calls need approval.
+// Must never allow a call of a denied tool because of another pattern of the same length.
+import type { ApprovalMode } from '../../contract/run/agent-definition.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
+import { mayLoosen } from '../overrides.ts';
+import { toolMatches } from '../../contract/tool/tool-pattern.ts';
+import type { RunSetup } from '../turn/transition.ts';
+import type { Run } from './run-state.ts';
+
+export type ToolApproval = ApprovalMode | 'unknown';
+
+export function approvalFor(run: Run, toolName: string): ToolApproval {
+  const tool = run.setup.tools.find((listed) => listed.name === toolName);
+  if (!tool) return 'unknown';
+  const agents = configured(run.agent.policies.approvals, toolName) ?? annotated(tool);
+  const own = mayLoosen(run.agent) ? null : configured(run.spec.overrides.approvals ?? {}, toolName);
+  return own === null ? agents : stricter(own, agents);
+}
+
+/** The longest pattern that matches; of two equally long ones, the stricter. */
+function configured(
+  approvals: Readonly<Record<string, ApprovalMode>>,
+  toolName: string,
+): ApprovalMode | null {
+  let best: { pattern: string; mode: ApprovalMode } | null = null;
+  for (const [pattern, mode] of Object.entries(approvals)) {
+    if (!toolMatches(pattern, toolName)) continue;
+    if (!best || pattern.length > best.pattern.length) best = { pattern, mode };
+    else if (pattern.length === best.pattern.length) best = { pattern, mode: stricter(mode, best.mode) };
+  }
+  return best?.mode ?? null;
+}
+
+/**
+ * By default only a tool annotated as destructive needs approval. The protocol reads a missing hint as "destructive",
+ * but few servers annotate at all: following it would hold back nearly every call of every agent, and people who are
+ * asked about everything approve everything. An operator who wants that writes `{"*": "ask"}`.
+ */
+function annotated(tool: ListedTool): ApprovalMode {
+  const { destructiveHint, readOnlyHint } = tool.annotations ?? {};
+  return destructiveHint === true && readOnlyHint !== true ? 'ask' : 'auto';
+}
+
+function stricter(left: ApprovalMode, right: ApprovalMode): ApprovalMode {
+  const order: ApprovalMode[] = ['auto', 'ask', 'deny'];
+  return order.indexOf(left) > order.indexOf(right) ? left : right;
+}
+
+/** The agent's tool patterns that match no tool. `*` alone is never reported. */
+export function unmatchedPatterns({ agent, tools }: RunSetup): string[] {
+  return agent.tools.filter(
+    (pattern) => !/^\*+$/.test(pattern) && !tools.some(({ name }) => toolMatches(pattern, name)),
+  );
+}
+
+export type Narrowed = { ok: true; tools: readonly ListedTool[] } | { ok: false; unmatched: string[] };
+
+/** The tools that the run's `allowed_tools` leave; each of its names and patterns must match a tool. */
+export function narrowTools(tools: readonly ListedTool[], allowed: readonly string[] | undefined): Narrowed {
+  if (allowed === undefined) return { ok: true, tools };
+  const unmatched = allowed.filter((pattern) => !tools.some(({ name }) => toolMatches(pattern, name)));
+  if (unmatched.length > 0) return { ok: false, unmatched };
+  return {
+    ok: true,
+    tools: tools.filter(({ name }) => allowed.some((pattern) => toolMatches(pattern, name))),
+  };
+}

@@ -1,0 +1,181 @@
+// One round of tool calls: all are requested at once, and their results are read together, in the order of the calls.
+// Must never leave a call of the model without an answer in the history.
+import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
+import type { ArgumentsError, Message, ToolCall } from '../../contract/model/message.ts';
+import { toolContent } from '../../contract/tool/tool-content.ts';
+import type { AppliedControls, Completion } from '../core/control/control-context.ts';
+import { toolMessage } from '../core/history.ts';
+import { countRepeats, repeatWarning } from './duplicate-calls.ts';
+import type { ModelAnswer } from './model-answer.ts';
+import { askModel } from './react-call.ts';
+import { startDelegation } from './react-delegation.ts';
+import type { ReactContext, ReactState, RoundCall } from './react-state.ts';
+import { beginCalls, dropCalls, holdsBack, type StateOf } from './round-order.ts';
+import type { Step, StrategySignal } from './strategy.ts';
+import type { JsonObject } from '../turn/transition.ts';
+
+type ToolAnswer = Extract<StrategySignal, { type: 'ai.tool.result' }>['data'];
+
+export function startRound(
+  state: ReactState,
+  { message, calls }: Extract<ModelAnswer, { kind: 'tool_calls' }>,
+  context: ReactContext,
+): Step<ReactState> {
+  const messages = [...context.messages, message];
+  const fault = calls.find(({ arguments_error: error }) => error !== undefined)?.arguments_error;
+  const unreadable = fault === undefined ? 0 : (state.unreadable ?? 0) + 1;
+  if (fault !== undefined && unreadable > MOST_UNREADABLE) {
+    const error = unreadableAgain(fault);
+    return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
+  }
+  const { streak, warned, stopped } = countRepeats(state.streak, calls, context.options.duplicate_calls);
+  if (stopped !== null) {
+    const text = `The model called \`${stopped}\` again and again with identical arguments`;
+    const error = errorEnvelope('duplicate_calls', text, { tool_name: stopped });
+    return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
+  }
+  const asked = calls.map((call, index) => roundCall(call, `tool-${state.iteration}-${index}`, context));
+  const { calls: round, directives } = beginCalls(asked, stateFor(state, asked, context));
+  return {
+    state: { ...state, status: 'awaiting_tool', calls: round, streak, unreadable, warn: warned },
+    messages,
+    directives,
+  };
+}
+
+/** Answers in a row with unusable arguments of which the model reads an error; the next one ends the run. */
+const MOST_UNREADABLE = 3;
+
+function unreadableAgain({ reason, message }: ArgumentsError): ErrorEnvelope {
+  const text = `The model sent unusable tool arguments in ${MOST_UNREADABLE + 1} answers in a row. ${message}`;
+  return errorEnvelope('incomplete_response', text, { reason });
+}
+
+function roundCall(call: ToolCall, id: string, context: ReactContext): RoundCall {
+  const { id: callId, name } = call;
+  const holds = holdsBack(name, context) ? { holds: true } : {};
+  return { id, call_id: callId, name, content: null, is_error: false, controls: [], ...holds, held: call };
+}
+
+export function recordResult(state: ReactState, answer: ToolAnswer, context: ReactContext): Step<ReactState> {
+  const at = state.calls.findIndex((call) => call.id === answer.call_id);
+  const call = state.calls[at];
+  if (call === undefined || call.content !== null) return { state };
+  const calls = state.calls.with(at, answered(call, answer));
+  if (calls.every(({ content }) => content !== null)) return finishRound({ ...state, calls }, context);
+  const isStopped = stopsRound(state, calls[at], context);
+  const { calls: next, directives } = isStopped
+    ? dropCalls(calls)
+    : beginCalls(calls, stateFor(state, calls, context));
+  return { state: { ...state, calls: next }, withdraw: isStopped ? laterCalls(calls, at) : [], directives };
+}
+
+/** Whether the directives of a result drop the calls of its round that have not begun. */
+function stopsRound(state: ReactState, call: RoundCall | undefined, context: ReactContext): boolean {
+  return (
+    call !== undefined &&
+    call.controls.length > 0 &&
+    applied(state, [call], context, context.messages).stopped
+  );
+}
+
+function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {
+  return {
+    ...call,
+    content: content ?? toolContent(result),
+    is_error: !result.ok,
+    controls: result.ok ? result.effects : [],
+  };
+}
+
+/** Calls that have begun and wait at the gate: they are not made either. */
+function laterCalls(calls: readonly RoundCall[], at: number): string[] {
+  const waits = ({ content, held }: RoundCall): boolean => content === null && held === undefined;
+  return calls.slice(at + 1).flatMap((call) => (waits(call) ? [call.id] : []));
+}
+
+/** All have answered: adds the results to the history, then applies the tools' control directives. */
+function finishRound(state: ReactState, context: ReactContext): Step<ReactState> {
+  const messages = [...context.messages, ...state.calls.map(resultMessage)];
+  const controls = applied(state, state.calls, context, messages);
+  const warned = withWarning(controls.messages, state.warn, context);
+  const { anchors, signals, modelAlias, todos, phase } = controls;
+  const next = { ...state, model_alias: modelAlias, todos, phase };
+  return { anchors, signals, messages: warned, ...afterRound(next, controls, warned, context) };
+}
+
+function applied(
+  { model_alias: modelAlias, todos = null, phase = null }: ReactState,
+  calls: readonly RoundCall[],
+  context: ReactContext,
+  messages: readonly Message[],
+): AppliedControls {
+  const { phases } = context.options;
+  return context.applyControls(calls, { messages, modelAlias, todos, phase, phases });
+}
+
+/**
+ * What a tool that may send control directives reads of what they have done: also those of calls of this round that
+ * have answered, so that a second change of a list finds the first one. Other tools read nothing of it.
+ */
+function stateFor(state: ReactState, calls: readonly RoundCall[], context: ReactContext): StateOf {
+  let control: JsonObject | null = null;
+  const read = (): JsonObject => {
+    const answered = calls.filter(({ content }) => content !== null);
+    const { todos, phase, modelAlias: tier } = applied(state, answered, context, context.messages);
+    return { ...(isSmall(todos) ? { todos } : {}), phase, tier };
+  };
+  const isTrusted = (name: string): boolean =>
+    context.tools.some((tool) => tool.name === name && tool.directives !== undefined);
+  return (name) => (isTrusted(name) ? { control: (control ??= read()) } : null);
+}
+
+/** A larger list is not shown: a call fails whose whole context is larger than a server gets. */
+const MOST_SHOWN_CHARACTERS = 40_000;
+
+function isSmall(todos: unknown): boolean {
+  return JSON.stringify(todos ?? null).length <= MOST_SHOWN_CHARACTERS;
+}
+
+/** A tool that completes the task wins over one that delegates it. */
+function afterRound(
+  state: ReactState,
+  { completion, delegations }: AppliedControls,
+  messages: readonly Message[],
+  context: ReactContext,
+): Step<ReactState> {
+  if (completion !== null) return completeRun(state, completion, messages, context);
+  return delegations.length > 0 ? startDelegation(state, delegations) : askModel(state, context);
+}
+
+function completeRun(
+  state: ReactState,
+  { text, details }: Completion,
+  messages: readonly Message[],
+  context: ReactContext,
+): Step<ReactState> {
+  const history: Message[] =
+    text === '' ? [...messages] : [...messages, { role: 'assistant', content: text }];
+  const beside = Object.keys(details).length === 0 ? {} : { details };
+  if (context.waitingInputs > 0)
+    return { ...askModel(state, context), messages: history, answer: { result: text, ...beside } };
+  return {
+    state: { ...state, status: 'completed', calls: [] },
+    messages: history,
+    outcome: { status: 'completed', result: text, reason: 'completed_by_tool', ...beside },
+  };
+}
+
+function resultMessage({ call_id, name, content, is_error }: RoundCall): Message {
+  return toolMessage(call_id, name, content ?? '', is_error);
+}
+
+function withWarning(
+  messages: readonly Message[],
+  toolName: string | null,
+  context: ReactContext,
+): readonly Message[] {
+  if (toolName === null) return messages;
+  const content = repeatWarning(toolName, context.options.duplicate_calls);
+  return [...messages, { role: 'user', content }];
+}

@@ -1,0 +1,94 @@
+// Lists dead letters: directives that ended in an error, as an operator looks at them.
+// Must never list one whose record is gone.
+import { ownId } from '../../contract/access/tenant.ts';
+import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../../contract/directive/dead-letter.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import { deliveryIn } from '../../contract/signal/webhook.ts';
+import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
+import { decodeEnvelope } from '../../store/request/envelope.ts';
+import { groupDeadLetters } from './dead-letter-groups.ts';
+import { scan } from './dead-letter-scan.ts';
+import { createRedrive, type RedriveParts } from './redrive.ts';
+
+const DEFAULT_PAGE = 100;
+const LARGEST_PAGE = 1_000;
+
+export interface DeadLetterQuery extends DeadLetterFilter {
+  after?: string;
+  limit?: number;
+}
+
+export type DeadLetters = ReturnType<typeof createDeadLetters>;
+
+function nameOf(directive: Directive): string | null {
+  if ('tool_name' in directive) return directive.tool_name;
+  return 'model' in directive ? (directive.model ?? directive.model_alias ?? null) : null;
+}
+
+export function createDeadLetters(parts: RedriveParts) {
+  const { journal, dead } = parts;
+
+  async function list(
+    { after, limit = DEFAULT_PAGE, ...filter }: DeadLetterQuery,
+    tenant: string,
+  ): Promise<DeadLetterPage> {
+    const letters: DeadLetter[] = [];
+    const most = Math.min(limit, LARGEST_PAGE);
+    for await (const { entry, next } of scan({ dead, tenant }, filter, Number(after ?? 0))) {
+      const letter = await read(entry);
+      if (letter) letters.push(letter);
+      if (letters.length >= most) return { dead_letters: letters, next: String(next) };
+    }
+    return { dead_letters: letters, next: null };
+  }
+
+  async function read(entry: DeadEntry): Promise<DeadLetter | null> {
+    const { requestId, id } = entry;
+    const [record, json] = await Promise.all([
+      journal.directive(requestId, id),
+      journal.envelope(requestId, id),
+    ]);
+    if (!record || json === null || record.terminal === null) return null;
+    const signal = await journal.log.at(requestId, record.terminal);
+    const { directive } = decodeEnvelope(json);
+    const delivery = deliveryIn(directive);
+    return {
+      request_id: ownId(requestId),
+      id,
+      type: directive.type,
+      lane: record.lane,
+      name: delivery?.to ?? nameOf(directive),
+      ...(delivery && { about: { request_id: delivery.requestId, id: delivery.id } }),
+      error: errorOf(signal?.data),
+      attempts: record.fence - record.released,
+      ended_at: new Date(record.endedAt ?? entry.endedAt).toISOString(),
+    };
+  }
+
+  /** All of the tenant, by the id of their request as the tenant knows it. The index holds a bounded number. */
+  async function byRequest(tenant: string): Promise<Map<string, DeadEntry[]>> {
+    const found = new Map<string, DeadEntry[]>();
+    for await (const { entry } of scan({ dead, tenant }, {}, 0)) {
+      const id = ownId(entry.requestId);
+      const others = found.get(id);
+      if (others === undefined) found.set(id, [entry]);
+      else others.push(entry);
+    }
+    return found;
+  }
+
+  return {
+    list,
+    byRequest,
+    groups: (tenant: string) => groupDeadLetters(scan({ dead, tenant }, {}, 0)),
+    ...createRedrive(parts),
+  };
+}
+
+function errorOf(data: unknown): ErrorEnvelope {
+  const result = (data as { result?: { error?: ErrorEnvelope } } | undefined)?.result;
+  return (
+    result?.error ?? { type: 'internal_error', message: 'the signal is gone', details: {}, retryable: false }
+  );
+}

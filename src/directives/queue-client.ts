@@ -1,0 +1,214 @@
+// The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
+// Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import type { AgentListing } from '../contract/run/agent-listing.ts';
+import {
+  type ApprovalListing,
+  type ApprovalQuery,
+  approvalQuerySchema,
+} from '../contract/run/approval-listing.ts';
+import type { BudgetListing } from '../contract/model/budget-listing.ts';
+import { withoutReservedIds } from './reserved-ids.ts';
+import { type ReindexStep, reindexBodySchema } from '../contract/directive/bulk.ts';
+import type { Cancellation } from '../contract/directive/cancellation.ts';
+import { redriveBodySchema } from '../contract/directive/dead-letter.ts';
+import { priorityBodySchema } from '../contract/directive/flow.ts';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
+import { readInput } from '../contract/json/read-input.ts';
+import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive/directive-client.ts';
+import {
+  requestQuerySchema,
+  type RequestListing,
+  type RequestQuery,
+} from '../contract/request/request-listing.ts';
+import type { StartedRun, SubmittedRun } from '../contract/run/run.ts';
+import { answeredRuns } from '../contract/run/run-answer.ts';
+import type { ScheduleClient } from '../contract/schedule/schedule.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
+import type { Catalog } from '../store/catalog/catalog.ts';
+import { toolListing } from '../store/catalog/tool-catalog.ts';
+import { wholeResults } from '../store/log/whole-result.ts';
+import { bulkClocks } from './change/bulk-clocks.ts';
+import { type Bulk, createBulk } from './change/bulk.ts';
+import type { Canceller } from './change/cancel.ts';
+import type { DeadLetters } from './change/dead-letters.ts';
+import type { LaterIndex } from '../store/index/later-index.ts';
+import type { Lanes } from '../queue/lanes.ts';
+import { listLanes } from '../queue/lane-list.ts';
+import { unknownDirective, unknownRequest } from './read/not-found.ts';
+import type { GateLooks } from '../queue/gate-waits.ts';
+import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
+import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
+import { takingShown } from '../contract/schedule/shown-schedule.ts';
+import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
+import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
+import type { SeenRun } from './read/views.ts';
+import { drainWorker, listWorkers } from './worker-list.ts';
+import { whileAvailable } from '../platform/redis/unavailable.ts';
+
+/** What the client asks of the part that knows runs. */
+export interface ClientRuns extends Omit<RunCalls, 'start'> {
+  /** `tenant`: whose the run is. The other methods take scoped ids. */
+  start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
+  /** null: the request has no run. */
+  view(requestId: string): Promise<SeenRun | null>;
+  /** The context that its run was started in; null: it has no run. */
+  traceparent(requestId: string): Promise<string | null>;
+  /** null: the request has no run. `parent`: the request whose run started it. */
+  family(requestId: string): Promise<(SeenRun & { parent: string | null }) | null>;
+  /** Asks the request's run to end, where there is one. */
+  cancel(requestId: string, reason: string | null): Promise<void>;
+  agents(): Promise<AgentListing>;
+}
+
+/** The lists over all requests of a tenant. */
+export interface RequestLists {
+  requests(query: RequestQuery, tenant: string): Promise<RequestListing>;
+  approvals(query: ApprovalQuery, tenant: string): Promise<ApprovalListing>;
+  /** Of all tenants. */
+  reindex(cursor: string | undefined): Promise<ReindexStep>;
+}
+
+/** The schedules of a tenant; `client`: what fires when somebody triggers one. */
+export type SchedulesOf = (
+  tenant: string,
+  client: Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls },
+) => ScheduleClient;
+
+export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
+  canceller: Canceller;
+  /** Where directives wait for their turn. Default: none does. */
+  gates?: (GateLooks & ChangeInGate) | undefined;
+  deadLetters: DeadLetters;
+  catalog: Catalog;
+  lanes: Lanes;
+  /** What begins later in each lane. Default: nothing. */
+  later?: Pick<LaterIndex, 'counts'> | undefined;
+  runs: ClientRuns;
+  answer: DirectiveClient['answer'];
+  lists: RequestLists;
+  budgets(tenant: string): Promise<BudgetListing>;
+  schedules: SchedulesOf;
+  /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
+  isFiring?: boolean | undefined;
+  /** Closes what the client was built on. */
+  close(): Promise<void>;
+}
+
+/** The service as one tenant sees it: what others have does not exist. */
+export function createQueueClient(parts: QueueClientParts, tenant: string = DEFAULT_TENANT): DirectiveClient {
+  const client = singleRequests(parts, tenant);
+  return { ...client, ...createBulk(client, parts.deadLetters, tenant) };
+}
+
+function singleRequests(parts: QueueClientParts, tenant: string): Omit<DirectiveClient, keyof Bulk> {
+  const { journal, canceller, catalog } = parts;
+  const whole = wholeResults(parts.payloads);
+  const prioritize = createPrioritize(parts.journal, parts.gates);
+  const scoped = (requestId: string): string => scopedId(tenant, requestId);
+
+  async function cancel(
+    requestId: string,
+    directiveId?: string,
+    { reason }: { reason?: string } = {},
+  ): Promise<Cancellation> {
+    if (directiveId === undefined) await whileAvailable(() => cancelRun(requestId, reason ?? null));
+    const cancelled = await whileAvailable(() => canceller.cancel(requestId, directiveId, reason));
+    if (cancelled) return cancelled;
+    throw directiveId === undefined ? unknownRequest(requestId) : unknownDirective(requestId, directiveId);
+  }
+
+  /**
+   * The run reads the cancellation before the ends of its directives. The look at the request comes first: a run that is started
+   * after it is unknown to this cancellation, whose answer must not say otherwise.
+   */
+  async function cancelRun(requestId: string, reason: string | null): Promise<void> {
+    if ((await journal.head(requestId)) === null) throw unknownRequest(requestId);
+    await parts.runs.cancel(requestId, reason);
+  }
+
+  const runs = runsWithoutClear(runsOf(parts.runs, tenant), tenant, parts.mustEncrypt);
+  const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
+
+  const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
+  const reads = readsOf(createRequestReader(parts, whole), scoped);
+
+  return {
+    ...submissions,
+    ...reads,
+    runs: answeredRuns(calls, reads),
+    cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
+    prioritize: async (requestId, directiveId, priority) => {
+      const { priority: read } = readInput(priorityBodySchema, { priority }, 'invalid_body');
+      return whileAvailable(() => prioritize(scoped(requestId), directiveId, read));
+    },
+    answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
+    ...listsOf(parts.lists, tenant),
+    deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
+    deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
+    redrive: async (which, { signal } = {}) => {
+      const read = redriveBodySchema.safeParse(which);
+      if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
+      return whileAvailable(() =>
+        parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
+      );
+    },
+    schedules: takingShown(
+      schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
+    ),
+    agents: () => parts.runs.agents(),
+    tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
+    lanes: () =>
+      whileAvailable(() =>
+        listLanes({
+          ...parts,
+          kinds: [...(parts.parsing.customTypes?.keys() ?? [])],
+          withWebhooks: tenant === DEFAULT_TENANT,
+        }),
+      ),
+    budgets: () => whileAvailable(() => parts.budgets(tenant)),
+    workers: () => whileAvailable(() => listWorkers(catalog.workers)),
+    drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
+    close: () => parts.close(),
+  };
+}
+
+function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunCalls {
+  return {
+    start: (run, options) => start(run, options, tenant),
+    input: (requestId, body) => input(scopedId(tenant, requestId), body),
+    decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
+  };
+}
+
+type Reads = Pick<DirectiveClient, 'signals' | 'page' | 'request' | 'trace' | 'directive' | 'payload'>;
+
+function readsOf(reader: Reads, scoped: (requestId: string) => string): Reads {
+  return {
+    signals: (requestId, options) => reader.signals(scoped(requestId), options),
+    page: (requestId, options) => reader.page(scoped(requestId), options),
+    request: (requestId) => reader.request(scoped(requestId)),
+    trace: (requestId, options) => reader.trace(scoped(requestId), options),
+    directive: (requestId, directiveId) => reader.directive(scoped(requestId), directiveId),
+    payload: (requestId, directiveId) => reader.payload(scoped(requestId), directiveId),
+  };
+}
+
+function listsOf(
+  lists: RequestLists,
+  tenant: string,
+): Pick<DirectiveClient, 'requests' | 'approvals' | 'reindex'> {
+  return {
+    requests: async (query = {}) => {
+      const read = readInput(requestQuerySchema, query, 'invalid_query');
+      return whileAvailable(() => lists.requests(read, tenant));
+    },
+    approvals: async (query = {}) => {
+      const read = readInput(approvalQuerySchema, query, 'invalid_query');
+      return whileAvailable(() => lists.approvals(read, tenant));
+    },
+    reindex: async (options = {}) => {
+      const { cursor } = readInput(reindexBodySchema, options, 'invalid_query');
+      return whileAvailable(() => lists.reindex(cursor));
+    },
+  };
+}

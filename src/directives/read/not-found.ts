@@ -1,0 +1,30 @@
+// The refusals of what Redis does not hold.
+// Must never say why it is not there: it may never have been, or be kept no longer.
+import { ownId } from '../../contract/access/tenant.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+
+export function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {
+  return notFound(`request "${ownId(requestId)}" has no directive "${directiveId}"`);
+}
+
+export function noPayload(requestId: string, directiveId: string): DirectiveRefused {
+  return notFound(
+    `directive "${directiveId}" of request "${ownId(requestId)}" has no payload, or it is no longer kept`,
+  );
+}
+
+export function unknownRequest(requestId: string): DirectiveRefused {
+  return notFound(`there is no request "${ownId(requestId)}"`);
+}
+
+export function unknownWorker(id: string): DirectiveRefused {
+  return notFound(`there is no worker "${id}"`);
+}
+
+export function notAWorker(id: string): DirectiveRefused {
+  return notFound(`process "${id}" is an API: it takes no work that could be drained`);
+}
+
+function notFound(detail: string): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail }));
+}

@@ -1,0 +1,16 @@
+// The refusal of what a request has no room for, in the same words for directives, runs and inputs.
+// Must never be used for what was accepted before: that always comes to its end.
+import { ownId } from '../../contract/access/tenant.ts';
+import { DirectiveRefused, problem, type Problem } from '../../contract/problem.ts';
+
+/** `bytes`: what the request holds already. */
+export function requestFullProblem(requestId: string, bytes: number, limit: number): Problem {
+  const detail =
+    `request "${ownId(requestId)}" holds ${bytes} bytes and has no room for this: limits.request_bytes is ${limit}; ` +
+    'nothing was accepted, use another request';
+  return problem('request_full', { detail, limit: 'request_bytes', limit_bytes: limit, used_bytes: bytes });
+}
+
+export function requestFull(requestId: string, bytes: number, limit: number): DirectiveRefused {
+  return new DirectiveRefused(requestFullProblem(requestId, bytes, limit));
+}

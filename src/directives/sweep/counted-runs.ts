@@ -1,0 +1,22 @@
+// Takes runs that have ended out of the index that counts them: an engine that dies as it ends one, or notes its turn after another
+// engine has ended it, leaves it there, and nothing else looks at an ended run again.
+// Must never take out a run that goes on.
+import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
+import type { RunJournal } from '../../store/run/run-journal.ts';
+
+export interface CountedRunsParts {
+  runs: Pick<RunJournal, 'head'>;
+  /** Default: nobody counts runs. */
+  activity?: Pick<RunActivityIndex, 'note' | 'listed'>;
+}
+
+/** Looks at some of those that are listed, at others each time. */
+export function createCountedRuns({ runs, activity }: CountedRunsParts): () => Promise<void> {
+  return async () => {
+    const listed = (await activity?.listed()) ?? [];
+    const heads = await Promise.all(listed.map((requestId) => runs.head(requestId)));
+    for (const [at, requestId] of listed.entries())
+      // @guard counted-live
+      if (heads[at]?.ended !== false) activity?.note(requestId, null);
+  };
+}

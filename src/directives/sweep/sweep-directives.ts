@@ -1,0 +1,259 @@
+// One look of the sweeper at a directive: it enqueues again for it, ends it, or forgets it.
+// Must never leave a step half done: what fails is done by the next look.
+import type { Result } from '../../contract/result.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import { deadlineExceededError, expiredError } from '../../contract/directive/cancellation.ts';
+import { waitOf } from '../../contract/request/waiting.ts';
+import { decodeEnvelope, type Envelope } from '../../store/request/envelope.ts';
+import type { Journal } from '../../store/request/journal.ts';
+import type { LaterIndex } from '../../store/index/later-index.ts';
+import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
+import type { EndRecorder } from '../../store/index/end-recorder.ts';
+import type { DirectiveRef, DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
+import { failureSignal } from '../../store/log/terminal-signal.ts';
+import { NO_SPANS, type Spans } from '../../platform/telemetry/traces/spans.ts';
+import { type EndedDirective, NO_REPORTS, type Reports } from '../../platform/telemetry/reports.ts';
+import { ticketNow } from '../../queue/flow/ticket.ts';
+import type { Canceller } from '../change/cancel.ts';
+import type { GatedLanes } from '../../queue/gated-lanes.ts';
+import { jobDataFor } from '../../queue/job.ts';
+import type { LaneWaits } from '../../queue/lane-waits.ts';
+import type { Lanes } from '../../queue/lanes.ts';
+import type { CallNotice } from './notice.ts';
+import { mayHaveRun } from '../change/possible-execution.ts';
+import { createRepeatedNotes } from './repeated-notes.ts';
+import { reportEndedByOthers } from '../read/settle-span.ts';
+import { successorId } from '../change/successor-id.ts';
+import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
+import type { SayWait } from './sweep-waits.ts';
+
+export interface DirectiveSweepParts {
+  journal: Journal;
+  index: SweepIndex;
+  later: Pick<LaterIndex, 'park' | 'drop'>;
+  lanes: Lanes;
+  gated: Pick<GatedLanes, 'enter' | 'removeEnded'>;
+  ends: EndRecorder;
+  /** Ends what was cancelled by somebody who has died. */
+  canceller: Pick<Canceller, 'cancelEach'>;
+  /** Default: nothing is traced. */
+  spans?: Spans;
+  onEnded?(requestId: string, id: string): void;
+  /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
+  changed?: ((requestId: string) => void) | undefined;
+  /** Whether the list has a request as it is. Default: nobody knows. */
+  isListed?: ((requestId: string) => Promise<boolean>) | undefined;
+  /** The task of an ended directive was not cancelled in time: from now on nobody asks its server. Default: that is not said. */
+  onTaskGivenUp?: ((left: DirectiveRef & { lane: string | null }) => void) | undefined;
+  /** Says why a directive that is due was not taken. Default: that is not said. */
+  sayWait?: SayWait | undefined;
+  /** Default: an end does not say what was waited for. */
+  waits?: Pick<LaneWaits, 'of'> | undefined;
+  /** Default: nothing is reported. */
+  reports?: Reports;
+  /** Default: the notice waits for its own look. */
+  callNotice?: CallNotice | undefined;
+}
+
+export function createDirectiveSweep(parts: DirectiveSweepParts) {
+  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId), parts);
+
+  /** `begins`: it was not due before, so that nobody could have taken it. */
+  async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {
+    const record = await journal.directive(entry.requestId, entry.id);
+    const decision = sweepDecision(entry, record, now);
+    if (record) noteAgain(entry.requestId, record, { kind: decision.kind, now });
+    if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
+    if (record && record.terminal !== null) await dropUnbegun(parts, entry, record, now);
+    if (record && record.terminal !== null) await removeJob(entry, record);
+    if (record && record.terminal !== null) reportGivenUp(parts, entry, record);
+    if (decision.kind === 'forget') index.forget(entry);
+    else if (record && decision.kind === 'record') await recordFailed(entry, record);
+    else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
+    else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at, begins);
+    else if (record && decision.kind === 'cancel') await endCancelled(parts, entry, decision);
+    else if (record && decision.kind === 'release') await release(entry, record, now, decision.at);
+    else if (record && decision.kind === 'park')
+      await parts.later.park(entry, record.lane ?? '', decision.at);
+    else if (record && decision.kind === 'expire') await expire(entry, record, now, decision.isTooLate);
+  }
+
+  /** It waits for the end of another one, under the same key. */
+  async function release(entry: DueEntry, record: DirectiveRecord, now: number, at: number): Promise<void> {
+    const released = await journal.releaseOnce(entry);
+    if (released.kind !== 'released' || released.at > at) await index.lookAgain(entry, at);
+    else await enqueueAgain(entry, record, now + SHORTEST_LOOK_MS, true);
+  }
+
+  /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */
+  async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
+    if (lane)
+      await Promise.all([lanes.removeJob(lane, requestId, id), gated.removeEnded(lane, { requestId, id })]);
+  }
+
+  /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
+  async function recordFailed(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+    const { requestId, id } = entry;
+    // Whoever redrove it took it off the list.
+    if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
+    const signal = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
+    const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
+    const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
+    ends.record({ requestId, id, lane: record.lane, errorType });
+  }
+
+  async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number, begins: boolean) {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (json && record.lane) {
+      const envelope = decodeEnvelope(json);
+      await enqueueIn(parts, record.lane, record, { envelope, bytes: json.length });
+      if (!begins) reports.meters.swept('enqueued');
+      await afterEnqueuing(entry, at);
+      return begins ? undefined : sayWait?.(record, envelope);
+    }
+    await afterEnqueuing(entry, at);
+  }
+
+  /**
+   * Meanwhile another may have ended the directive, and removed its job before this one was added: where nobody serves the lane it
+   * would stay for ever. Or a worker has claimed it before the next check is set, which overwrites its own, earlier check.
+   */
+  async function afterEnqueuing(entry: DueEntry, at: number): Promise<void> {
+    await index.lookAgain(entry, at);
+    const record = await journal.directive(entry.requestId, entry.id);
+    if (record && record.terminal !== null) return removeJob(entry, record);
+    const leaseUntil = record?.leaseUntil ?? null;
+    if (leaseUntil !== null && leaseUntil < at) await index.add([entry], leaseUntil);
+  }
+
+  async function expire(entry: DueEntry, record: DirectiveRecord, now: number, isTooLate = false) {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (!json) return index.forget(entry);
+    const { directive, traceparent, noticed } = decodeEnvelope(json);
+    const error = await expiryError(parts, record, directive, isTooLate);
+    const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
+    const signal = failureSignal(directive, error, origin, {
+      attempts: record.fence - record.released,
+      redeliveries: record.redeliveries,
+    });
+    const { kind } = await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal], {
+      onlyUnbegun: isTooLate,
+    });
+    // A worker has it after all.
+    if (kind === 'stale') return index.lookAgain(entry, now + SHORTEST_LOOK_MS);
+    if (noticed) parts.callNotice?.(entry.requestId, entry.id);
+    if (kind === 'ended') reportExpired(parts, { ...entry, record, directive, traceparent, error, now });
+    // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
+    await removeJob(entry, record);
+    const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
+    if (record.fence > 0 && !record.task) ends.record(ended);
+    else await ends.recordUntaken(ended, record.task ? now : now + SHORTEST_LOOK_MS);
+    onEnded?.(entry.requestId, entry.id);
+  }
+
+  return examine;
+}
+
+/** Who ended it before it began may have died before that was taken out of what begins later. */
+async function dropUnbegun(
+  { later }: Pick<DirectiveSweepParts, 'later'>,
+  entry: DueEntry,
+  { begin, lane }: DirectiveRecord,
+  now: number,
+): Promise<void> {
+  if (lane && begin !== null && begin.at > now) await later.drop(entry, lane, SHORTEST_LOOK_MS);
+}
+
+/** Where that fails, the next look does it. */
+async function endCancelled(
+  { index, canceller }: Pick<DirectiveSweepParts, 'index' | 'canceller'>,
+  entry: DueEntry,
+  { at, reason }: { at: number; reason: string },
+): Promise<void> {
+  await index.lookAgain(entry, at);
+  await canceller.cancelEach(entry.requestId, [entry.id], reason || undefined);
+}
+
+async function enqueueIn(
+  { lanes, gated }: Pick<DirectiveSweepParts, 'lanes' | 'gated'>,
+  lane: string,
+  record: DirectiveRecord,
+  { envelope, bytes }: { envelope: Envelope; bytes: number },
+): Promise<void> {
+  const job = jobDataFor(envelope, record.digest, bytes);
+  const ticket = ticketNow(envelope, lane, record.priority);
+  if (ticket !== null) await gated.enter(lane, job, { ticket, arrivedAt: dueFrom(record) });
+  // Where somebody had it, its job may still lie where a worker died.
+  else await (record.fence > 0 ? lanes.requeue(lane, job) : lanes.enqueue(lane, job));
+}
+
+async function expiryError(
+  parts: DirectiveSweepParts,
+  record: DirectiveRecord,
+  directive: Directive,
+  isTooLate: boolean,
+): Promise<ErrorEnvelope> {
+  const facts = {
+    status: record.status,
+    attempts: record.fence - record.released,
+    failures: record.failures,
+    ...(!isTooLate && mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
+  };
+  const why = await serverDownText(parts, record);
+  const from = dueFrom(record);
+  return isTooLate
+    ? expiredError((record.begin?.by ?? from) - from, facts, why)
+    : deadlineExceededError(record.deadlineAt - from, facts, why);
+}
+
+/** Until then the job stays, also where nobody serves the lane: the last look removes it. */
+async function enqueueForTask(
+  { lanes, index }: Pick<DirectiveSweepParts, 'lanes' | 'index'>,
+  entry: DueEntry,
+  { lane, digest }: DirectiveRecord,
+  at: number,
+): Promise<void> {
+  const { requestId, id } = entry;
+  if (lane) await lanes.requeue(lane, { request_id: requestId, id, digest }, { evenEnded: true });
+  await index.lookAgain(entry, at);
+}
+
+/** Of an ended directive that the sweeper forgets now. */
+function reportGivenUp(
+  { onTaskGivenUp }: DirectiveSweepParts,
+  { requestId, id }: DueEntry,
+  { task, lane }: DirectiveRecord,
+): void {
+  if (task) onTaskGivenUp?.({ requestId, id, lane });
+}
+
+/** Of a directive that waited for a server to its end: why that was not reached, how often and how long it was tried. */
+async function serverDownText(
+  { waits }: DirectiveSweepParts,
+  { lane, status }: DirectiveRecord,
+): Promise<string | undefined> {
+  if (lane === null || status === 'running') return undefined;
+  const wait = await waits?.of(lane).catch(() => null);
+  return wait?.reason === 'server_down' ? waitOf(lane, wait).message : undefined;
+}
+
+function reportExpired(
+  { spans = NO_SPANS, reports = NO_REPORTS }: Pick<DirectiveSweepParts, 'spans' | 'reports'>,
+  { requestId, id, record, directive, now, ...end }: Expired,
+): void {
+  const { lane } = record;
+  reportEndedByOthers(spans, record, { directive, traceparent: end.traceparent }, end.error.type);
+  reports.meters.swept('ended');
+  const durationMs = now - dueFrom(record);
+  reports.ended({ requestId, id, type: directive.type, lane, ...end, durationMs });
+}
+
+/** A directive that the sweeper has ended. */
+interface Expired extends Pick<EndedDirective, 'requestId' | 'id' | 'traceparent'> {
+  error: ErrorEnvelope;
+  record: DirectiveRecord;
+  directive: Directive;
+  now: number;
+}

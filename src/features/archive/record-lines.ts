@@ -1,0 +1,110 @@
+// A closed request as lines of JSON, read piece by piece.
+// Must never hold more of it than a piece, nor show a secret that its signals hide.
+import { ARCHIVE_FORMAT, type ArchiveLine } from '../../contract/request/archive.ts';
+import { jsonSafe } from '../../contract/json/json-safe.ts';
+import { redact } from '../../contract/json/redaction.ts';
+import type { RunView } from '../../contract/run/run.ts';
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
+import { decodeEnvelope } from '../../store/request/envelope.ts';
+import { wholeEnvelope } from '../../store/request/large-payloads.ts';
+import type { Journal } from '../../store/request/journal.ts';
+import type { PayloadStore } from '../../store/request/payload-store.ts';
+import type { DirectiveRecord, RequestRecord } from '../../store/request/records.ts';
+import { instant } from '../../queue/instant.ts';
+import { directiveView, NOTHING_NOW } from '../../directives/read/views.ts';
+
+export interface RecordSource {
+  readonly journal: Pick<Journal, 'requestInPieces' | 'head' | 'envelope' | 'log'>;
+  readonly payloads: Pick<PayloadStore, 'get' | 'objects'>;
+  /** null: the request has no run. */
+  readonly runView: (requestId: string) => Promise<RunView | null>;
+}
+
+/** What was read is not what is there any more: the request was opened again, or is gone. */
+export class RecordChanged extends Error {
+  override readonly name = 'RecordChanged';
+  override readonly message = 'a part of the request is missing';
+}
+
+export interface ClosedRequest {
+  readonly requestId: string;
+  readonly record: RequestRecord;
+  readonly closedAt: number;
+  readonly directives: readonly DirectiveRecord[];
+}
+
+const PIECE = { limit: 200, bytes: 1_048_576 };
+
+/** Each with its line end. Throws `RecordChanged`. */
+export async function* recordLines(source: RecordSource, closed: ClosedRequest): AsyncGenerator<string> {
+  let lines = 0;
+  for await (const line of linesOf(source, closed)) {
+    lines += 1;
+    yield textOf(line);
+  }
+  // What was read before and after a new directive are not one record.
+  const head = await source.journal.head(closed.requestId);
+  // @guard archive-whole
+  if (head?.status !== 'closed' || head.sequence !== closed.record.sequence) throw new RecordChanged();
+  if (head.createdAt !== closed.record.createdAt) throw new RecordChanged();
+  yield textOf({ kind: 'end', lines });
+}
+
+async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGenerator<ArchiveLine> {
+  const { requestId, record, closedAt, directives } = closed;
+  const run = await source.runView(requestId);
+  yield {
+    kind: 'request',
+    format: ARCHIVE_FORMAT,
+    tenant: tenantOf(requestId),
+    request_id: ownId(requestId),
+    sequence: record.sequence,
+    created_at: instant(record.createdAt),
+    closed_at: instant(closedAt),
+    run: run && hidden(run),
+  };
+  for (const directive of directives) yield await directiveLine(source, closed, directive);
+  yield* signalLines(source, closed);
+  for (const { id } of directives) {
+    const json = await source.payloads.get(requestId, id);
+    if (json !== null) yield { kind: 'payload', directive_id: id, payload: JSON.parse(json) as unknown };
+  }
+}
+
+async function directiveLine(
+  { journal, payloads }: RecordSource,
+  { requestId, closedAt }: ClosedRequest,
+  record: DirectiveRecord,
+): Promise<ArchiveLine> {
+  const json = await journal.envelope(requestId, record.id);
+  if (json === null) throw new RecordChanged();
+  const nothing = { pageOf: null, ...NOTHING_NOW, now: closedAt };
+  const envelope = await wholeEnvelope(payloads.objects, decodeEnvelope(json));
+  const { result: _, ...view } = directiveView(requestId, record, envelope, null, nothing);
+  return { kind: 'directive', directive: hidden(view) };
+}
+
+async function* signalLines(
+  { journal }: RecordSource,
+  { requestId, record }: ClosedRequest,
+): AsyncGenerator<ArchiveLine> {
+  for (let after = 0; after < record.sequence;) {
+    const { signals } = await journal.log.read(requestId, after, PIECE);
+    for (const signal of signals) {
+      // The log has no gap: what is missing is gone.
+      if (signal.sequence !== after + 1) throw new RecordChanged();
+      after = signal.sequence;
+      yield { kind: 'signal', signal: { ...signal } };
+    }
+    if (signals.length === 0) throw new RecordChanged();
+  }
+}
+
+/** As tools' arguments are hidden in signals. */
+function hidden(view: object): Record<string, unknown> {
+  return redact(jsonSafe(view)) as Record<string, unknown>;
+}
+
+function textOf(line: ArchiveLine): string {
+  return `${JSON.stringify(line)}\n`;
+}

@@ -1,0 +1,188 @@
+/** Asks each request for its key, and the key for the scope of the route.
+ *  It must never let a request pass whose route has no rule, nor show a key. */
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import { missingScope, notOperator, onBehalfOf } from './access/caller.ts';
+import type { Gate } from './access/gate.ts';
+import type { PersonSource } from './access/persons.ts';
+import type { Principal } from './access/principal.ts';
+import type { SessionAdmission, Sessions } from './access/sessions.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { whileAvailable } from '../platform/redis/unavailable.ts';
+import { isMcpPath } from './allowed-host.ts';
+import type { App } from './app.ts';
+import { createOpenAnswers } from './open-answers.ts';
+import { securityOf } from './openapi.ts';
+import type { RouteRule } from '../contract/operations/routes.ts';
+import { isOperators, ruleOf } from './route-rules.ts';
+import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
+
+/** Whether a caller may see details: anybody where no key is asked for. */
+export type SeesDetails = (request: FastifyRequest) => boolean;
+
+interface RuledConfig {
+  rule?: RouteRule;
+  /** Only keys of the default tenant may call it. */
+  forOperators?: boolean;
+}
+
+/** Marks of an answer that may last. */
+const STREAM = 'text/event-stream';
+
+export interface Caller {
+  readonly principal: Principal;
+  /** When its session ends, milliseconds since the epoch. Absent: it has none. */
+  readonly untilAt?: number;
+  /** Who spoke for the person of its session. Absent: nobody, it stands for a key. */
+  readonly source?: PersonSource;
+}
+
+const callers = new WeakMap<FastifyRequest, Caller | 'open'>();
+
+/** Who sent the request; `open`: nobody is asked; null: nobody who is known. */
+export function callerOf(request: FastifyRequest): Caller | 'open' | null {
+  return callers.get(request) ?? null;
+}
+
+/** Lets in by key or token, and a browser by its session. */
+export interface Doors {
+  readonly gate: Gate;
+  readonly sessions: Sessions;
+}
+
+/** Call it before the routes are registered. `doors` null: nobody is asked. */
+export function checkAccess(app: App, doors: Doors | null): SeesDetails {
+  app.addHook('onRoute', giveRule);
+  if (doors === null) return () => true;
+  app.addHook('onRequest', (request, _reply, done) => {
+    admit(request, doors, done);
+  });
+  // Here and not before: the events of a body are not of the call that waits for it.
+  const answers = createOpenAnswers();
+  app.addHook('preValidation', (request, { raw }, done) => {
+    admitWithBody(request, doors, (refusal) => {
+      const caller = callerOf(request);
+      if (refusal !== undefined || caller === null || caller === 'open') return done(refusal);
+      if (mayLast(request)) {
+        const { id, look } = credentialOf(request, doors);
+        answers.watch(raw, id, look);
+      }
+      onBehalfOf(caller.principal, done);
+    });
+  });
+  return (request) => doors.gate.isOpen || callers.has(request);
+}
+
+interface Credential {
+  /** Two of the same caller are the same; '' where it brought none. */
+  readonly id: string;
+  readonly look: () => SessionAdmission | Promise<SessionAdmission>;
+  /** Undefined: it may count for this request. */
+  readonly refusal?: Error | undefined;
+}
+
+/** A key counts before a session: who sends one means it. */
+function credentialOf(request: FastifyRequest, { gate, sessions }: Doors): Credential {
+  const { authorization } = request.headers;
+  const session = authorization === undefined ? sessionOf(request) : null;
+  if (session !== null)
+    return {
+      id: `session ${session}`,
+      look: () => sessions.admit(session),
+      refusal: crossSiteRefusal(request, session),
+    };
+  const isPublic = ruleOfRequest(request) === 'public';
+  const look = () => (isPublic ? gate.admitPublic(authorization) : gate.admit(authorization));
+  return { id: authorization ?? '', look };
+}
+
+function ruleOfRequest({ routeOptions }: FastifyRequest): RouteRule | undefined {
+  return (routeOptions.config as RuledConfig).rule;
+}
+
+/** A route of ours that only refuses has its rule already. */
+function giveRule(route: RouteOptions): void {
+  if ((route.config as RuledConfig | undefined)?.rule !== undefined) return;
+  const rules = [route.method].flat().map((method) => ruleOf(method, route.url));
+  const [rule = null] = rules;
+  if (rule === null || rules.some((other) => other !== rule))
+    throw new Error(`${String(route.method)} ${route.url} has not one rule in route-rules.ts`);
+  const forOperators = [route.method].flat().some((method) => isOperators(method, route.url));
+  route.config = { ...route.config, rule, forOperators } as NonNullable<RouteOptions['config']>;
+  if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule) };
+}
+
+/** A body may take minutes, and a key may be revoked meanwhile. */
+function admitWithBody(request: FastifyRequest, doors: Doors, done: Done): void {
+  if (request.body === undefined) done();
+  else admit(request, doors, done);
+}
+
+/** The query as it was parsed: its names may be encoded in the URL. */
+function mayLast({ headers, query, url }: FastifyRequest): boolean {
+  return headers.accept?.includes(STREAM) === true || 'wait_ms' in (query as object) || isMcpPath(url);
+}
+
+/** Nothing here waits, unless what is known of the keys is too old, or a browser calls: each `async` hook costs a request a turn. */
+function admit(request: FastifyRequest, doors: Doors, done: Done): void {
+  const rule = ruleOfRequest(request);
+  if (rule === undefined) return done(request.is404 ? undefined : new Error('a route without a rule'));
+  const { id, look, refusal } = credentialOf(request, doors);
+  if (rule === 'public' && id === '') {
+    if (doors.gate.isOpen) callers.set(request, 'open');
+    return done();
+  }
+  const admission = look();
+  if (admission instanceof Promise) void settleLate({ request, rule, refusal }, admission, done);
+  else done(settled({ request, rule, refusal }, admission));
+}
+
+type Done = (error?: Error) => void;
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly rule: RouteRule;
+  /** Of a session that does not count for this request. */
+  readonly refusal: Error | undefined;
+}
+
+async function settleLate(asked: Asked, admission: Promise<SessionAdmission>, done: Done): Promise<void> {
+  let refusal: Error | undefined;
+  try {
+    refusal = settled(asked, await whileAvailable(() => admission));
+  } catch (error) {
+    refusal = asked.rule === 'public' ? undefined : (error as Error);
+  }
+  done(refusal);
+}
+
+/** The refusal; undefined: the request goes on. */
+function settled({ request, rule, refusal }: Asked, admission: SessionAdmission): Error | undefined {
+  if (admission.kind === 'open') {
+    callers.set(request, 'open');
+    return undefined;
+  }
+  if (admission.kind === 'refused')
+    return rule === 'public' ? undefined : unauthorized(isOfSession(request) ? 'ended' : admission.reason);
+  if (refusal !== undefined) return refusal;
+  const { principal, untilAt, source } = admission;
+  callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
+  if (rule === 'public') return undefined;
+  const { forOperators = false } = request.routeOptions.config as RuledConfig;
+  return missingScope(principal, rule) ?? (forOperators ? notOperator(principal) : undefined);
+}
+
+function isOfSession(request: FastifyRequest): boolean {
+  return request.headers.authorization === undefined && sessionOf(request) !== null;
+}
+
+/** The same words for a key that never was, one that was revoked, and one that has expired. */
+const UNAUTHORIZED = {
+  missing: 'This service asks for a key: send it in the header, as in `Authorization: Bearer adj_…`.',
+  wrong: 'The key or token is not known here; or it was revoked, or has expired.',
+  ended:
+    'The session has ended: its time is over, somebody signed out, or what it stood for counts no more. Sign in again.',
+};
+
+function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {
+  return new DirectiveRefused(problem('unauthorized', { detail: UNAUTHORIZED[reason] }));
+}

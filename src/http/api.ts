@@ -1,0 +1,166 @@
+/** The HTTP API over a directive client: composition of parser, routes, description and error replies.
+ *  It must never touch Redis itself, nor know how a directive is executed. */
+import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
+import type { DirectiveClient } from '../contract/directive/directive-client.ts';
+import type { AccessClient } from '../contract/access/access.ts';
+import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
+import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
+import type { App } from './app.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import { limitOpenBodies } from './body-budget.ts';
+import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
+import { describeApi } from './openapi.ts';
+import { setAnswerHeaders } from './page-headers.ts';
+import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
+import { reportRequests, type RequestReports } from './request-report.ts';
+import { validateInput } from './request-input.ts';
+import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
+import { consoleRoutes } from './routes/console.ts';
+import { directiveRoutes } from './routes/directives.ts';
+import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
+import { healthRoutes, metricRoutes, type Readiness } from './routes/probes.ts';
+import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
+import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
+import { serve, serveCalls } from './served-operation.ts';
+import { traceRequests } from './server-span.ts';
+import { readBeforeRefusal } from './unread-body.ts';
+import { createUnreadBudget } from './unread-budget.ts';
+import { createRequesterSignals } from './waiting.ts';
+
+export interface ApiLimits extends BodyLimits {
+  /** Most streams and downloads of archived requests of one caller. Default: 1 000. */
+  readonly streams?: number;
+  /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
+  readonly unreadBytes?: number;
+}
+
+export interface ApiOptions {
+  readonly client: DirectiveClient;
+  readonly ready: () => Promise<Readiness>;
+  readonly logger: FastifyBaseLogger;
+  /** Reads the metrics of the process. null: there are none. Default: null. */
+  readonly scrape?: (() => Promise<string>) | null;
+  /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
+  readonly mcp?: McpHandler | null;
+  /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
+  readonly access?:
+    | (Doors & {
+        readonly keys: AccessClient;
+        /** A login at an issuer. null: there is none. Default: null. */
+        readonly login?: LoginDoor | null;
+      })
+    | null;
+  /** Reads archived requests. null: nothing is archived. Default: null. */
+  readonly archive?: ArchiveOf | null;
+  /** Default: nobody is told. */
+  readonly reports?: RequestReports;
+  /** Default: nothing is traced. */
+  readonly spans?: Spans;
+  /** The files of the console; null: they are not built. Default: null. */
+  readonly console?: ConsoleFiles | null;
+  /** The service's version, shown by `/healthz` and the description. */
+  readonly version: string;
+  readonly limits?: ApiLimits;
+  /** Names that are accepted in the Host header, from `allowedHosts`. null: any. Default: any. */
+  readonly allowedHosts?: ReadonlySet<string> | null;
+  /** Origins of web pages that may call `/mcp` from a browser. Default: none. */
+  readonly mcpOrigins?: ReadonlySet<string>;
+  /** How long a stream is idle before a comment is sent, milliseconds. Default: 15 000. */
+  readonly heartbeatMs?: number;
+}
+
+const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
+const DEFAULT_STREAMS = 1_000;
+const DEFAULT_HEARTBEAT_MS = 15_000;
+/** The largest body within it is 35 KB a second. Answers may take longer. */
+const LONGEST_UPLOAD_MS = 120_000;
+/** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
+const MAX_PARAM_CHARACTERS = 1_024;
+
+/** `listen` and `close` are fastify's; `close` ends every stream and every wait first. */
+export function createApi(options: ApiOptions): App {
+  const app = createApp(options);
+  const stop = stopSignal(app);
+  const refuseOthers = refuseOtherMethods(app);
+  setAnswerHeaders(app);
+  if (options.reports) reportRequests(app, options.reports);
+  const { spans = NO_SPANS } = options;
+  if (spans !== NO_SPANS) traceRequests(app, spans);
+  const { mcpOrigins = new Set<string>() } = options;
+  refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
+  allowMcpOrigins(app, mcpOrigins);
+  const sees = checkAccess(app, options.access ?? null);
+  limitOpenBodies(app);
+  acceptJsonOnly(app, options.limits ?? {});
+  readBeforeRefusal(app);
+  describeApi(app, options.version);
+  app.register(async (scope) => {
+    routes(scope as App, options, { stop, sees });
+  });
+  app.after(() => refuseOthers());
+  return app;
+}
+
+function createApp({ logger }: ApiOptions): App {
+  const app = fastify({
+    loggerInstance: withoutChildren(logger),
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: LONGEST_UPLOAD_MS,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
+    frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
+    clientErrorHandler: handleClientError,
+  }) as App;
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(handleNotFound);
+  app.setValidatorCompiler(validateInput);
+  // Answers have the contract's own types; checking them again would only cost time.
+  app.setSerializerCompiler(() => JSON.stringify);
+  return app;
+}
+
+/** A line names its method and URL: a logger for each request would cost it as much as its route. */
+function withoutChildren(logger: FastifyBaseLogger): FastifyBaseLogger {
+  const shared = Object.create(logger) as FastifyBaseLogger;
+  shared.child = () => shared;
+  return shared;
+}
+
+interface Shared {
+  readonly stop: AbortSignal;
+  readonly sees: SeesDetails;
+}
+
+function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
+  const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+  const requester = createRequesterSignals(stop);
+  const places = createStreamPlaces(options.limits?.streams ?? DEFAULT_STREAMS);
+  const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
+  directiveRoutes(app, client, requester);
+  serveCalls(app, { client, keys: options.access?.keys ?? null, requester });
+  requestRoutes(app, client, requester);
+  signalRoutes(app, { client, heartbeatMs, stop, requester, unread, places });
+  archiveRoutes(app, { client, archiveOf: options.archive ?? null, places });
+  serve(app, 'drainWorker', async ({ params }, reply) =>
+    reply.code(202).send(await client.drainWorker(params.worker_id)),
+  );
+  serve(app, 'resumeWorker', async ({ params }, reply) =>
+    reply.code(202).send(await client.drainWorker(params.worker_id, false)),
+  );
+  sessionRoutes(app, options.access?.sessions ?? null, options.access?.login);
+  if (options.access?.login) oidcRoutes(app, options.access.sessions, options.access.login);
+  healthRoutes(app, { ...options, sees });
+  if (options.scrape) metricRoutes(app, options.scrape);
+  if (options.mcp) mcpRoutes(app, options.mcp);
+  consoleRoutes(app, options.console ?? null);
+  serve(app, 'openapi', async () => app.swagger());
+}
+
+/** Aborts when the application begins to close: an open stream would keep it from closing. */
+function stopSignal(app: App): AbortSignal {
+  const controller = new AbortController();
+  app.addHook('preClose', async () => controller.abort());
+  return controller.signal;
+}

@@ -1,0 +1,59 @@
+/** The client behind a request, as far as it can ask the person who uses it.
+ *  It must never ask in a way that the client has not declared. */
+import type { Server, ServerContext } from '@modelcontextprotocol/server';
+import { isObject } from '../../contract/json/json-object.ts';
+
+export interface Host {
+  /** As answers and decisions name it. */
+  readonly by: string;
+  readonly showsForms: boolean;
+  readonly opensUrls: boolean;
+}
+
+const PREFIX = 'io.modelcontextprotocol/';
+const MAX_NAME_CHARACTERS = 100;
+
+/** A client of the stateless protocol says with each request what it can do. */
+export function modernHost(context: ServerContext): Host {
+  return hostOf(declaredBy(context), envelopeOf(context)[`${PREFIX}clientInfo`]);
+}
+
+/** The capabilities that a client of the stateless protocol says with this request. */
+export function declaredBy(context: ServerContext): unknown {
+  return envelopeOf(context)[`${PREFIX}clientCapabilities`];
+}
+
+function envelopeOf({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> {
+  return Object(mcpReq.envelope) as Readonly<Record<string, unknown>>;
+}
+
+/** What the client says of its trace, else the request that carries the call. */
+export function traceparentOf({ mcpReq, http }: ServerContext): unknown {
+  return mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
+}
+
+/** An older one has said it at the beginning of its session. */
+export function sessionHost(server: Server): Host {
+  return hostOf(server.getClientCapabilities(), server.getClientVersion());
+}
+
+export function canAsk({ showsForms, opensUrls }: Host): boolean {
+  return showsForms || opensUrls;
+}
+
+function hostOf(capabilities: unknown, info: unknown): Host {
+  const elicitation = isObject(capabilities) ? capabilities['elicitation'] : undefined;
+  const name = isObject(info) ? info['name'] : undefined;
+  const modes = isObject(elicitation) ? elicitation : null;
+  // Without a mode it is the capability of older revisions, which knew forms only.
+  const isBare = modes !== null && modes['form'] === undefined && modes['url'] === undefined;
+  return {
+    by: `MCP host ${typeof name === 'string' ? shown(name) : ''}`.trim(),
+    showsForms: isBare || isObject(modes?.['form']),
+    opensUrls: isObject(modes?.['url']),
+  };
+}
+
+function shown(name: string): string {
+  return name.slice(0, MAX_NAME_CHARACTERS).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
+}

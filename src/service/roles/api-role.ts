@@ -1,0 +1,185 @@
+// The API of a process, joined from its store: the direct client behind HTTP routes.
+// Must never know how a directive is executed.
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../../http/access/caller.ts';
+import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
+import { ownerOf } from '../../http/access/schedule-rights.ts';
+import { allowedHosts } from '../../http/allowed-host.ts';
+import { type ApiLimits, createApi } from '../../http/api.ts';
+import { readConsole } from '../../http/console-files.ts';
+import type { McpHandler } from '../../http/routes/mcp.ts';
+import type { Config } from '../../config/config.ts';
+import { DEFAULT_TENANT, scopedId } from '../../contract/access/tenant.ts';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import type { Modules } from '../../agents/modules/modules.ts';
+import { createCallWaits } from '../../store/request/call-waits.ts';
+import { decodeEnvelope } from '../../store/request/envelope.ts';
+import type { Hearing } from '../../store/log/channel.ts';
+import { sharedSecret } from '../../store/access/shared-secret.ts';
+import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/catalog-changes.ts';
+import { SESSIONS } from '../../http/mcp/endpoint.ts';
+import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
+import { createSessionPool } from '../../http/mcp/sessions.ts';
+import type { Startable } from '../../platform/lifecycle.ts';
+import { createQueueApi, type QueueApiOptions } from '../../features/queue-api/queue-api.ts';
+import type { Preparer } from '../../directives/prepare.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { version } from '../../version.ts';
+import { createClient } from '../client.ts';
+import { clientOptions } from '../client-options.ts';
+import type { Observation } from '../observation.ts';
+import { readiness } from '../readiness.ts';
+import { createAccess } from '../access.ts';
+import { archiveOf } from '../archive.ts';
+import type { Store } from '../store.ts';
+import { createTenantParts } from '../tenant-parts.ts';
+
+export interface ApiRoleOptions {
+  config: Config;
+  modules: Modules;
+  preparer: Preparer;
+  /** Whether this process' worker hears cancellations; null: it has none. */
+  cancellations: (() => Hearing) | null;
+  /** A connection for the queue API; null: this process does not serve it. */
+  queueing: RedisConnection | null;
+  logger: Logger;
+  observation: Observation;
+  onError: (error: Error) => void;
+}
+
+export interface ApiRole extends Startable {
+  /** null until it listens. */
+  url(): string | null;
+  /** Starts before everything that works: an API that may not listen ends the start. */
+  readonly access: Startable;
+  /** Parts that serve the same client beside HTTP, in the order of their start. */
+  readonly parts: readonly Startable[];
+}
+
+/** The same place seen from the sources and from the package. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url));
+
+/** `listening`: a connection for subscriptions only. */
+export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
+  const { config, cancellations, queueing, logger, observation } = options;
+  const access = createAccess(store, listening, options);
+  const { audit, spend } = access;
+  const charge = chargeCaller(spend);
+  const settings = clientOptions(options);
+  const { clientOf, listen, hearing } = createClient(store, listening, {
+    ...settings,
+    charge,
+    owner: () => ownerOf(currentCaller()),
+  });
+  const submitterOf = submitterIn(store);
+  const guard = (open: DirectiveClient): DirectiveClient =>
+    guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf });
+  const client = guard(createCallersClient(clientOf));
+  const { connection, keys, catalog } = store;
+  const isListed = config.search.enabled;
+  const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
+  const api = createApi({
+    client,
+    access,
+    ready: () =>
+      readiness(
+        connection,
+        { announcements: hearing, cancellations },
+        { workers: catalog.workers, isListed },
+      ),
+    allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
+    mcpOrigins: new Set(config.allowedOrigins),
+    spans: store.spans,
+    limits: apiLimits(config),
+    logger,
+    mcp: mcpOf({ clientOf, guard }, store, changes, options),
+    scrape: observation.metrics.scrape,
+    reports: { meters: observation.metrics.meters, failures: observation.failures },
+    version,
+    console: readConsole(CONSOLE_FOLDER),
+    archive: archiveOf(config, () => currentCaller()?.tenant ?? DEFAULT_TENANT),
+  });
+  const { customTypes } = settings;
+  const shared = { client, clientOf, gate: access.gate, submitterOf, customTypes };
+  let url: string | null = null;
+  return {
+    name: 'api',
+    url: () => url,
+    access,
+    parts: queueing === null ? [] : [queueApiOf(shared, store, queueing, options)],
+    async start() {
+      // Without Redis it goes on trying; the first call that waits says what is wrong.
+      await listen().catch(options.onError);
+      url = await api.listen({ host: config.host, port: config.port });
+    },
+    async stop() {
+      await api.close();
+      changes.close();
+      await client.close();
+    },
+  };
+}
+
+/** The key is kept with whatever has a lane; of what ended as it was accepted its submitter has the content. */
+function submitterIn({ records: { journal } }: Store): SubmitterOf {
+  return async (requestId, directiveId) => {
+    const json = await journal.envelope(scopedId(currentTenant(), requestId), directiveId);
+    return json === null ? null : (decodeEnvelope(json).spender?.key ?? null);
+  };
+}
+
+function apiLimits({ limits }: Config): ApiLimits {
+  return { bodyBytes: limits.body_bytes, bodyValues: limits.body_values, streams: limits.streams };
+}
+
+/** What a job may hold is what an HTTP body may hold. */
+function queueApiOf(
+  shared: Pick<QueueApiOptions, 'client' | 'clientOf' | 'gate' | 'submitterOf' | 'customTypes'>,
+  { keys }: Store,
+  connection: RedisConnection,
+  { config: { limits }, onError }: ApiRoleOptions,
+): Startable {
+  return createQueueApi({
+    ...shared,
+    connection,
+    prefix: keys.prefix,
+    secret: async () => sharedSecret(connection, keys.seal),
+    bounds: { bytes: limits.body_bytes, values: limits.body_values },
+    onError,
+  });
+}
+
+interface McpClients {
+  readonly clientOf: ClientOf;
+  /** The client with the rights of whoever calls. */
+  readonly guard: (open: DirectiveClient) => DirectiveClient;
+}
+
+/** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
+function mcpOf(
+  { clientOf, guard }: McpClients,
+  { connection, keys }: Store,
+  changes: CatalogChanges,
+  { config, onError }: ApiRoleOptions,
+): McpHandler {
+  const sealingKey = async (): Promise<string> => sharedSecret(connection, keys.seal);
+  const holdMs = config.limits.mcp_hold_ms;
+  const keysFrom = config.mcp.keys_from;
+  const hints = changes.listen;
+  const callerOf = (): string | null => currentCaller()?.id ?? null;
+  const sessions = createSessionPool(SESSIONS);
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions };
+  const endpoints = createTenantParts(
+    (tenant) => {
+      const own = clientOf(tenant);
+      const waits = createCallWaits(connection, keys, tenant);
+      return createMcpEndpoints({ ...shared, client: guard(own), own, waits });
+    },
+    (made) => void made.close().catch(onError),
+  );
+  return {
+    handle: (server, request, body) => endpoints.of(currentTenant()).handle(server, request, body),
+    close: async () => void (await Promise.all(endpoints.all().map(async (made) => made.close()))),
+  };
+}

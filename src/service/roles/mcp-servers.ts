@@ -1,0 +1,81 @@
+// The MCP servers of a process, from the configuration.
+// Must never know a store: each server is started once, whoever uses it.
+import { resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../../config/servers.ts';
+import { createMcpPool, type McpPool, type McpPoolOptions } from '../../mcp/pool.ts';
+import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
+import { withoutPercents } from '../../mcp/server-secrets.ts';
+import { controlProcess, type Installation } from './control-process.ts';
+
+export function mcpServers(
+  config: Config,
+  { agents = [], ...options }: Omit<McpPoolOptions, 'servers'> & Partial<Pick<Installation, 'agents'>>,
+): McpPool {
+  const { mcpServers: configured, directory, models } = config;
+  const servers = [...configured].flatMap(([name, server]) =>
+    server.kind === 'module' ? [] : [serverOptions(name, server, { directory, models, agents })],
+  );
+  return createMcpPool({ ...options, servers });
+}
+
+/** User and password of the URL travel as a header: clients of HTTP refuse them in a URL, and repeat it in the refusal. */
+function addressOf({ url, headers, bearer_token: token, auth }: HttpServerConfig): HttpTransportOptions {
+  const address = new URL(url);
+  const user = [address.username, address.password].map(withoutPercents).join(':');
+  address.username = '';
+  address.password = '';
+  const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  const basic = user === ':' || own ? {} : { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+  const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const oauth = auth === undefined ? {} : { auth: oauthOf(auth) };
+  return { kind: 'http', url: address.href, headers: { ...basic, ...headers, ...bearer }, ...oauth };
+}
+
+function oauthOf(auth: NonNullable<HttpServerConfig['auth']>): OAuthOptions {
+  const { client_id, client_secret, client_metadata_url, private_key: pem, issuer } = auth;
+  return {
+    grant: auth.grant,
+    scopes: auth.scopes,
+    ...(client_id === undefined ? {} : { clientId: client_id }),
+    ...(client_secret === undefined ? {} : { clientSecret: client_secret }),
+    ...(client_metadata_url === undefined ? {} : { clientMetadataUrl: client_metadata_url }),
+    ...(pem === undefined ? {} : { privateKey: { pem, algorithm: auth.private_key_algorithm } }),
+    ...(issuer === undefined ? {} : { issuer }),
+  };
+}
+
+/** One server as the pool wants it. */
+export function serverOptions(
+  name: string,
+  server: McpServerConfig,
+  installation: Installation,
+): McpServerOptions {
+  const { serial, questions, lane } = server;
+  const sampling = 'sampling' in server && server.sampling !== undefined;
+  const redactResults = 'redact_results' in server && server.redact_results;
+  const shared = { name, serial, questions, sampling, redactResults, maxInFlight: lane.concurrency };
+  return { ...shared, transport: transportOptions(server, installation) };
+}
+
+function transportOptions(
+  server: McpServerConfig,
+  installation: Installation,
+): McpServerOptions['transport'] {
+  switch (server.kind) {
+    case 'http':
+      return addressOf(server);
+    case 'stdio':
+      return processOf(server, installation.directory);
+    case 'builtin':
+      return controlProcess(installation);
+  }
+}
+
+function processOf(
+  { command, args, env, cwd = '.', uid, gid, start_timeout_ms: startMs }: StdioServerConfig,
+  directory: string,
+) {
+  const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
+  return { kind: 'stdio', command, args, env, startMs, cwd: resolve(directory, cwd), ...user } as const;
+}

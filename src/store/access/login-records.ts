@@ -1,0 +1,85 @@
+// The logins at MCP servers in Redis: opaque sealed texts, each with a version and a lock.
+// Must never get a token: what arrives here is sealed.
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import type { KeySpace } from '../keys.ts';
+import { prepareScripts } from '../scripts.ts';
+
+/** A login that nobody has used or renewed for so long is gone; authorization servers forget it earlier. Milliseconds. */
+const KEEP_MS = 90 * 86_400_000;
+/** How often use extends that. Milliseconds. */
+const EXTEND_EACH_MS = 3_600_000;
+
+export interface LoginRecord {
+  readonly version: string;
+  readonly sealed: string;
+}
+
+export interface LoginChange extends LoginRecord {
+  /** null: there was none. */
+  readonly was: string | null;
+  readonly holder: string;
+}
+
+export type LoginRecords = ReturnType<typeof createLoginRecords>;
+
+/** Begun before a write, awaited after it: rejects when the write may still be lost. null: Redis' own durability. */
+type BeginConfirm = () => Promise<(() => Promise<void>) | null>;
+
+/** `principal`: on whose behalf; one installation may have several. `confirm`: of what replaces a login. */
+export function createLoginRecords(
+  connection: RedisConnection,
+  keys: Pick<KeySpace, 'login'>,
+  principal: string,
+  confirm: BeginConfirm = () => Promise.resolve(null),
+) {
+  const run = prepareScripts(connection);
+  const extendedAt = new Map<string, number>();
+  const keysOf = (server: string): [record: string, lock: string] => keys.login(principal, server);
+  const write = async (server: string, was: string, holder: string, { version, sealed }: LoginRecord) => {
+    const [verdict] = await run('login-write', keysOf(server), [was, holder, version, sealed, KEEP_MS]);
+    return verdict === 'written';
+  };
+
+  async function extend(server: string): Promise<void> {
+    if (performance.now() - (extendedAt.get(server) ?? -EXTEND_EACH_MS) < EXTEND_EACH_MS) return;
+    extendedAt.set(server, performance.now());
+    await connection.pexpire(keysOf(server)[0], KEEP_MS);
+  }
+
+  return {
+    async read(server: string): Promise<LoginRecord | null> {
+      const [version = null, sealed = null] = await connection.hmget(keysOf(server)[0], 'version', 'sealed');
+      if (version === null || sealed === null) return null;
+      await extend(server);
+      return { version, sealed };
+    },
+    /** false: another holder has it. */
+    async lock(server: string, holder: string, leaseMs: number): Promise<boolean> {
+      const [, lock] = keysOf(server);
+      if ((await connection.set(lock, holder, 'PX', leaseMs, 'NX')) === 'OK') return true;
+      // A lost connection repeats the command.
+      return (await connection.get(lock)) === holder;
+    },
+    async unlock(server: string, holder: string): Promise<void> {
+      await run('login-unlock', [keysOf(server)[1]], [holder]);
+    },
+    async put(server: string, record: LoginRecord): Promise<void> {
+      await write(server, '*', '', record);
+    },
+    /**
+     * Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. Rejects when it was
+     * written and Redis does not confirm it; safe to repeat.
+     */
+    async replace(server: string, { was, holder, ...record }: LoginChange): Promise<boolean> {
+      // What cannot be confirmed is written all the same: there may be no other copy.
+      const confirmed = await confirm().catch((error: unknown) => async () => Promise.reject(error));
+      const isWritten = await write(server, was ?? '', holder, record);
+      if (isWritten) await confirmed?.();
+      return isWritten;
+    },
+    /** false: there was none. */
+    async remove(server: string): Promise<boolean> {
+      return (await connection.del(keysOf(server)[0])) === 1;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// The agents that runs can use, and the tools each may use: from the configuration and the catalogs.
+// Must never change a run that has begun: it keeps its own copy.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
+import type { AgentCatalog } from './agent-catalog.ts';
+import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
+import { recent } from './recent.ts';
+import { toolMatches } from '../../contract/tool/tool-pattern.ts';
+
+export interface Agents {
+  /** null: there is no such agent. */
+  find(name: string): Promise<AgentDefinition | null>;
+  names(): Promise<string[]>;
+  list(): Promise<AgentDefinition[]>;
+}
+
+/** `configured` win over what engines have published. */
+export function knownAgents(catalog: AgentCatalog, configured: readonly AgentDefinition[]): Agents {
+  const own = new Map(configured.map((agent) => [agent.name, agent]));
+  const published = recent(() => catalog.read());
+
+  async function find(name: string): Promise<AgentDefinition | null> {
+    const known = own.get(name) ?? (await published.current()).get(name);
+    return known ?? (await published.recheck()).get(name) ?? null;
+  }
+
+  async function list(): Promise<AgentDefinition[]> {
+    const all = new Map([...(await published.recheck()), ...own]);
+    return [...all.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  return { find, list, names: async () => (await list()).map(({ name }) => name) };
+}
+
+export interface AgentToolsTiming {
+  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 10 000. */
+  readonly patienceMs?: number;
+  /** Milliseconds between two looks. Default: 200. */
+  readonly pollMs?: number;
+}
+
+/**
+ * The tools that an agent may use, by name, without servers that no worker serves any more. A run keeps this list to
+ * its end, so it waits for a server that is about to be listed for the first time.
+ */
+export function agentTools(
+  catalog: Pick<ToolCatalog, 'read'>,
+  { patienceMs = 10_000, pollMs = 200 }: AgentToolsTiming = {},
+): (agent: Pick<AgentDefinition, 'tools'>) => Promise<ListedTool[]> {
+  const listed = recent(() => catalog.read());
+  return async ({ tools: patterns }) => {
+    if (patterns.length === 0) return [];
+    const until = performance.now() + patienceMs;
+    let entries = await listed.recheck();
+    while (entries.some((entry) => isAwaited(entry, patterns)) && performance.now() < until) {
+      await wait(pollMs);
+      entries = await listed.recheck();
+    }
+    return entries
+      .filter(({ served }) => served !== false)
+      .flatMap((entry) => entry.tools)
+      .filter(({ name }) => patterns.some((pattern) => toolMatches(pattern, name)))
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+  };
+}
+
+/** A worker that began to connect this long ago, without a result, is dead. */
+const CONNECTING_MS = 60_000;
+
+/** Whether the server is about to be listed for the first time, and may have a tool that matches a pattern. */
+function isAwaited({ server, status, tools, updatedAt }: CatalogEntry, patterns: readonly string[]): boolean {
+  if (status !== 'connecting' || tools.length > 0 || Date.now() - updatedAt > CONNECTING_MS) return false;
+  const address = `${server}.`;
+  const heads = patterns.map((pattern) => pattern.split('*', 1)[0] ?? '');
+  return heads.some((head) => head.startsWith(address) || address.startsWith(head));
+}

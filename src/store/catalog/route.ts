@@ -1,0 +1,179 @@
+// Decides which lane serves a directive, from its fields and the known servers and models.
+// Must never do I/O: what is known is passed in.
+import { closeNames } from '../../platform/bounds/close-names.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
+import {
+  type ModelChoice,
+  modelLane,
+  type ModelTable,
+  resolveModels,
+} from '../../contract/model/model-name.ts';
+import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
+import type { ToolExec } from '../../contract/directive/work-directive.ts';
+
+/** Tool names by server. A server that has not been listed yet has null. */
+export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
+
+/** `models`: the names that may answer a model directive, in order; the lane is that of the first one's provider. */
+export type Route =
+  | { kind: 'lane'; lane: string; models?: readonly string[] }
+  | { kind: 'ended'; error: ErrorEnvelope };
+
+/** The known places where work can be done. */
+export interface Known {
+  servers: KnownServers;
+  models: ModelTable;
+}
+
+export interface ToolTarget {
+  server: string;
+  tool: string;
+}
+
+const TOOL_LANE = 'tool.';
+const CUSTOM_LANE = 'custom.';
+const WEBHOOK_LANE = 'webhook.';
+/** Of the addresses of callers: no endpoint has a dot in its name. */
+const CALLERS_LANE = `${WEBHOOK_LANE}callers.urls`;
+const NAMED_CANDIDATES = 5;
+
+export function toolLane(server: string): string {
+  return `${TOOL_LANE}${server}`;
+}
+
+/** The server that a lane belongs to; null: it is no lane of tools. */
+export function serverOf(lane: string): string | null {
+  return lane.startsWith(TOOL_LANE) ? lane.slice(TOOL_LANE.length) : null;
+}
+
+export function isToolLane(lane: string): boolean {
+  return lane.startsWith(TOOL_LANE);
+}
+
+/** The lane of a custom directive type. */
+export function customLane(type: string): string {
+  return `${CUSTOM_LANE}${type}`;
+}
+
+/** The lane of deliveries to an endpoint; null: to addresses that callers gave. */
+export function webhookLane(endpoint: string | null): string {
+  return endpoint === null ? CALLERS_LANE : `${WEBHOOK_LANE}${endpoint}`;
+}
+
+export function isWebhookLane(lane: string): boolean {
+  return lane.startsWith(WEBHOOK_LANE);
+}
+
+/** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
+export function toolOnServer(server: string, toolName: string, isListed: (name: string) => boolean): string {
+  const address = `${server}.`;
+  if (!toolName.startsWith(address) || isListed(toolName)) return toolName;
+  return toolName.slice(address.length);
+}
+
+function listedBy(known: KnownServers, server: string): (name: string) => boolean {
+  return (name) => known.get(server)?.includes(name) ?? false;
+}
+
+function unknownTool(toolName: string, known: KnownServers): ErrorEnvelope {
+  return errorEnvelope('unknown_tool', `no MCP server offers the tool "${toolName}"`, {
+    field: 'tool_name',
+    tool_name: toolName,
+    servers: [...known.keys()].slice(0, 100),
+    close_names: closeTools(toolName, known),
+  });
+}
+
+function unknownServer(server: string, known: KnownServers): ErrorEnvelope {
+  return errorEnvelope('unknown_tool', `no MCP server is named "${server}"`, {
+    field: 'server',
+    servers: [...known.keys()].slice(0, 100),
+    close_names: closeNames(server, [...known.keys()]),
+  });
+}
+
+/** The same tool on servers with a similar name, or there the tool with the closest name. */
+function closeTools(toolName: string, known: KnownServers): string[] {
+  const [server = '', tool = ''] = toolName.split(/\.(.*)/s, 2);
+  if (tool === '') return [];
+  return closeNames(server, [...known.keys()]).flatMap((near) => {
+    const tools = known.get(near) ?? [tool];
+    const names = tools.includes(tool) ? [tool] : closeNames(tool, tools).slice(0, 1);
+    return names.map((name) => `${near}.${name}`);
+  });
+}
+
+function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvelope {
+  const names = servers.slice(0, NAMED_CANDIDATES).map((server) => `${server}.${toolName}`);
+  return errorEnvelope(
+    'validation_error',
+    `several servers offer "${toolName}": name one of ${names.join(', ')}`,
+    {
+      field: 'tool_name',
+      candidates: names,
+    },
+  );
+}
+
+/** The pinned server. While no server is known at all, the pin is accepted: its workers may start later. */
+function pinnedTarget(toolName: string, server: string, known: KnownServers): ToolTarget | ErrorEnvelope {
+  if (known.size > 0 && !known.has(server)) return unknownServer(server, known);
+  return { server, tool: toolOnServer(server, toolName, listedBy(known, server)) };
+}
+
+/** Which server runs `toolName`: the pinned one, the one named before the first dot, or the only one that offers it. */
+export function targetOf(
+  toolName: string,
+  pinned: string | undefined,
+  known: KnownServers,
+): ToolTarget | ErrorEnvelope {
+  if (pinned !== undefined) return pinnedTarget(toolName, pinned, known);
+  const named = [...known.keys()].filter((server) => toolName.startsWith(`${server}.`));
+  const [addressed] = named.sort((left, right) => right.length - left.length);
+  if (addressed !== undefined) {
+    return { server: addressed, tool: toolOnServer(addressed, toolName, listedBy(known, addressed)) };
+  }
+  const offering = [...known].filter(([, tools]) => tools?.includes(toolName)).map(([server]) => server);
+  const [only, ...others] = offering;
+  if (only === undefined) return unknownTool(toolName, known);
+  return others.length > 0 ? ambiguousTool(toolName, offering) : { server: only, tool: toolName };
+}
+
+function toolRoute({ tool_name, server }: ToolExec, known: KnownServers): Route {
+  const target = targetOf(tool_name, server, known);
+  return 'server' in target
+    ? { kind: 'lane', lane: toolLane(target.server) }
+    : { kind: 'ended', error: target };
+}
+
+function modelRoute(directive: ModelChoice, table: ModelTable): Route {
+  const resolved = resolveModels(directive, table);
+  if (!resolved.ok) return { kind: 'ended', error: resolved.error };
+  const [first] = resolved.models;
+  if (!first) throw new Error('models were resolved to none');
+  return { kind: 'lane', lane: modelLane(first.provider), models: resolved.models.map(({ name }) => name) };
+}
+
+function otherLane(directive: { type: string; endpoint?: unknown }): string {
+  const { type, endpoint } = directive;
+  if (type !== WEBHOOK_TYPE) return customLane(type);
+  return webhookLane(typeof endpoint === 'string' ? endpoint : null);
+}
+
+/** The lane of a work directive; immediate directives have none. Any other type was admitted as a custom directive. */
+export function routeOf(directive: Directive, { servers, models }: Known): Route {
+  switch (directive.type) {
+    case 'tool_exec':
+      return toolRoute(directive, servers);
+    case 'llm_stream':
+    case 'llm_generate':
+    case 'llm_embed':
+      return modelRoute(directive, models);
+    case 'emit_tool_error':
+    case 'emit_request_error':
+      throw new Error(`${directive.type} is immediate and has no lane`);
+    default:
+      return { kind: 'lane', lane: otherLane(directive) };
+  }
+}

@@ -1,0 +1,77 @@
+// The index of what begins later, by when: the timer of directives and runs that wait for their instant.
+// Must never be trusted: the journal says what may begin.
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import type { LaterAnnouncement } from '../request/journal.ts';
+import type { KeySpace } from '../keys.ts';
+import { prepareScripts } from '../scripts.ts';
+import { memberOf } from '../member.ts';
+import { type DirectiveRef, type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
+
+/** What begins now, and in how many milliseconds the next one does (null: there is none). `now`: by the clock of Redis. */
+export interface Beginning {
+  now: number;
+  entries: DueEntry[];
+  nextMs: number | null;
+}
+
+export type LaterIndex = ReturnType<typeof createLaterIndex>;
+
+export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpace, 'sweep' | 'later'>) {
+  const run = prepareScripts(connection);
+  const [index, byLane] = keys.later;
+  let hear: () => void = () => {};
+
+  /** Of one request, accepted now: moves here what still has the score in the sweep index with which it was announced. */
+  async function add(
+    requestId: string,
+    accepted: readonly (LaterAnnouncement & { id: string })[],
+    score: string,
+  ): Promise<void> {
+    const words = accepted.flatMap(({ id, lane, when }) => [when, `${memberOf({ requestId, id })}|${lane}`]);
+    await run('later-add', [keys.sweep], [score, ...words]);
+  }
+
+  /** Moves at most `limit` of those that begin now to the sweep index, where no other sweeper looks at them for a second. */
+  async function take(limit: number): Promise<Beginning> {
+    const [now, next, ...taken] = await run('later-take', [keys.sweep], [limit, HOLD_MS]);
+    const entries: DueEntry[] = [];
+    for (let at = 0; at < taken.length; at += 2)
+      entries.push({ ...refOf(String(taken[at])), takenAs: String(taken[at + 1]), missedBefore: false });
+    return { now: Number(now), entries, nextMs: Number(next) < 0 ? null : Number(next) };
+  }
+
+  /** An entry of the sweep index, which a sweeper took, waits here until `at`. */
+  async function park(entry: DueEntry, lane: string, at: number): Promise<void> {
+    await run('later-park', [keys.sweep], [memberOf(entry), entry.takenAs, lane, at]);
+  }
+
+  /** It has ended before it began; the sweeper looks once more in `afterMs`. */
+  async function drop(ref: DirectiveRef, lane: string, afterMs: number): Promise<void> {
+    await run('later-drop', [keys.sweep], [memberOf(ref), lane, afterMs]);
+  }
+
+  async function size(): Promise<number> {
+    return connection.zcard(index);
+  }
+
+  /** Lane → how many begin later. */
+  async function counts(): Promise<ReadonlyMap<string, number>> {
+    const lanes = await connection.hgetall(byLane);
+    return new Map(Object.entries(lanes).map(([lane, count]) => [lane, Number(count)]));
+  }
+
+  return {
+    add,
+    take,
+    park,
+    drop,
+    size,
+    counts,
+    /** Something was announced by this process. */
+    announced: (): void => hear(),
+    /** Called then; the last listener counts. */
+    onAnnounced: (listener: () => void): void => {
+      hear = listener;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+// What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
+// Must never be changed after acceptance.
+import type { Spender } from '../../contract/model/budget.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { Tickets } from '../../contract/directive/flow.ts';
+import { PACKED_RECORD } from '../format.ts';
+
+export interface Envelope extends Tickets {
+  directive: Directive;
+  /** null for directives that ended when they were accepted. */
+  lane: string | null;
+  /** `provider:model` names that may serve it, first choice first; absent for directives without a model. */
+  models?: readonly string[];
+  traceparent: string;
+  /** On whose budget models are called; absent: it was submitted without a key. */
+  spender?: Spender;
+  /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
+  noticed?: true;
+  /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */
+  sealedAs?: string;
+  /** A caller has encrypted its context, and no run: a `state` in it is not the runtime's. */
+  callersContext?: true;
+  /** Where the whole of it lies, of which this is a part. */
+  offloaded?: { readonly sha256: string; readonly bytes: number };
+}
+
+/** Without the ids of its directive: the key and the job that hold the text name them. */
+export function encodeEnvelope(envelope: Envelope): string {
+  const { request_id: _requestId, id: _id, ...directive } = envelope.directive;
+  return JSON.stringify({ format: PACKED_RECORD, ...envelope, directive });
+}
+
+/** As every version begins it; the first did not mark it. */
+const START = /^\{(?:"format":\d+,)?"directive":\{/;
+
+/** The text with the ids of its directive; what an earlier version has written holds them twice then. */
+export function withIds(text: string, requestId: string, id: string): string {
+  const ids = `"request_id":${JSON.stringify(requestId)},"id":${JSON.stringify(id)},`;
+  return text.replace(START, (start) => `${start}${ids}`);
+}
+
+/** Reads an envelope this service wrote; it was validated when it was accepted. */
+export function decodeEnvelope(json: string): Envelope {
+  return JSON.parse(json) as Envelope;
+}

@@ -1,0 +1,149 @@
+// What the journal's scripts answer, as values.
+// Must never decide anything: a verdict says what the script did or refused.
+import { identifierAt } from '../../platform/telemetry/identifier.ts';
+import { type AskedRound, askedRound } from './asked-round.ts';
+import type { ScriptReply } from '../scripts.ts';
+
+export type EndStatus = 'succeeded' | 'failed';
+
+export type AcceptVerdict =
+  /** `run`: of the run that has the end of an immediate one to read; null = there is none. */
+  | { kind: 'ok'; acceptedAt: number; run: number | null; verdicts: ('accepted' | 'existing')[] }
+  | { kind: 'conflict'; id: string; storedDigest: string }
+  /** `bytes`: what the request holds already. */
+  | { kind: 'no_room'; bytes: number };
+
+/** The claim of a worker that died. */
+export interface LostClaim {
+  fence: number;
+  /** Milliseconds since the epoch, by the clock of that worker; null: unknown. */
+  claimedAt: number | null;
+  /** The end of its lease, by the clock of Redis. */
+  until: number;
+}
+
+export type ClaimVerdict =
+  | {
+      kind: 'granted';
+      fence: number;
+      failures: number;
+      redeliveries: number;
+      /** An attempt may have been under way, and its worker is gone. */
+      lost: boolean;
+      deadlineAt: number;
+      now: number;
+      /** Claims before this one that were no attempts. */
+      released: number;
+      /** As the last `retry` with a move left it; '' before the first. */
+      stage: string;
+      /** When the attempt could have begun, by the clock of Redis. */
+      dueAt: number;
+      /** null: no worker died. Of one that died before its attempt began, too: then nothing is `lost`. */
+      lostClaim: LostClaim | null;
+      /** Why it has waited since its last claim, as far as somebody said so. */
+      waits: readonly string[];
+      /** As `keepTask` left it, for the attempt to ask for its end; null: the call is to be made. */
+      task: string | null;
+      /** What its tool asked in an earlier attempt; null: nothing. */
+      asked: AskedRound | null;
+      /** The claim came with its job, and the first attempt is to be reported with `reportStart`. */
+      owesStart: boolean;
+    }
+  | { kind: 'held' | 'wait'; until: number }
+  /** `lost` and `lostClaim`: as above. */
+  | { kind: 'cancelled'; lost: boolean; lostClaim: LostClaim | null; task: string | null }
+  /** `isTooLate`: it was to begin by an instant that has passed; else its deadline has. */
+  | { kind: 'expired'; isTooLate: boolean; lost: boolean; lostClaim: LostClaim | null; task: string | null }
+  /** It waits or runs in another lane. */
+  | { kind: 'moved'; lane: string }
+  /** `run`: of the run that has not read this end yet; null = there is none. */
+  | { kind: 'ended'; run: number | null; task: string | null }
+  | { kind: 'unknown' | 'stale_body' };
+
+/** `run`: the version of the run that goes on from this end; null = there is none. */
+export type FinishVerdict =
+  | { kind: 'ended'; sequence: number; closed: boolean; run: number | null }
+  | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
+  /** Of the request: a small end is written in any case. */
+  | { kind: 'no_room'; bytes: number }
+  | { kind: 'stale' | 'unknown' };
+
+export type RetryVerdict =
+  | { kind: 'waiting'; nextAttemptAt: number }
+  | { kind: 'cancelled' | 'ended' | 'stale' | 'unknown' };
+
+export type CancelVerdict =
+  | { kind: 'ended'; run: number | null }
+  /** `running`: an attempt is under way, and was to be spared. `changed`: it is no longer as it was seen, and has not ended. */
+  | { kind: 'requested' | 'running' | 'changed' | 'unknown' }
+  | { kind: 'already'; status: EndStatus };
+
+export function acceptVerdict([kind, first, second, ...verdicts]: ScriptReply): AcceptVerdict {
+  if (kind === 'conflict') return { kind, id: String(first), storedDigest: String(second) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  const run = runVersion(second);
+  return { kind: 'ok', acceptedAt: Number(first), run, verdicts: verdicts as ('accepted' | 'existing')[] };
+}
+
+export function claimVerdict(reply: ScriptReply): ClaimVerdict {
+  const [kind, first, second, third, fourth, fifth, sixth, seventh, eighth, ninth] = reply;
+  if (kind === 'granted') {
+    return {
+      kind,
+      fence: Number(first),
+      failures: Number(second),
+      redeliveries: Number(third),
+      lost: fourth === 1,
+      deadlineAt: Number(fifth),
+      now: Number(sixth),
+      released: Number(seventh),
+      stage: String(eighth),
+      dueAt: Number(ninth),
+      lostClaim: Number(fourth) > 0 ? lostClaim(reply.slice(10)) : null,
+      waits: waitsBefore(Number(first), String(reply[13] ?? '')),
+      task: String(reply[14] ?? '') || null,
+      asked: askedRound(String(reply[15] ?? '')),
+      owesStart: reply[16] === 1,
+    };
+  }
+  if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
+  if (kind === 'cancelled' || kind === 'expired')
+    return {
+      kind,
+      isTooLate: sixth === 1,
+      lost: first === 1,
+      lostClaim: Number(first) > 0 ? lostClaim(reply.slice(2)) : null,
+      task: String(fifth ?? '') || null,
+    };
+  if (kind === 'moved') return { kind, lane: String(first) };
+  if (kind === 'ended') return { kind, run: runVersion(first), task: String(second ?? '') || null };
+  return { kind: kind as 'unknown' | 'stale_body' };
+}
+
+function lostClaim([fence, token, until]: ScriptReply): LostClaim {
+  return { fence: Number(fence), claimedAt: identifierAt(String(token)), until: Number(until) };
+}
+
+const WAITS = /^(\d+) (\S+) \S+ (\S*)$/;
+
+/** `stored`: as include-wait.lua writes it. The reasons are not kept by claim: before the first one each is of this wait. */
+function waitsBefore(fence: number, stored: string): string[] {
+  const [, at, last = '', said = ''] = WAITS.exec(stored) ?? [];
+  if (at === undefined || Number(at) !== fence - 1) return [];
+  return fence === 1 ? said.split(',').filter((reason) => reason !== '') : [last];
+}
+
+/** The version of a run as scripts answer it; -1 stands for none. */
+export function runVersion(value: string | number | undefined): number | null {
+  return value === undefined || Number(value) < 0 ? null : Number(value);
+}
+
+export function finishVerdict(reply: ScriptReply): FinishVerdict {
+  const [kind, first, second, third] = reply;
+  if (kind === 'ended')
+    return { kind, sequence: Number(first), closed: second === 1, run: runVersion(third) };
+  if (kind === 'already')
+    return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  return { kind: kind as 'stale' | 'unknown' };
+}

@@ -1,0 +1,212 @@
+// Loads the journal's Lua scripts by name and runs them.
+// Must never hold a decision of its own: what a script means is written in its file.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { RedisConnection } from '../platform/redis/connection.ts';
+import { onMovedClock } from '../platform/redis/clock.ts';
+import { sharedPart } from '../platform/redis/script-bundle.ts';
+
+export type ScriptName =
+  | 'accept'
+  | 'accept-once'
+  | 'access-change'
+  | 'access-spend'
+  | 'answer'
+  | 'append'
+  | 'archive-done'
+  | 'ask'
+  | 'budget-read'
+  | 'budget-reserve'
+  | 'budget-settle'
+  | 'cancel'
+  | 'change-done'
+  | 'change-note'
+  | 'change-take'
+  | 'claim'
+  | 'conversation-enter'
+  | 'conversation-leave'
+  | 'dead-add'
+  | 'dead-expire'
+  | 'extend'
+  | 'finish'
+  | 'gate-change'
+  | 'gate-enter'
+  | 'gate-extend'
+  | 'gate-hold'
+  | 'gate-leave'
+  | 'gate-list'
+  | 'gate-look'
+  | 'gate-pump'
+  | 'index-add'
+  | 'index-forget'
+  | 'index-put-off'
+  | 'index-take'
+  | 'job-add'
+  | 'job-done'
+  | 'job-end'
+  | 'job-relock'
+  | 'job-take'
+  | 'lane-enter'
+  | 'lane-leave'
+  | 'lane-forget'
+  | 'lane-idle'
+  | 'lane-note'
+  | 'lane-remove'
+  | 'later-add'
+  | 'later-drop'
+  | 'later-park'
+  | 'later-take'
+  | 'limit-block'
+  | 'limit-reserve'
+  | 'limit-record'
+  | 'limits-announce'
+  | 'limits-read'
+  | 'list-build-ask'
+  | 'list-build-cleared'
+  | 'list-build-step'
+  | 'list-build-take'
+  | 'log-read'
+  | 'login-unlock'
+  | 'login-write'
+  | 'once-release'
+  | 'payload-put'
+  | 'offer-return'
+  | 'offers-withdraw'
+  | 'prioritize'
+  | 'release'
+  | 'retry'
+  | 'run-commit'
+  | 'run-send'
+  | 'run-read'
+  | 'run-start'
+  | 'run-start-once'
+  | 'sampling-reserve'
+  | 'sampling-settle'
+  | 'schedule-change'
+  | 'schedule-put'
+  | 'schedule-remove'
+  | 'schedule-take'
+  | 'search-drop'
+  | 'search-mend'
+  | 'search-mend-bytes'
+  | 'search-read'
+  | 'search-scan'
+  | 'search-trim'
+  | 'search-write'
+  | 'start'
+  | 'tenant-enter'
+  | 'tenant-leave'
+  | 'task-drop'
+  | 'task-keep'
+  | 'wait-note'
+  | 'worker-beat'
+  | 'worker-drain'
+  | 'worker-list';
+
+export type ScriptReply = (string | number)[];
+
+/** Runs a script on keys of one slot: those of one request, of one provider's limits, or a single one. Rejects only when Redis does not answer or refuses. */
+export type RunScript = (
+  name: ScriptName,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<ScriptReply>;
+
+/** The streams that scripts write beside the logs, one for each tenant. */
+export interface SignalStreams {
+  /** Name of the stream of the default tenant; as `signals` of `KeySpace`. */
+  readonly key: string;
+  /** Entries above it are trimmed. */
+  readonly maxEntries: number;
+}
+
+const DIRECTORY = new URL('../journal/scripts/', import.meta.url);
+const INCLUDE = /^-- @include (\S+)\n/gm;
+
+/** The text with what it includes in place of its first `@include`; what that includes itself comes before it. */
+function source(file: string): string {
+  const text = read(file);
+  const included = new Map<string, string>();
+  include(text, included);
+  const [head = '', ...rest] = text.replaceAll(INCLUDE, '\0').split('\0');
+  return head + [...included].map(([name, part]) => sharedPart(name, part)).join('') + rest.join('');
+}
+
+function include(text: string, into: Map<string, string>): void {
+  for (const [, name = ''] of text.matchAll(INCLUDE)) {
+    if (into.has(name)) continue;
+    const part = read(name);
+    include(part, into);
+    into.set(name, part.replaceAll(INCLUDE, ''));
+  }
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(file, DIRECTORY), 'utf8');
+}
+
+function loadAll(): Map<string, string> {
+  const files = readdirSync(DIRECTORY).filter(
+    (file) => file.endsWith('.lua') && !file.startsWith('include-'),
+  );
+  const names = files.map((file) => file.slice(0, -'.lua'.length));
+  return new Map(names.map((name) => [name, sourceOf(name)]));
+}
+
+function sourceOf(name: string): string {
+  return onMovedClock(source(`${name}.lua`));
+}
+
+const STREAM_PLACE = '-- @signals-stream\n';
+
+/** The scripts that append to a log, with what writes the stream too. */
+function streamSources({ key, maxEntries }: SignalStreams): Iterable<readonly [string, string]> {
+  const part = read('include-stream.lua').replace('@stream', key).replace('@max_entries', String(maxEntries));
+  return [...scriptSources()].map(([name, lua]) => [name, lua.replace(STREAM_PLACE, () => part)] as const);
+}
+
+let loaded: Map<string, string> | undefined;
+
+/** The script's text with its includes, by file name without extension. */
+export function scriptSources(): ReadonlyMap<string, string> {
+  loaded ??= loadAll();
+  return loaded;
+}
+
+type DefinedCommand = (...args: (string | number)[]) => Promise<ScriptReply>;
+
+const prepared = new WeakMap<RedisConnection, RunScript>();
+
+/**
+ * Defines the scripts on a connection (EVALSHA, with EVAL after a restart) and returns how to run them. Once for a connection:
+ * each time costs a digest of 750 KB, and each text is sent again.
+ * `streams`: as the first call for a connection says. Default: there are none.
+ */
+export function prepareScripts(connection: RedisConnection, streams?: SignalStreams): RunScript {
+  const sources = () => (streams === undefined ? scriptSources() : streamSources(streams));
+  const run = prepared.get(connection) ?? defineScripts(connection, sources());
+  prepared.set(connection, run);
+  return run;
+}
+
+/** For who runs no others: only these are read and defined. */
+export function prepareSome(connection: RedisConnection, names: readonly ScriptName[]): RunScript {
+  return defineScripts(
+    connection,
+    names.map((name) => [name, sourceOf(name)] as const),
+  );
+}
+
+function defineScripts(connection: RedisConnection, sources: Iterable<readonly [string, string]>): RunScript {
+  const commands = new Map<string, DefinedCommand>();
+  for (const [name, lua] of sources) {
+    const command = `adjutant:${name}`;
+    connection.defineCommand(command, { lua });
+    const run = (connection as unknown as Record<string, DefinedCommand>)[command];
+    if (run) commands.set(name, run.bind(connection));
+  }
+  return (name, keys, args) => {
+    const run = commands.get(name);
+    if (!run) return Promise.reject(new Error(`no journal script named ${name}`));
+    return run(keys.length, ...keys, ...args);
+  };
+}

@@ -1,0 +1,178 @@
+// Lists what people are asked: requests that wait come from the index, what they ask from the journal as it is now.
+// Must never show what is decided already: the index may be behind, so each request is looked at.
+import { ENCRYPTED, encryptedAlone } from '../../contract/encrypted/encrypted-form.ts';
+import {
+  type ApprovalListing,
+  type ApprovalQuery,
+  MOST_ASKING,
+  type OpenApproval,
+} from '../../contract/run/approval-listing.ts';
+import { cursorOf, placeOfCursor } from '../../contract/request/request-listing.ts';
+import { inputIdOf } from '../../contract/tool/tool-question.ts';
+import { ownId, scopedId } from '../../contract/access/tenant.ts';
+import type { ChangedRequests } from '../index/changed-requests.ts';
+import { decodeEnvelope } from '../request/envelope.ts';
+import type { Journal } from '../request/journal.ts';
+import type { RunAsk } from '../../contract/run/run-ask.ts';
+import type { QuestionRound } from '../request/questions.ts';
+import type { DirectiveRecord } from '../request/records.ts';
+import type { ListBuild } from './list-build.ts';
+import { facetOf, plain } from './row.ts';
+import type { SearchIndex } from './search-index.ts';
+
+/** What a run asks, with what is known of it beside. */
+export interface AskingRun {
+  agent: string;
+  said: string;
+  asks: readonly RunAsk[];
+}
+
+export interface ApprovalListParts {
+  index: Pick<SearchIndex, 'scan'>;
+  changes: Pick<ChangedRequests, 'lagMs'>;
+  build: Pick<ListBuild, 'state'>;
+  journal: Pick<Journal, 'request' | 'envelope' | 'questions' | 'log' | 'now'>;
+  /** null: the request has no run, or it cannot be read. */
+  askingRun(requestId: string): Promise<AskingRun | null>;
+}
+
+export type ListApprovals = (query: ApprovalQuery, tenant: string) => Promise<ApprovalListing>;
+
+const LOOKED_THROUGH = 200;
+const MOST_OF_REQUEST = 20;
+const LONGEST_ARGUMENTS = 2_000;
+const LONGEST_MESSAGE = 1_000;
+const LONGEST_SAID = 300;
+/** The end of a log in which the instant of a question is looked for. */
+const TAIL = { limit: 200, bytes: 262_144 };
+
+export function createApprovalList({
+  index,
+  changes,
+  build,
+  journal,
+  askingRun,
+}: ApprovalListParts): ListApprovals {
+  async function askedBy(requestId: string): Promise<OpenApproval[]> {
+    const [found, run] = await Promise.all([journal.request(requestId), askingRun(requestId)]);
+    if (found === null) return [];
+    const questions = await questionsOf(requestId, found.directives, found.record.sequence);
+    const asked = (run?.asks ?? []).map((ask) => approvalOf(requestId, ask, run));
+    return [...asked, ...questions.map((question) => ({ ...question, agent: run?.agent ?? null }))].toSorted(
+      (left, right) => (left.deadline_at < right.deadline_at ? -1 : 1),
+    );
+  }
+
+  async function questionsOf(
+    requestId: string,
+    directives: readonly DirectiveRecord[],
+    sequence: number,
+  ): Promise<Question[]> {
+    const asking = directives.filter(({ asked }) => asked !== null).slice(0, MOST_OF_REQUEST);
+    if (asking.length === 0) return [];
+    const [rounds, since, tools] = await Promise.all([
+      journal.questions.rounds(
+        requestId,
+        asking.map(({ id }) => id),
+      ),
+      askedAt(requestId, sequence),
+      Promise.all(asking.map(({ id }) => toolOf(requestId, id))),
+    ]);
+    return asking.flatMap((record, at) =>
+      openQuestions(requestId, record, rounds.get(record.id), { tool: tools[at] ?? '', since }),
+    );
+  }
+
+  /** When each question was asked, as far as the end of the log says. */
+  async function askedAt(requestId: string, sequence: number): Promise<ReadonlyMap<string, string>> {
+    const { signals } = await journal.log.read(requestId, Math.max(0, sequence - TAIL.limit), TAIL);
+    const asked = signals.filter(({ type }) => type === 'ai.tool.input_requested');
+    return new Map(asked.map(({ data, time }) => [String((data as { input_id?: unknown }).input_id), time]));
+  }
+
+  async function toolOf(requestId: string, id: string): Promise<string> {
+    const json = await journal.envelope(requestId, id);
+    const directive = json === null ? {} : decodeEnvelope(json).directive;
+    return 'tool_name' in directive ? String(directive.tool_name) : '';
+  }
+
+  return async ({ cursor }, tenant) => {
+    const after = cursor === undefined ? null : placeOfCursor(cursor);
+    const from = after === null ? null : { ...after, id: scopedId(tenant, after.id) };
+    const facets = [facetOf('status', 'waiting')];
+    const scan = { facets, from, since: null, mostSeen: LOOKED_THROUGH, mostFound: MOST_ASKING };
+    const { complete } = await build.state();
+    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), journal.now()]);
+    const [asked, lag_ms] = await Promise.all([
+      Promise.all(rows.map(({ id }) => askedBy(id))),
+      changes.lagMs(now),
+    ]);
+    return {
+      approvals: asked.flatMap((each) => each.slice(0, MOST_OF_REQUEST)),
+      omitted: asked.reduce((sum, each) => sum + Math.max(0, each.length - MOST_OF_REQUEST), 0),
+      next: next === null ? null : cursorOf({ ...next, id: ownId(next.id) }),
+      lag_ms,
+      incomplete: !complete,
+    };
+  };
+}
+
+type Question = Omit<OpenApproval, 'agent'>;
+
+function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): OpenApproval {
+  return {
+    kind: ask.kind,
+    request_id: ownId(requestId),
+    call_id: ask.id,
+    input_id: null,
+    tool: ask.tool,
+    agent: run?.agent ?? null,
+    ...shownArguments(ask.arguments),
+    message: ask.message === null ? null : plain(ask.message, LONGEST_MESSAGE),
+    said: plain(run?.said.slice(-LONGEST_SAID) ?? '', LONGEST_SAID).trim(),
+    since: new Date(ask.since).toISOString(),
+    deadline_at: new Date(ask.deadlineAt).toISOString(),
+  };
+}
+
+/** Of what is encrypted and too long, with which key: a part of it nobody can read. */
+function shownArguments(text: string | null): Pick<OpenApproval, 'arguments' | 'arguments_cut'> {
+  if (text === null || text.length <= LONGEST_ARGUMENTS) return { arguments: text, arguments_cut: false };
+  const keyId = text.startsWith(ENCRYPTED_START) ? encryptedAlone(JSON.parse(text)) : null;
+  const shown =
+    keyId === null ? text.slice(0, LONGEST_ARGUMENTS) : JSON.stringify({ [ENCRYPTED]: { key_id: keyId } });
+  return { arguments: shown.toWellFormed(), arguments_cut: true };
+}
+
+const ENCRYPTED_START = `{"${ENCRYPTED}":`;
+
+interface Asker {
+  tool: string;
+  since: ReadonlyMap<string, string>;
+}
+
+/** Those of the round that have an answer are shown until all have one, as in the request. */
+function openQuestions(
+  requestId: string,
+  { id, asked }: DirectiveRecord,
+  round: QuestionRound | undefined,
+  { tool, since }: Asker,
+): Question[] {
+  if (asked === null || round === undefined) return [];
+  return round.questions.map(({ question }, at) => {
+    const inputId = inputIdOf(id, asked.first + at);
+    return {
+      kind: 'question' as const,
+      request_id: ownId(requestId),
+      call_id: id,
+      input_id: inputId,
+      tool,
+      arguments: null,
+      arguments_cut: false,
+      message: plain(question.message, LONGEST_MESSAGE),
+      said: '',
+      since: since.get(inputId) ?? null,
+      deadline_at: new Date(asked.untilAt).toISOString(),
+    };
+  });
+}

@@ -1,0 +1,134 @@
+// What an attempt works with: the parts of its worker, and the claimed directive on its way.
+// Must never decide anything.
+import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
+import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import { type RepeatPolicy, knownRepeatPolicy } from '../../contract/directive/work-directive.ts';
+import type { QueuedDefinition } from '../executors/definition.ts';
+import type { Registry } from '../executors/registry.ts';
+import type { Envelope } from '../../store/request/envelope.ts';
+import type { ClaimRef, Journal } from '../../store/request/journal.ts';
+import type { PayloadStore } from '../../store/request/payload-store.ts';
+import type { EndRecorder } from '../../store/index/end-recorder.ts';
+import type { SignalOrigin } from '../../store/log/signal-draft.ts';
+import type { SerialLanes } from '../../store/limits/serial-lanes.ts';
+import type { ClaimVerdict } from '../../store/request/verdicts.ts';
+import type { JobOutcome } from '../../queue/consume.ts';
+import type { GatedLanes } from '../../queue/gated-lanes.ts';
+import type { HeldJob } from '../../queue/lane-claims.ts';
+import type { CallNotice } from '../../directives/sweep/notice.ts';
+import type { Lanes } from '../../queue/lanes.ts';
+import type { Logger } from '../../platform/telemetry/logger.ts';
+import type { Reports } from '../../platform/telemetry/reports.ts';
+import { reportEnded } from './attempt-measures.ts';
+import type { CircuitBreaker } from '../circuit-breaker.ts';
+import type { HeldPass } from '../gate-pass.ts';
+import type { Heartbeat } from '../heartbeat.ts';
+import type { DurableWriting } from '../record/durably.ts';
+import { persistently } from '../record/persistently.ts';
+import type { Spans } from '../../platform/telemetry/traces/spans.ts';
+import type { AttemptTrace } from './attempt-spans.ts';
+import type { ResultBound } from '../record/result-bound.ts';
+import type { CandidateRecord } from './model-candidate.ts';
+import type { PauseLimits } from './pause.ts';
+
+/** What an attempt reads and writes in the journal. */
+export interface AttemptRecords {
+  journal: Journal;
+  serial: SerialLanes;
+  ends: EndRecorder;
+  payloads: PayloadStore;
+}
+
+export interface AttemptLimits {
+  result: ResultBound;
+  /** Bound of the content that a model reads of a tool's error. Default: that of the contract. */
+  contentCharacters?: number;
+  /** How long a claim holds without being extended, milliseconds. */
+  leaseMs: number;
+  pauses: PauseLimits;
+}
+
+export interface AttemptParts extends DurableWriting {
+  records: AttemptRecords;
+  registry: Registry;
+  heartbeat: Heartbeat;
+  lanes: Lanes;
+  gated: Pick<GatedLanes, 'enter' | 'enqueue' | 'hold' | 'extend' | 'leave'>;
+  breaker: CircuitBreaker;
+  limits: AttemptLimits;
+  encryption: PayloadKeys;
+  logger: Logger;
+  spans: Spans;
+  reports: Reports;
+  /** Default: the sweeper notifies of ends. */
+  callNotice?: CallNotice;
+}
+
+export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
+
+/** A claimed directive on its way through the attempt. */
+export interface Claimed {
+  envelope: Envelope;
+  digest: string;
+  /** The one it is in now. */
+  lane: string;
+  candidate: CandidateRecord;
+  definition: QueuedDefinition;
+  claim: ClaimRef;
+  granted: Granted;
+  /** When the claim was asked for, by the process' monotonic clock, milliseconds. */
+  claimedAt: number;
+  /** The claim came with its job; null: it was asked for. */
+  held: HeldJob | null;
+  /** Of the gate of its lane; null: it does not pass one. */
+  pass: HeldPass | null;
+  /** One attempt of the lane at a time over all workers. */
+  serial: boolean;
+  origin: SignalOrigin;
+  attempt: number;
+  /** null: its trace is not recorded. */
+  trace: AttemptTrace | null;
+}
+
+export const DONE: JobOutcome = { kind: 'done' };
+
+/**
+ * Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. `isOver`: nothing is left
+ * to do, so that the sweeper need not look; otherwise it sees to the task that is left.
+ */
+export function noteEnd(
+  parts: AttemptParts,
+  ended: Pick<Claimed, 'envelope' | 'lane'> & Partial<Claimed>,
+  error: ErrorEnvelope | null,
+  { isNew = true, isOver = true }: { isNew?: boolean; isOver?: boolean } = {},
+): JobOutcome {
+  const { request_id: requestId, id } = ended.envelope.directive;
+  const errorType = error?.type ?? null;
+  const end = { requestId, id, lane: ended.lane, errorType };
+  if (isOver) parts.records.ends.record(end);
+  else parts.records.ends.recordUnfinished(end);
+  if (ended.envelope.noticed) parts.callNotice?.(requestId, id);
+  if (isNew) reportEnded(parts, ended, error);
+  return { kind: 'done', errorType };
+}
+
+/** Time left until the deadline when it was claimed, milliseconds. */
+export function remainingMsOf({ granted }: Pick<Claimed, 'granted'>): number {
+  return granted.deadlineAt - granted.now;
+}
+
+export async function cancelReason(
+  { records, running }: AttemptParts,
+  requestId: string,
+  id: string,
+): Promise<string | null> {
+  return persistently(() => records.journal.cancelReason(requestId, id), running.givenUp);
+}
+
+export async function repeatPolicyOf({
+  definition,
+  envelope,
+  lane,
+}: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<RepeatPolicy> {
+  return definition.repeatPolicy(envelope.directive, lane).then(knownRepeatPolicy, () => 'once' as const);
+}

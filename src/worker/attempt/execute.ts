@@ -1,0 +1,194 @@
+// One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
+// Must never outlive its claim, nor decide what an execution means.
+import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
+import { hash } from 'node:crypto';
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { errorResult } from '../../contract/result.ts';
+import type { Seal } from '../../platform/encryption/encrypted-result.ts';
+import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
+import type { ClaimRef } from '../../store/request/journal.ts';
+import { directiveMetadata } from '../../store/log/terminal-signal.ts';
+import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
+import { durably } from '../record/durably.ts';
+import {
+  isEncrypted,
+  openDirective,
+  type SealedPlace,
+  sealExecution,
+  sealSaid,
+} from './encrypted-attempt.ts';
+import type { Said } from '../record/pending-reports.ts';
+import { after } from './deadline-timer.ts';
+import { lastLook } from '../gate-pass.ts';
+import { modelsOf } from './model-candidate.ts';
+import { logIds } from '../record/log-ids.ts';
+import type { StopReason } from './outcome.ts';
+import { createReporter, type Reporter } from '../record/reporter.ts';
+import { answeredRound, heldQuestions } from './questions.ts';
+import { runExecutor } from './run-executor.ts';
+import type { AttemptHandle } from './running-attempts.ts';
+
+/** How an attempt went. */
+export interface Executed {
+  execution: Execution;
+  stop: StopReason | null;
+  seen: boolean;
+  /** As in `OutcomeFacts`. */
+  unreachedForMs: number | null;
+}
+
+/** A provider that nobody reaches at present is not asked, so that those with another model go on to it at once. */
+export function stoppedLane({ breaker }: AttemptParts, { envelope, lane }: Claimed): Executed | null {
+  const unreachedForMs = envelope.models ? breaker.stoppedForMs(lane) : null;
+  if (unreachedForMs === null) return null;
+  const error = errorEnvelope('network', `nothing in the lane ${lane} is in reach at present`);
+  const execution = { result: errorResult(error), unavailable: true, unsent: true as const };
+  return { execution, stop: null, seen: false, unreachedForMs };
+}
+
+/** Tells the lane's breaker whether the server was reached; null when it was. */
+function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Execution): number | null {
+  if (execution.unreached) return breaker.unreached(lane);
+  breaker.reached(lane);
+  return null;
+}
+
+/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
+export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
+  const { envelope, definition, claim: ref } = claimed;
+  const directive = withOwnId(envelope.directive);
+  const handle = parts.running.begin(ref);
+  const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
+  const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
+  try {
+    const opened = isEncrypted(directive)
+      ? await openDirective(parts.encryption, directive, placeOf(claimed))
+      : null;
+    if (opened?.kind === 'unreadable') return unread(opened.execution, handle);
+    const reporter = reporterFor(parts, claimed, handle, opened?.seal ?? null);
+    const tasks = taskKeeping(parts, claimed, handle);
+    const said = {
+      ...contextFor(claimed, handle, reporter),
+      tasks,
+      ...lastLook(parts, claimed, handle),
+    };
+    const execution =
+      opened === null
+        ? await runExecutor(definition, directive, { ...said, ...(await dialog(parts, claimed)) })
+        : await sealExecution(
+            opened.seal,
+            noting(opened.note, await runExecutor(definition, opened.directive, said)),
+          );
+    const stop = handle.stopReason();
+    const unreachedForMs = noteReach(parts, claimed, execution);
+    await reporter.close();
+    const whole = withUnreported(execution, reporter);
+    return { execution: whole, stop, seen: reporter.hasSpoken(), unreachedForMs };
+  } finally {
+    endDeadline();
+    unwatch();
+    handle.end();
+  }
+}
+
+/** What the tool asked and may ask. */
+async function dialog(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<Pick<ExecutionContext, 'answered' | 'ask'>> {
+  const answered = await answeredRound(parts, claimed);
+  return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
+}
+
+/** The owner, and the id and author of the encryption. */
+function placeOf({ envelope, claim: { requestId, id } }: Claimed): SealedPlace {
+  const { sealedAs = id, callersContext = false } = envelope;
+  return { tenant: tenantOf(requestId), id: sealedAs, callersContext };
+}
+
+function noting(note: Readonly<Record<string, unknown>>, execution: Execution): Execution {
+  return Object.keys(note).length === 0
+    ? execution
+    : { ...execution, metadata: { ...execution.metadata, ...note } };
+}
+
+/** Nothing was called. */
+function unread(execution: Execution, handle: AttemptHandle): Executed {
+  return { execution, stop: handle.stopReason(), seen: false, unreachedForMs: null };
+}
+
+/** The end says what of the attempt's words is not in the log. */
+function withUnreported(execution: Execution, reporter: Reporter): Execution {
+  const unreported = reporter.unreported();
+  return unreported === null ? execution : { ...execution, metadata: { ...execution.metadata, unreported } };
+}
+
+function contextFor(
+  claimed: Claimed,
+  { signal }: AttemptHandle,
+  { report, drained }: Reporter,
+): ExecutionContext {
+  const { envelope, lane, candidate, attempt, granted, origin, claim: ref } = claimed;
+  const { index, history, cheaper } = candidate;
+  return {
+    lane,
+    models: modelsOf(claimed),
+    candidate: { index, history, ...(cheaper === undefined ? {} : { cheaper }) },
+    spender: envelope.spender,
+    tenant: tenantOf(ref.requestId),
+    attempt,
+    redeliveries: granted.redeliveries,
+    signal,
+    remainingMs: remainingMsOf({ granted }),
+    traceparent: origin.traceparent,
+    idempotencyKey: idempotencyKey(ref),
+    report,
+    drained,
+  };
+}
+
+/** A task is written under this claim, so that only the worker whose call it is can leave it to the next one. */
+function taskKeeping(
+  parts: AttemptParts,
+  { claim: ref, granted }: Claimed,
+  handle: AttemptHandle,
+): TaskKeeping {
+  return {
+    // @guard task-resumed
+    task: granted.task,
+    async keep(task) {
+      const verdict = await durably(parts, () => parts.records.journal.keepTask(ref, task));
+      if (verdict === 'stale') handle.stop('lost');
+      return verdict === 'kept';
+    },
+    goesOn: () => handle.stopReason() === 'shutdown' || handle.stopReason() === 'lost',
+  };
+}
+
+function reporterFor(
+  { records, running, logger }: AttemptParts,
+  { claim: ref, origin, envelope }: Claimed,
+  handle: AttemptHandle,
+  seal: Seal | null,
+): Reporter {
+  return createReporter({
+    log: records.journal.log,
+    claim: ref,
+    origin,
+    correlation: directiveMetadata(envelope.directive),
+    ...(seal === null ? {} : { protect: async (said: Said) => sealSaid(seal, said) }),
+    signal: handle.signal,
+    givenUp: running.givenUp,
+    onLost: () => handle.stop('lost'),
+    onError: (error) =>
+      logger.warn(
+        { ...logIds({ claim: ref, envelope }), error: String(error) },
+        'what an attempt says cannot be written',
+      ),
+  });
+}
+
+/** Stable over all attempts, and short enough for any header. */
+function idempotencyKey({ requestId, id }: ClaimRef): string {
+  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
+}

@@ -1,0 +1,60 @@
+// A job whose attempt does not begin now: the claim that came with it goes back, and the job to its lane.
+// Must never give back what is to end: that somebody has cancelled it, or that a call of an earlier worker may have happened.
+import { isLater } from '../../store/format.ts';
+import type { ClaimVerdict } from '../../store/request/verdicts.ts';
+import type { JobOutcome } from '../../queue/consume.ts';
+import { envelopeIn, type JobData } from '../../queue/job.ts';
+import type { HeldJob } from '../../queue/lane-claims.ts';
+import { claimedOf, type ToClaim } from './claim.ts';
+import type { AttemptParts, Granted } from './claimed.ts';
+import { durably } from '../record/durably.ts';
+import { endCancelled } from './ended-unclaimed.ts';
+import { endLost } from './lost-attempt.ts';
+
+/** `lane`: as `attemptDirective` is told. `at`: when it is looked at again, milliseconds since the epoch. */
+export async function putOff(
+  parts: AttemptParts,
+  job: JobData,
+  lane: string | undefined,
+  held: HeldJob | null,
+  at: number,
+): Promise<JobOutcome> {
+  const later: JobOutcome = { kind: 'later', at };
+  const granted = await grantedWith(parts, job, held);
+  if (held === null || granted === null) return later;
+  const known = knownOf(parts, job, lane, held);
+  if (granted.lost && known === null) return later;
+  const ended =
+    known && (await endLost(parts, { ...claimedOf(parts, known, granted, held.askedAt), serial: false }));
+  if (ended) return ended;
+  const claim = { requestId: job.request_id, id: job.id, fence: granted.fence };
+  const pauseMs = Math.max(0, at - Date.now());
+  const released = await durably(parts, () => parts.records.journal.release(claim, pauseMs));
+  if (released !== 'cancelled' || known === null) return later;
+  return endCancelled(parts, known, granted);
+}
+
+/** null: no claim came with the job. */
+async function grantedWith(
+  { records }: AttemptParts,
+  { request_id: requestId }: JobData,
+  held: HeldJob | null,
+): Promise<Granted | null> {
+  const reply = held?.reply ?? null;
+  const verdict: ClaimVerdict | null = reply && (await records.journal.claimedWithJob(requestId, reply));
+  return verdict?.kind === 'granted' ? verdict : null;
+}
+
+/** What a claim comes with has its body. null: this worker does not know what it is. */
+function knownOf(
+  { registry }: AttemptParts,
+  job: JobData,
+  lane: string | undefined,
+  held: HeldJob,
+): ToClaim | null {
+  const envelope = envelopeIn(job);
+  if (!envelope || isLater(envelope)) return null;
+  const definition = registry.queued(envelope.directive.type);
+  if (!definition) return null;
+  return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held, pass: null };
+}

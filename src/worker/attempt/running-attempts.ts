@@ -1,0 +1,72 @@
+// The attempts this process is making right now, so that one can be told to stop.
+// Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
+import { createRecentIds } from '../../queue/recent-ids.ts';
+import type { ClaimRef } from '../../store/request/journal.ts';
+import type { StopReason } from './outcome.ts';
+
+export interface AttemptHandle {
+  signal: AbortSignal;
+  stop(reason: StopReason): void;
+  stopReason(): StopReason | null;
+  end(): void;
+}
+
+export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
+
+/** Its claim may be on its way to this process as somebody cancels it. */
+const REMEMBERED_MS = 10_000;
+/** Cancellations of every worker's directives are heard. */
+const MOST_REMEMBERED = 4_096;
+
+export function createRunningAttempts() {
+  const handles = new Map<string, AttemptHandle>();
+  const cancelled = createRecentIds(REMEMBERED_MS, MOST_REMEMBERED);
+  const recording = new AbortController();
+  const givenUp: AbortSignal = recording.signal;
+  let stoppedForGood: StopReason | null = null;
+
+  function begin({ requestId, id }: ClaimRef): AttemptHandle {
+    const key = `${requestId}/${id}`;
+    const controller = new AbortController();
+    let reason: StopReason | null = null;
+    const handle: AttemptHandle = {
+      signal: controller.signal,
+      stop(why) {
+        reason ??= why;
+        controller.abort(new Error(reason));
+      },
+      stopReason: () => reason,
+      end() {
+        if (handles.get(key) === handle) handles.delete(key);
+      },
+    };
+    handles.set(key, handle);
+    if (cancelled.has(key)) handle.stop('cancelled');
+    if (stoppedForGood) handle.stop(stoppedForGood);
+    return handle;
+  }
+
+  return {
+    begin,
+    /** Stops the attempt of one directive, if this process makes it, or begins it a moment later. Whether it makes it. */
+    stop(requestId: string, id: string, reason: StopReason): boolean {
+      const key = `${requestId}/${id}`;
+      const handle = handles.get(key);
+      if (handle === undefined && reason === 'cancelled') cancelled.add(key);
+      handle?.stop(reason);
+      return handle !== undefined;
+    },
+    /** Stops every attempt, also those that begin from now on: a job may still have been on its way here. */
+    stopAll(reason: StopReason): void {
+      stoppedForGood ??= reason;
+      for (const handle of handles.values()) handle.stop(reason);
+    },
+    /** From now on nothing waits for Redis any more: what could not be recorded is left to the next worker. */
+    giveUp(): void {
+      recording.abort(new Error('Redis did not answer before the worker was stopped'));
+    },
+    givenUp,
+    isStopped: (): boolean => stoppedForGood !== null,
+    count: (): number => handles.size,
+  };
+}

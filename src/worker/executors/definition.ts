@@ -1,0 +1,220 @@
+// A directive type as the service sees it: how it is checked, and how it is executed.
+// Must never reach the journal or the queue: an executor gets a directive and returns a result.
+import type { Holds } from '../../platform/bounds/while-it-holds.ts';
+import type * as z from 'zod';
+import type { Spender } from '../../contract/model/budget.ts';
+import type { RejectedDirective } from '../../contract/run/control-directive.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { Result } from '../../contract/result.ts';
+import type { SignalDraft } from '../../contract/signal/signal.ts';
+import type { QuestionAnswer, ToolQuestion } from '../../contract/tool/tool-question.ts';
+import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
+import type { Withdrawal } from '../../mcp/tasks/task.ts';
+import type { Attributes } from '../../platform/telemetry/traces/span.ts';
+
+type SignalType = SignalDraft['type'];
+export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
+
+/**
+ * Reports a signal while an attempt runs; never waits, never throws.
+ * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
+ * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
+ * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
+ * Every other type: each call replaces an unwritten one of the same type, and the next one counts the replaced in
+ * `metadata.coalesced`; data above 16 KiB is cut, with its size in `metadata.truncated_bytes`.
+ * The more an attempt has reported, the less often it is written; above 8 Mi characters nothing more is written, and
+ * the terminal signal counts it in `metadata.unreported`.
+ */
+export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
+
+/** A piece of a tool call that a model writes: `arguments` is the added JSON text, '' at first. */
+export interface ToolCallDelta {
+  /** Which tool call of the turn, from 0. */
+  index: number;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** The last failure of a model that was given up. */
+export interface CandidateFailure {
+  model: string;
+  type: string;
+  message: string;
+}
+
+/** What a budget lets a call go on with. */
+export interface CheaperModels {
+  readonly budget: string;
+  /** As the configuration names it. */
+  readonly alias: string;
+  readonly models: readonly string[];
+}
+
+/** The place of a directive in its chain of models. */
+export interface CandidateState {
+  /** Index in `models` of the current model. */
+  index: number;
+  /** The models before it, in order. */
+  history: readonly CandidateFailure[];
+  /** Where a budget had no room for the models that were chosen: those that answer instead, at the end of the chain. */
+  cheaper?: CheaperModels;
+}
+
+/** What an attempt writes down of a call that goes on at the other side, so that a later attempt asks for its end. */
+export interface TaskKeeping {
+  /** As an earlier attempt wrote it; null: there is none, and the call is to be made. */
+  readonly task: string | null;
+  /** Resolves when it is written, so that it outlives this process; false: the attempt is another worker's by now. */
+  keep(task: string): Promise<boolean>;
+  /** Whether the next attempt goes on with it, now that this one was stopped. */
+  goesOn(): boolean;
+}
+
+/** The input of an executor for one attempt. */
+export interface ExecutionContext {
+  /** The lane the directive is in now. */
+  lane: string;
+  /** The models that may serve it, as resolved at acceptance, first choice first; empty for other types. */
+  models: readonly string[];
+  /** Always at index 0 for directives without models. */
+  candidate: CandidateState;
+  /** Whose it is; `default` where there are no tenants. */
+  tenant: string;
+  /** On whose budget models are called; absent: it was submitted without a key. */
+  spender?: Spender | undefined;
+  /** Counts executions of this directive, from 1. */
+  attempt: number;
+  /** Earlier attempts whose worker died. */
+  redeliveries: number;
+  /** Aborted by a cancellation, the deadline, or the worker's stop. */
+  signal: AbortSignal;
+  /** Time left until the directive's deadline, milliseconds. */
+  remainingMs: number;
+  /** W3C trace context of this attempt. */
+  traceparent: string;
+  /** The same for every attempt of a directive: lets the other side recognise a repeat. */
+  idempotencyKey: string;
+  /** Absent where nothing can be written down. */
+  tasks?: TaskKeeping;
+  report: Report;
+  /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
+  drained(): Promise<void>;
+  /** What the tool asked in an earlier attempt, with the answers; absent: nothing. */
+  answered?: AnsweredRound;
+  /**
+   * Right before a call: whether what the attempt holds under limits by key is still its own, and for how long, asked as it is written;
+   * null, or false then: it is not, and `signal` fires. Absent: it holds nothing.
+   */
+  mayBegin?: (() => Promise<Holds | null>) | undefined;
+  /**
+   * Asks a person while the attempt goes on. Resolves with the answer, `decline` at its deadline; rejects where the claim is lost.
+   * `withdrawn`: nobody needs the answer any more.
+   */
+  ask?(asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer>;
+}
+
+/** A question of a tool whose call is held meanwhile. */
+export interface HeldQuestion {
+  question: ToolQuestion;
+  /** As in `AskedQuestions`. */
+  endpoint: string;
+  /** It is declined after this time, milliseconds. */
+  patienceMs: number;
+}
+
+/** What a tool wants answered before its call can be made again. */
+export interface AskedQuestions {
+  questions: readonly { key: string; question: ToolQuestion }[];
+  /** Responses to other requests of the round, which go back with the answers; absent: none. */
+  given?: Readonly<Record<string, unknown>>;
+  /** Goes back with the answers, unread; null: nothing. */
+  state: string | null;
+  /** Which server asks: the answers go to no other. */
+  endpoint: string;
+  /** They are declined after this time, milliseconds. */
+  patienceMs: number;
+  /** The server had lost its state, and was called anew. */
+  afresh: boolean;
+}
+
+export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {
+  /** From 1. */
+  round: number;
+  /** By key. */
+  answers: Readonly<Record<string, QuestionAnswer>>;
+}
+
+/** The outcome of one attempt. */
+export interface Execution {
+  result: Result;
+  /** What the model reads, if it differs from the result as JSON (contract.md §7). */
+  content?: string;
+  /** Control directives that were not accepted: each becomes a `directive.rejected` before the terminal signal. */
+  rejected?: readonly RejectedDirective[];
+  /** The call may have been executed although no answer arrived (connection lost, timeout after sending). */
+  ambiguous?: boolean;
+  /** The call goes on at the other side and is written down: the next attempt asks for its end. */
+  resumable?: boolean;
+  /** It may go on at the other side, which nobody has reached to stop it, and is written down: `withdraw` follows its end. */
+  unwithdrawn?: boolean;
+  /**
+   * The other side answers no more questions about the call, so that nobody will learn how it ended: the call of this
+   * attempt, or of an earlier one.
+   */
+  forgotten?: 'own' | 'earlier';
+  /** The other side could not be reached; nothing was sent. */
+  unreached?: boolean;
+  /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */
+  unavailable?: boolean;
+  /** What a rate limit stops: the whole lane (default), or this directive alone, as with a single model's limit. */
+  pauseScope?: 'lane' | 'directive';
+  /** Written directly before the terminal signal, when the result is a success and tokens were used. */
+  usage?: SignalData<'ai.usage'>;
+  /** A budget has no room for the call: the next attempt is made with these models. `result` says which and why. */
+  cheaper?: CheaperModels;
+  /** The tool asks: the next attempt brings the answers. `result` is of no importance then. */
+  asks?: AskedQuestions;
+  /** Nothing was sent: the call was refused before it was made. */
+  unsent?: true;
+  /** The other side refused the request and did nothing for it: the tool did not run, and no tokens were spent. */
+  untaken?: true;
+  /** Added to the terminal signal's metadata. */
+  metadata?: Record<string, unknown>;
+  /** Added to the span of the call, where one is made. */
+  span?: Attributes;
+}
+
+/** A type that a worker executes, through the queue. */
+export interface QueuedDefinition<D extends Directive = Directive> {
+  mode: 'queued';
+  type: D['type'];
+  schema: z.ZodType;
+  /** Decides whether to repeat the work after its worker has died. */
+  repeatPolicy(directive: D, lane: string): Promise<RepeatPolicy>;
+  /** Data of the signal that reports the first attempt; null = none. */
+  started(directive: D): SignalDraft['data'] | null;
+  execute(directive: D, context: ExecutionContext): Promise<Execution>;
+  /**
+   * Has the other side stop what `keep` wrote down, since the directive has ended. `away`: it does not answer at present.
+   * Absent: there is nothing to stop.
+   */
+  withdraw?(directive: D, lane: string, task: string): Promise<Withdrawal>;
+}
+
+/** A type that is answered at acceptance. */
+export interface ImmediateDefinition<D extends Directive = Directive> {
+  mode: 'immediate';
+  type: D['type'];
+  schema: z.ZodType;
+  execute(directive: D): Result;
+}
+
+export type DirectiveDefinition = QueuedDefinition | ImmediateDefinition;
+
+/** Declares a directive type; the argument's type is that of its directive. */
+export function defineDirective<D extends Directive>(
+  definition: QueuedDefinition<D> | ImmediateDefinition<D>,
+): DirectiveDefinition {
+  return definition as unknown as DirectiveDefinition;
+}

@@ -1,0 +1,29 @@
+/** The pass over the list of dead letters while entries leave it.
+ *  It must not need Redis: the list is an array. */
+import { expect, test } from 'vitest';
+import type { DeadEntry, DeadLetterIndex } from '../../../../src/store/index/dead-letter-index.ts';
+import { scan } from '../../../../src/directives/change/dead-letter-scan.ts';
+
+// Issue 33, point 5: one pass sees each letter once, although those that are redriven leave the list.
+test('each entry is seen once while others leave the list, and each page is read once', async () => {
+  const entries = Array.from({ length: 950 }, (_, at): DeadEntry => {
+    return { requestId: `r-${at}`, id: 'a', lane: null, errorType: 'auth', endedAt: at };
+  });
+  const left = [...entries];
+  let pages = 0;
+  const page: DeadLetterIndex['page'] = async (_tenant, offset, limit) => {
+    pages += 1;
+    return left.slice(offset, offset + limit);
+  };
+  const dead = { page } as DeadLetterIndex;
+  const seen: DeadEntry[] = [];
+  let removed = 0;
+  for await (const { entry } of scan({ dead, tenant: 'default' }, {}, 0, () => removed)) {
+    seen.push(entry);
+    if (seen.length % 3 !== 0) continue;
+    left.splice(left.indexOf(entry), 1);
+    removed += 1;
+  }
+  expect(seen).toEqual(entries);
+  expect(pages).toBe(5);
+});

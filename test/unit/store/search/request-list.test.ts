@@ -1,0 +1,70 @@
+/** Long searches of several tenants beside each other.
+ *  It must not need Redis: the index is an array without an end. */
+import { expect, test, vi } from 'vitest';
+import { createRequestList, type RequestListParts } from '../../../../src/store/search/request-list.ts';
+
+const SLICES_OF_A_SEARCH = 42;
+
+/** An index in which no row fits; each scan is held until it is let go. */
+function openList() {
+  const scans: { tenant: string; letGo: () => void }[] = [];
+  const parts = {
+    index: {
+      scan: async (tenant: string) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        scans.push({ tenant, letGo: resolve });
+        await promise;
+        return { rows: [], next: { createdAt: 1, id: 'r' } };
+      },
+      sizes: async () => [0],
+      errorTypes: async () => [],
+    },
+    storedOf: async () => null,
+    changes: { lagMs: () => 0 },
+    build: { state: async () => ({ complete: true }) },
+    now: async () => 0,
+  } as unknown as RequestListParts;
+  const letGoAll = (): string[] => scans.splice(0).map(({ tenant, letGo }) => (letGo(), tenant));
+  return { list: createRequestList(parts), scans, letGoAll };
+}
+
+const settle = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+// Issue 33, point 6: searches of one tenant that found nothing held the loop for the others.
+test('of the long searches of a tenant one goes on at a time, beside those of another', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const { list, scans, letGoAll } = openList();
+  const greedy = Array.from({ length: 10 }, async () => list({ q: 'nothing' }, 'greedy'));
+  const other = list({ q: 'nothing' }, 'other');
+  await vi.waitFor(() => expect(scans).toHaveLength(11));
+  letGoAll();
+  for (let slice = 1; slice < SLICES_OF_A_SEARCH - 1; slice += 1) {
+    await settle();
+    expect(letGoAll().toSorted()).toEqual(['greedy', 'other']);
+  }
+  await settle();
+  letGoAll();
+  expect(await other).toMatchObject({ requests: [], searched_until: expect.any(String) });
+  let isOver = false;
+  const all = Promise.all(greedy).finally(() => (isOver = true));
+  while (!isOver) {
+    letGoAll();
+    await settle();
+  }
+  expect(await all).toHaveLength(10);
+  vi.useRealTimers();
+});
+
+test('a search that would wait behind too many others ends with what it has found', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const { list, scans, letGoAll } = openList();
+  const searches = Array.from({ length: 40 }, async () => list({ q: 'nothing' }, 'greedy'));
+  await vi.waitFor(() => expect(scans).toHaveLength(40));
+  letGoAll();
+  const ended = await Promise.race(searches);
+  expect(ended).toMatchObject({ requests: [], next: expect.any(String) });
+  vi.useRealTimers();
+});
