@@ -194,7 +194,6 @@ export async function commit(
   await run.seal?.codec.nextStep?.();
   const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);
-  const jobs = jobsOf(open);
   const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
     announcements: [
@@ -204,8 +203,8 @@ export async function commit(
       ...note.announcements,
     ],
     accept: (together) => writeTurn(commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
-    jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
-    only: jobs.length === 1 ? jobs[0] : undefined,
+    jobsOf: (verdict) => (verdict.kind === 'committed' ? jobsOf(open, verdict.now) : null),
+    only: open.length === 1 ? jobsOf(open, Date.now())[0] : undefined,
     claimed: claimedOf(open, claimedAt),
     onlyLane: onlyLaneOf(open),
     // Another engine has written the same turn, or the one after it, before the answer to this one was repeated.

@@ -15,7 +15,6 @@ const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
   announcements: [],
   laneBase: null,
-  inlineBytes: 0,
 };
 
 /** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
@@ -26,14 +25,7 @@ export function acceptArguments(
   first: readonly (string | number)[],
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
-  const { inlineBytes = 0 } = together ?? {};
-  return [
-    ...first,
-    inlineBytes,
-    ...more,
-    ...announced(together),
-    ...acceptanceWords(requestId, batch, together),
-  ];
+  return [...first, 0, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -77,6 +69,7 @@ export function acceptanceWords(
       envelope,
       ...end,
       noticed === true ? 1 : '',
+      ...jobWords(directive, together),
     ];
   });
 }
@@ -90,14 +83,20 @@ function endWords(
   return end ? [end.status, JSON.stringify(end.signal)] : ['', keptStart(requestId, directive, together)];
 }
 
+/** '' = the script enqueues no job of it. */
+function jobWords({ job }: Acceptance, together: WithAcceptance | undefined): [string, string] {
+  if (job === undefined || (together?.laneBase ?? null) === null) return ['', ''];
+  return [JSON.stringify(job.data), JSON.stringify(job.options)];
+}
+
 /** Without its instant, which include-start.lua adds. '' = it is not kept: the claim does not come with the job, or it would be long. */
 function keptStart(
   requestId: string,
   { started, later, envelope }: Acceptance,
-  { laneBase, inlineBytes }: WithAcceptance = NOTHING_TOGETHER,
+  { laneBase }: WithAcceptance = NOTHING_TOGETHER,
 ): string {
   if (!started || later || laneBase === null) return '';
-  if (envelope.length > Math.min(inlineBytes, MOST_KEPT_OF)) return '';
+  if (envelope.length > MOST_KEPT_OF) return '';
   const text = writePacked(requestId, { ...started(), time: UNTIMED }) ?? '';
   return text.length > MOST_KEPT ? '' : text;
 }

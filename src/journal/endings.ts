@@ -10,7 +10,7 @@ import { type EndStatus, finishVerdict, type FinishVerdict } from './verdicts.ts
 export type EndWithJob = (
   keys: readonly string[],
   args: readonly (string | number)[],
-  signals: readonly string[],
+  last: Pick<LastSignals, 'texts'> & { failure: string },
 ) => Promise<ScriptReply>;
 
 export interface FinishOptions {
@@ -20,6 +20,8 @@ export interface FinishOptions {
   leavesTask?: boolean;
   /** Default: the job ends later. */
   withJob?: EndWithJob | undefined;
+  /** Type and message of the error with which it ends, kept with the job. Default: '', it succeeds. */
+  failure?: string | undefined;
 }
 
 export interface EndingParts extends Pick<
@@ -52,14 +54,15 @@ export function createEndings(parts: EndingParts) {
     ref: ClaimRef,
     status: EndStatus,
     signals: readonly SignalDraft[],
-    { attempted = true, leavesTask = false, withJob }: FinishOptions = {},
+    { attempted = true, leavesTask = false, withJob, failure = '' }: FinishOptions = {},
   ): Promise<FinishVerdict> {
     const how = attempted ? (leavesTask ? 2 : 0) : 1;
     const words = [ref.id, ref.fence, status, keptMs(ref.requestId), how];
     const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
     const last = { signals, texts };
     const ahead = withJob ? null : await endedWithTurn(ref.requestId, words, last);
-    if (ahead === null) return end(ref.requestId, [...words, mostBytes(ref.requestId)], last, withJob);
+    if (ahead === null)
+      return end(ref.requestId, [...words, mostBytes(ref.requestId)], last, { withJob, failure });
     const verdict = finishVerdict(ahead.reply);
     return ahead.isRead ? verdict : settled(ref.requestId, verdict, signals);
   }
@@ -97,12 +100,12 @@ export function createEndings(parts: EndingParts) {
     requestId: string,
     args: (string | number)[],
     { signals, texts }: LastSignals,
-    withJob?: EndWithJob,
+    { withJob, failure = '' }: Pick<FinishOptions, 'withJob' | 'failure'> = {},
   ) {
     const tells = !connection.isCluster && mayTellEngine?.();
     const ofRequest = keys.request(requestId);
     const reply = await (withJob
-      ? withJob(ofRequest, [...args, tells ? 1 : 0], texts)
+      ? withJob(ofRequest, [...args, tells ? 1 : 0], { texts, failure })
       : run('finish', [...ofRequest, ...(tells ? [keys.sweep] : [])], [...args, ...texts]));
     return settled(requestId, finishVerdict(reply), signals);
   }

@@ -47,6 +47,8 @@ export interface Acceptance {
   later?: Later | null | undefined;
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
+  /** Its BullMQ job, without the member `deadline_at`. Default: it gets none, or a script has none to write. */
+  job?: { data: object; options: object } | undefined;
   /** Of its first attempt, as far as it is known now: a claim that comes with its job can say it then. Default: whoever claims it says it. */
   started?: (() => SignalDraft) | undefined;
   /** Somebody may have to be notified of its end. Default: nobody. */
@@ -90,8 +92,6 @@ export interface WithAcceptance {
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;
-  /** Larger envelopes do not travel in the job. */
-  inlineBytes: number;
   /** Of one that is accepted here, and begins at once. Default: nothing is claimed. */
   claim?: ClaimAhead | undefined;
 }

@@ -208,7 +208,7 @@ export function createRunJournal(options: RunJournalOptions) {
       turn.signals.length,
       turn.readAt,
       turn.hearsOn,
-      together?.inlineBytes ?? 0,
+      0,
       ending.length,
       ...ending,
       ...announced(together),

@@ -43,6 +43,7 @@ export type ScriptName =
   | 'job-add'
   | 'job-done'
   | 'job-end'
+  | 'job-fail'
   | 'job-relock'
   | 'job-take'
   | 'lane-enter'

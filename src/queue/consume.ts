@@ -1,6 +1,6 @@
 // Takes the jobs of one lane and hands them to the worker; the only place that knows BullMQ's control exceptions.
 // Must never return a result to BullMQ, which would copy it into its event stream.
-import { DelayedError, Worker, type Job } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import { prepareScripts } from '../journal/scripts.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -11,7 +11,19 @@ import { lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 
 /** What becomes of a job after it was handled: forgotten, or enqueued again at an instant (ms since the epoch). */
-export type JobOutcome = ({ kind: 'done' } | { kind: 'later'; at: number }) & {
+export type JobOutcome = (
+  | {
+      kind: 'done';
+      /** The directive ended in this error: type and message, for whoever reads the failed jobs of a lane. Default: it did not. */
+      failure?: string;
+    }
+  | {
+      kind: 'later';
+      at: number;
+      /** The attempt that comes then. Default: the same as before. */
+      attempt?: number;
+    }
+) & {
   /** What was recorded of its directive: null = success, else the type of its error. Absent: nothing was. */
   errorType?: string | null;
 };
@@ -48,6 +60,9 @@ const SHORT_WAIT_MS = 100;
 
 const NEVER_GIVE_UP = 1_000_000_000;
 
+/** As include-failed.lua keeps them; `age` in seconds. */
+const KEPT_FAILED = { count: 1_000, age: 86_400 };
+
 export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const scripts = laneScriptsOn(options.connection, options.prefix);
   const workerOptions = {
@@ -60,7 +75,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     maxStalledCount: NEVER_GIVE_UP,
     runRetryDelay: 500,
     removeOnComplete: { count: 0 },
-    removeOnFail: { count: 0 },
+    removeOnFail: KEPT_FAILED,
   };
   let goesOn = true;
   const claims = claimsOf(options, () => goesOn);
@@ -69,7 +84,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   worker.on('error', (error) => {
     if (!isOfEnded(error, claims)) options.onError(error);
   });
-  worker.on('failed', (_job, error) => options.onError(error));
+  worker.on('failed', (_job, error) => {
+    if (!(error instanceof UnrecoverableError)) options.onError(error);
+  });
   let running: Promise<void> | undefined;
   return {
     lane: options.lane,
@@ -142,6 +159,11 @@ function namedFor({ id = '' }: Pick<Job, 'id'>, lane: string): string {
   return `the job ${id.slice(0, 64)} of the lane ${lane}`;
 }
 
+/** BullMQ keeps its message as the job's `failedReason`, and no stack of it. */
+function failed(reason: string): UnrecoverableError {
+  return Object.assign(new UnrecoverableError(reason), { stack: '' });
+}
+
 function processor(
   { handle, lane, onError }: ConsumeOptions,
   claims: LaneClaims | null,
@@ -152,13 +174,26 @@ function processor(
       return null;
     }
     const id = job.id ?? '';
-    let outcome = await (claims?.begunJob(id) ?? handle(job.data, claims?.heldJob(id) ?? null));
-    // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
-    for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {
-      await pause(waitMs);
-      outcome = await handle(job.data, null);
+    let outcome: JobOutcome;
+    try {
+      outcome = await (claims?.begunJob(id) ?? handle(job.data, claims?.heldJob(id) ?? null));
+      // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
+      for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {
+        await pause(waitMs);
+        outcome = await handle(job.data, null);
+      }
+    } catch (error) {
+      // The sweeper finds its directive open.
+      onError(error as Error);
+      return null;
     }
-    if (outcome.kind === 'done') return null;
+    if (outcome.kind === 'done') {
+      if (outcome.failure !== undefined && !claims?.hasEnded(id)) throw failed(outcome.failure);
+      return null;
+    }
+    const { envelope: _envelope, ...data } = job.data;
+    const { attempt = data.attempt } = outcome;
+    if (attempt !== undefined && attempt !== data.attempt) await job.updateData({ ...data, attempt });
     await job.moveToDelayed(outcome.at, token);
     throw new DelayedError();
   };

@@ -7,7 +7,7 @@ import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
 import type { Ticket } from '../contract/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';
-import { type JobData, MAX_INLINE_BYTES } from './job.ts';
+import type { JobData } from './job.ts';
 import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
 import type { LocalLanes, LocalPlace } from './local-roles.ts';
@@ -180,7 +180,7 @@ function togetherOf<V>(
   if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
   const laneBase = isOwn || onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
   const rowAfterMs = isSwept(entry) ? null : (changes?.rowAfterMs(requestId) ?? null);
-  return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+  return { rowAfterMs, announcements, laneBase };
 }
 
 /** Where nobody serves the lane the job would stay for ever. */

@@ -21,7 +21,7 @@ type Completed = Awaited<ReturnType<RedisQueueBackend['moveToCompleted']>>;
 export type LaneBackend = BackendFactory<RedisQueueBackend>;
 
 /** Options of a job that ask for nothing; nor does one that is 0 or absent, as BullMQ's default delay. */
-const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'jobId']);
+const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'backoff', 'jobId']);
 
 /** Of one script: Redis does nothing else while it adds them. */
 const MOST_ADDED = 64;
@@ -163,7 +163,7 @@ function taking(backend: RedisQueueBackend, { connection, usesOurs, taker, known
       plain.moveToCompleted(job, value, remove, taker.lockOf(token), fetchNext) as Promise<Completed>;
     if (ended === undefined && (!usesOurs() || !isPlainEnd(job))) return plainly();
     const finishedOn = Date.now();
-    const reply = ended ?? (await taker.done(token, id, fetchNext));
+    const reply = ended ?? (await taker.done(token, { id }, fetchNext));
     if (reply[0] === 'lost') return plainly();
     if (reply[0] === 'slow') return { result: await takePlainly(token), finishedOn };
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };

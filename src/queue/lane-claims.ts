@@ -219,6 +219,7 @@ export function createLaneClaims(claiming: ClaimingLane, parts: ConsumerParts = 
     isEnding: ending.has,
     /** The job has ended together with its directive; `reply`: what was taken then. */
     noteEnded: (id: string, reply: ScriptReply): void => void ended.set(id, reply),
+    hasEnded: (id: string): boolean => ended.has(id),
     /** undefined: it has not ended. */
     endedWith(id: string): ScriptReply | undefined {
       const reply = ended.get(id);

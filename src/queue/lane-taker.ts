@@ -3,7 +3,7 @@
 import type { EndWithJob } from '../journal/endings.ts';
 import type { RunScript, ScriptReply } from '../journal/scripts.ts';
 import type { Handed } from './hand-over.ts';
-import { type JobData, withoutEnvelope } from './job.ts';
+import type { JobData } from './job.ts';
 import type { KnownEmpty } from './known-empty.ts';
 import { firstGrant, hasClaim, type JobEnd, type LaneClaims, type Take } from './lane-claims.ts';
 import { createLaneTakes } from './lane-takes.ts';
@@ -21,6 +21,12 @@ export interface LaneTakerOptions {
 }
 
 export type LaneTaker = ReturnType<typeof createLaneTaker>;
+
+/** A job whose directive is dealt with. `failure`: type and message of the error in which it ended. */
+interface EndedJob {
+  id: string;
+  failure?: string;
+}
 
 /** What is taken is a job as include-job.lua says it, or why there is none. */
 export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerOptions) {
@@ -47,14 +53,20 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
   }
 
   /** Ends a job whose directive is dealt with. */
-  async function done(token: string, id: string, takesNext: boolean): Promise<ScriptReply> {
+  async function done(
+    token: string,
+    { id, failure = '' }: EndedJob,
+    takesNext: boolean,
+  ): Promise<ScriptReply> {
     const lock = locks.of(token);
     if (!takesNext || claims?.ready.isNear()) {
-      const reply = await run('job-done', [base], [id, 0, ...takes.takeBy(lock, '', null).args('')]);
+      const reply = await run('job-done', [base], [id, failure, 0, ...takes.takeBy(lock, '', null).args('')]);
       return takesNext && reply[0] === 'done' ? take(token, true) : reply;
     }
     const next = async (asked: Take, mayOffer: boolean): Promise<ScriptReply> =>
-      takes.offering(mayOffer, async (offered) => run('job-done', [base], [id, 1, ...asked.args(offered)]));
+      takes.offering(mayOffer, async (offered) =>
+        run('job-done', [base], [id, failure, 1, ...asked.args(offered)]),
+      );
     const taking = (): Promise<ScriptReply> =>
       takes.taking(lock, async (asked, confirm) => next(asked, confirm === null && asked.claims));
     return claims === null ? taking() : claims.ready.during(taking);
@@ -65,7 +77,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
     let next: Take | undefined;
     let answer: ScriptReply | undefined;
     let slotPassed = false;
-    async function end(...[keys, args, signals]: Parameters<EndWithJob>): Promise<ScriptReply> {
+    async function end(...[keys, args, { texts, failure }]: Parameters<EndWithJob>): Promise<ScriptReply> {
       if (answer !== undefined) return answer;
       next ??= takes.takeBy(lock, takes.places.take(), claims?.mayGoOn() ? claims : null);
       claims?.noteEnding(id);
@@ -73,7 +85,7 @@ export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerO
       const asked = next;
       let verdict: ScriptReply = [];
       const taken = await takes.offering(asked.claims, async (offered) => {
-        const given = [...args, id, asked.claims ? 1 : 0, ...asked.args(offered), ...signals];
+        const given = [...args, id, failure, asked.claims ? 1 : 0, ...asked.args(offered), ...texts];
         const [ended = [], then = []] = pairOf(await run('job-end', [...keys, base], given));
         verdict = ended;
         return then;
@@ -133,7 +145,8 @@ interface HandedParts extends Pick<LaneTakerOptions, 'run' | 'base'> {
 
 /** As if it had been taken, without its body: it has begun. */
 function takenOf({ name, at }: Handed, job: JobData): ScriptReply {
-  return ['job', name, 'directive', JSON.stringify(withoutEnvelope(job)), '{}', at, 0, -1];
+  const { envelope: _envelope, ...data } = job;
+  return ['job', name, 'directive', JSON.stringify(data), '{}', at, 0, -1];
 }
 
 /** As job-end.lua answers: what became of the directive, and what was taken. */

@@ -2,7 +2,8 @@
 // Must never decide whether a directive runs; it only enqueues its job.
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { earlierJobId, jobId, type JobData } from './job.ts';
+import { prepareScripts } from '../journal/scripts.ts';
+import { earlierJobId, jobId, type JobData, jobOptionsOf } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
@@ -25,13 +26,16 @@ export type Lanes = ReturnType<typeof createLanes>;
 export function createLanes(connection: RedisConnection, keys: KeySpace) {
   const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
+  const run = prepareScripts(connection);
   const throttle = createLaneThrottle(queue);
   const { addAll, addFirst, enqueueFirst, enqueueOpen } = createOpenJobs(connection, keys, queues);
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
     const delay = delayMs > 0 ? { delay: delayMs } : {};
-    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
+    const id = jobId(data.request_id, data.id);
+    if (queues.scriptedBase(lane) === null && (await isKept(lane, id))) await queue(lane).remove(id);
+    await queue(lane).add(JOB_NAME, data, { jobId: id, ...jobOptionsOf(data), ...delay });
   }
 
   /**
@@ -44,16 +48,32 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     const states = await Promise.all(names.map((id) => queue(lane).getJobState(id)));
     if (states.some((state) => state === 'waiting' || state === 'prioritized')) return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
-    await removeJob(lane, data.request_id, data.id);
+    for (const id of names) await queue(lane).remove(id);
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
   }
 
   /**
-   * Takes the job of an ended directive out of the queue; a running one stays with its worker. Most have none any more, and BullMQ walks
-   * through all that waits to find that out.
+   * Takes the job of an ended directive out of the queue; a running one stays with its worker, and a failed one is kept. Most have none any
+   * more, and BullMQ walks through all that waits to find that out. `failure`: asked for type and message of the error in which the directive
+   * ended, with which its job is kept as failed; null: it succeeded. Default: it is removed.
    */
-  async function removeJob(lane: string, requestId: string, directiveId: string): Promise<void> {
-    for (const id of await present(lane, requestId, directiveId)) await queue(lane).remove(id);
+  async function removeJob(
+    lane: string,
+    requestId: string,
+    directiveId: string,
+    failure?: () => Promise<string | null>,
+  ): Promise<void> {
+    for (const id of await present(lane, requestId, directiveId)) {
+      if (await isKept(lane, id)) continue;
+      const base = queues.scriptedBase(lane);
+      const reason = base === null ? null : ((await failure?.()) ?? null);
+      if (base === null || reason === null) await queue(lane).remove(id);
+      else await run('job-fail', [base], [id, reason]);
+    }
+  }
+
+  async function isKept(lane: string, id: string): Promise<boolean> {
+    return (await connection.zscore(queue(lane).toKey('failed'), id)) !== null;
   }
 
   /** The job of a directive, if there is one: under its name, or that of an earlier version. */

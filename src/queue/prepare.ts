@@ -16,7 +16,7 @@ import type { Acceptance, Announcement } from '../journal/journal.ts';
 import { startedSignal } from '../journal/started-signal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { type Entry, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
-import { jobDataFor, type JobData, withoutEnvelope } from './job.ts';
+import { jobDataOf, type JobData, jobOptionsOf } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import { type Known, type KnownServers, routeOf, type Route } from '../catalog/route.ts';
@@ -137,7 +137,7 @@ export function createPreparer(
       ...(noticed ? { noticed } : {}),
       ...sealingOf(directive, sealing),
     };
-    const encoded = encodeEnvelope(envelope);
+    const job = jobDataOf(envelope, { digest, lane });
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
     const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
     const acceptance: Acceptance = {
@@ -147,7 +147,8 @@ export function createPreparer(
       lane,
       deadlineMs: deadlineOf(directive),
       later: beginOf(directive),
-      envelope: encoded,
+      envelope: encodeEnvelope(envelope),
+      job: lane === null ? undefined : { data: job, options: jobOptionsOf(job) },
       started: startOf(directive, traceparent),
       noticed,
       ...(result
@@ -155,7 +156,7 @@ export function createPreparer(
         : {}),
     };
     const ticket = tickets.ticket ?? null;
-    return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket, noticed };
+    return { acceptance, job, ticket, noticed };
   }
 
   return { prepare: prepareAll };
@@ -300,16 +301,15 @@ export function withLane(prepared: readonly Prepared[]): Prepared[] {
   return prepared.filter(({ acceptance }) => acceptance.lane !== null);
 }
 
-/** What begins later has none yet. */
-export function jobsOf(open: readonly Prepared[]): LaneJob[] {
+/** The jobs of directives that begin at once. `acceptedAt`: milliseconds since the epoch. */
+export function jobsOf(open: readonly Prepared[], acceptedAt: number): LaneJob[] {
   return open
     .filter((each) => !isLaterOn(each))
-    .map(({ acceptance, job, ticket }) => laneJob(acceptance.lane ?? '', job, ticket));
-}
-
-/** What waits in a gate brings no body: it is claimed only with a pass, and not with its job. */
-function laneJob(lane: string, job: JobData, ticket: Ticket | null): LaneJob {
-  return ticket === null ? { lane, data: job } : { lane, data: withoutEnvelope(job), ticket };
+    .map(({ acceptance: { lane, deadlineMs }, job, ticket }) => ({
+      lane: lane ?? '',
+      data: { ...job, deadline_at: acceptedAt + deadlineMs },
+      ...(ticket === null ? {} : { ticket }),
+    }));
 }
 
 /** Redis does nothing else while it accepts and enqueues them. */

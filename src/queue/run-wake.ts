@@ -20,7 +20,7 @@ export type WakeRun = (requestId: string, version: number, news?: RunNews) => Pr
 
 /** One job for each version: what came since the turn of that version waits for one look, however often it is enqueued. */
 export function wakeJob(requestId: string, version: number): JobData {
-  return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '' };
+  return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '', type: 'run', version };
 }
 
 /** The version that a job of `wakeJob` was made for. */
@@ -29,7 +29,7 @@ export function versionOf({ id }: JobData): number {
 }
 
 function jobAt(requestId: string, at: number): JobData {
-  return { request_id: requestId, id: `${RUN_ENTRY}/at/${at}`, digest: '' };
+  return { request_id: requestId, id: `${RUN_ENTRY}/at/${at}`, digest: '', type: 'run' };
 }
 
 export function createRunWaker(lanes: Lanes) {

@@ -13,6 +13,7 @@ import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
+import { failureText } from '../queue/job.ts';
 import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { HeldJob } from '../queue/lane-claims.ts';
 import type { CallNotice } from '../queue/notice.ts';
@@ -109,7 +110,7 @@ export function noteEnd(
   else parts.records.ends.recordUnfinished(end);
   if (ended.envelope.noticed) parts.callNotice?.(requestId, id);
   if (isNew) reportEnded(parts, ended, error);
-  return { kind: 'done', errorType };
+  return { kind: 'done', errorType, ...(error === null ? {} : { failure: failureText(error) }) };
 }
 
 /** Time left until the deadline when it was claimed, milliseconds. */

@@ -29,7 +29,7 @@ if KEYS[4] then
 end
 if request then
   local facts = open_request(request, fresh, fresh, now, ARGV[2] ~= '' and ARGV[2])
-  facts.slot_for = offers_for(ARGV[4])
+  facts.slot_for = offers_for()
   accept_batch(FIRST, verdicts, now, ARGV[1], facts)
   if facts.run ~= request[6] then
     run = tonumber(redis.call('HGET', STATE, '@run|version'))
@@ -38,7 +38,7 @@ if request then
 end
 if KEYS[6] then
   -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now, handed)
+  pcall(enqueue_batch, FIRST, verdicts, now, handed)
 end
 table.insert(verdicts, 1, run)
 table.insert(verdicts, 1, int(now))

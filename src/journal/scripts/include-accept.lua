@@ -5,15 +5,16 @@
 -- @include include-later.lua
 -- @include include-start.lua
 --
--- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
+-- ARGV from `first` on, eleven per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
 --   end status ('' = stays open), terminal signal JSON (of what stays open the signal of its first attempt, if include-start.lua is
---   to keep it, else ''), 1 = somebody may have to be notified of its end, or ''
+--   to keep it, else ''), 1 = its end may have a notice, or '', data of its job as
+--   job.ts writes it, JSON without deadline_at, and the job's options, JSON ('' = this script enqueues no job of it)
 --   Of what the caller executes at once, where nothing has an instant to begin at: `claimed <token> <lease_ms>` instead of the end
 --   status, and the signal of its first attempt instead of the terminal one ('' = nothing is said); then the claim is granted as
 --   include-claim.lua does, and `facts.claimed` true, if the directive is new.
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
-local ACCEPT_FIELDS = 9
+local ACCEPT_FIELDS = 11
 
 -- The fields to read for `open_request`.
 local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
@@ -85,6 +86,11 @@ end
 -- Whether it is given a job when it begins.
 local function begins_later(deadline)
   return string.find(deadline, ' [dt]') ~= nil
+end
+
+-- From the argument of a directive: `deadline_ms`, alone or first of three.
+local function deadline_ms_of(deadline)
+  return tonumber(string.match(deadline, '^%d+'))
 end
 
 -- Adds what is known of when it begins. Returns that instant, and its deadline_ms.

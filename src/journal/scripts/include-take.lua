@@ -20,7 +20,7 @@ local READS_RUN = 'run'
 -- So many times its lock is it remembered what was taken: a job whose lock ran out stays active until BullMQ's next check but one.
 local REMEMBERED_LOCKS = 4
 
--- As include-entrance.lua and job.ts write it: identifiers and digests have no character that JSON escapes.
+-- As job.ts writes it: identifiers and digests have no character that JSON escapes.
 local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"\\]+)","([a-z_]+)":'
 
 -- Whether a lane runs one call at a time, by the key that says so.
@@ -33,7 +33,7 @@ local function is_serial(key)
 end
 
 -- As `wakeJob` of run-wake.ts writes it. What is no job of ours is dropped, and a reading of it would keep its slot for good.
-local OF_FIRST_TURN = '^{"request_id":"([^"\\]+)","id":"@run/0","digest":""}$'
+local OF_FIRST_TURN = '^{"request_id":"([^"\\]+)","id":"@run/0","digest":""[,}]'
 
 -- The data of a run's job, and what its first turn reads; nothing = the engine reads it.
 local function reading_of(at, data, now)
@@ -49,13 +49,13 @@ local function claim_of(at, data, now, token)
   if ARGV[at + 4] == READS_RUN then
     return reading_of(at, data, now)
   end
-  local request, id, digest, body_in = string.match(data, OF_DIRECTIVE)
+  local request, id, digest, next_member = string.match(data, OF_DIRECTIVE)
   local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
   if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
     return
   end
   turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
-  if body_in ~= 'envelope' and body_in ~= 'is_small' then
+  if next_member == 'gated' or redis.call('HSTRLEN', BODIES, id) > MOST_INLINE_BYTES then
     return
   end
   local body, start = unpack(redis.call('HMGET', BODIES, id, START .. id))
@@ -64,7 +64,7 @@ local function claim_of(at, data, now, token)
   end
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
     owes_start = ARGV[at + 9] == '1' and not start, start = start or nil }
-  return body_in == 'envelope' and data or with_body(data, body), claim_directive(id, wish, now)
+  return with_body(data, body), claim_directive(id, wish, now)
 end
 
 -- A job that was taken, as `job_reply`, then the answer of `claim_directive`. `token` of the claim; nil = that of the take.
@@ -117,20 +117,20 @@ local function taken_before(at, now)
   return again and with_claim(at, again, now) or { 'done' }
 end
 
--- Removes a job that was handled, and takes the next one under the same lock where `takes`.
+-- Removes a job that was handled, or keeps it as failed for `reason` ('' = it did not fail), and takes the next one under the same lock
+-- where `takes`.
 -- Returns { 'done' } | { 'lost' }: nothing is changed, BullMQ's script says why | as `take_job`, a job `with_claim`, of nothing `or_offer`.
-local function end_job(at, id, takes, now)
+local function end_job(at, id, reason, takes, now)
   local token, job = ARGV[at], BASE .. id
   if redis.call('GET', job .. ':lock') == token then
-    redis.call('DEL', job, job .. ':lock')
-    -- As BullMQ: a tool that adds a line to a job's log makes a key beside it, and so does a flow. Few do, and keys that are not there
-    -- would be two thirds of the line in the append-only file. No flow leaves the others without the results of its children.
-    if redis.call('EXISTS', job .. ':logs', job .. ':processed') > 0 then
-      redis.call('DEL', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
-    end
     redis.call('LREM', BASE .. 'active', -1, id)
     redis.call('SREM', BASE .. 'stalled', id)
-  elseif redis.call('EXISTS', job) == 1 then
+    if reason == '' then
+      delete_job(job)
+    else
+      keep_failed(id, reason, now)
+    end
+  elseif redis.call('EXISTS', job) == 1 and not redis.call('ZSCORE', BASE .. 'failed', id) then
     return { 'lost' }
   else
     return takes and taken_before(at, now) or { 'done' }

@@ -108,7 +108,7 @@ local function commit(ended)
   if ARGV[5] ~= '' then
     add_fields(bodies, '@spec', ARGV[5])
   end
-  local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for(ARGV[18]) }
+  local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for() }
   if fresh > 0 then
     facts.fields, facts.bodies = changed, bodies
   else
@@ -133,7 +133,7 @@ local function commit(ended)
   end
   if KEYS[6] then
     -- What fails of it the sweeper does later.
-    pcall(enqueue_batch, directives, verdicts, ARGV[18], now, facts.handed)
+    pcall(enqueue_batch, directives, verdicts, now, facts.handed)
   end
   return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq, facts.claimed and 1 or 0 }
 end

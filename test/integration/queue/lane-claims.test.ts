@@ -1,7 +1,6 @@
 /** Jobs that are claimed as they are taken, and end together with their directives, on a real Redis; and the same when each command
  *  is repeated, as after a lost connection. It must never make an attempt. */
 import { expect, test } from 'vitest';
-import { decodeEnvelope } from '../../../src/journal/envelope.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
 import type { RunScript } from '../../../src/journal/scripts.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
@@ -30,10 +29,10 @@ import { setLeaseEnd } from '../../support/lease.ts';
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));
 
-/** Accepted, with a job that brings its body. */
+/** Accepted, with its job. */
 async function enqueued(fields: Parameters<typeof open.accepted>[0] = {}): Promise<ToolExec> {
   const call = await open.accepted(fields);
-  await open.lanes.enqueue(LANE, { ...jobOf(call), envelope: decodeEnvelope(acceptance(call).envelope) });
+  await open.lanes.enqueue(LANE, acceptance(call).job?.data as JobData);
   return call;
 }
 
@@ -46,7 +45,6 @@ async function submitted(fields: Partial<ToolExec> = {}): Promise<ToolExec> {
     rowAfterMs: null,
     announcements: [],
     laneBase: lanes.scriptedBase(LANE),
-    inlineBytes: 32_768,
   };
   await journal.accept(call.request_id, [acceptance(call)], { together });
   return call;
@@ -106,7 +104,7 @@ test('the body of what was accepted with its job comes with the claim, also for 
     expect(name).toBe(nameOf(call));
     const { request_id, id, digest, ...rest } = JSON.parse(String(data)) as JobData;
     const stored = await open.connection.hget(open.keys.request(request_id)[1], id);
-    expect(rest).toEqual({ envelope: JSON.parse(stored ?? '') as unknown });
+    expect(rest).toMatchObject({ envelope: JSON.parse(stored ?? '') as unknown, tool: 'test.echo' });
     expect([request_id, id, digest]).toEqual([call.request_id, call.id, acceptance(call).digest]);
     granted(call, (await taker.held(call))?.verdict);
   }
@@ -168,7 +166,7 @@ test.each<[string, (call: ToolExec) => Promise<unknown>]>([
     'of a lane that another worker has declared serial',
     async (call) => {
       await open.serial.declare(LANE);
-      await open.lanes.enqueue(LANE, { ...jobOf(call), envelope: decodeEnvelope(acceptance(call).envelope) });
+      await open.lanes.enqueue(LANE, acceptance(call).job?.data as JobData);
     },
   ],
 ])('a job %s is taken without a claim, and its slot is given back', async (_which, enqueue) => {
@@ -255,7 +253,7 @@ test('where an end has to be confirmed, its job keeps its lock until then, and t
   await open.journal.finish(ref, 'succeeded', [endOf(call)], { withJob: job?.end });
   expect([taker.endedWith(nameOf(call)), job?.slotPassed()]).toEqual([undefined, false]);
   expect(await waitingAndActive()).toEqual([1, 1]);
-  expect((await taker.done('lock', nameOf(call), true))[1]).toBe(nameOf(next));
+  expect((await taker.done('lock', { id: nameOf(call) }, true))[1]).toBe(nameOf(next));
   expect((await taker.held(next))?.verdict?.kind).toBe('granted');
 });
 

@@ -166,7 +166,7 @@ test('who asks while several are on their way gets one of them, and so does who 
   const taken = taker.take('worker:1');
   await eventually(() => lifted).toHaveLength(1);
   const asked = taker.take('worker:9');
-  const ended = taker.done('worker:0', String(first), true);
+  const ended = taker.done('worker:0', { id: String(first) }, true);
   isHeldUp = false;
   for (const lift of lifted) lift();
   expect((await taken)[1]).toBe(second);
@@ -188,7 +188,7 @@ test('one job comes beside an end that takes another, whose job may come without
       },
   });
   await taker.take('worker:0');
-  const ended = taker.done('worker:0', nameOf(calls[0] as ToolExec), true);
+  const ended = taker.done('worker:0', { id: nameOf(calls[0] as ToolExec) }, true);
   taker.slots.free = 8;
   await taker.take('worker:1');
   expect([taker.hasReady(), taker.slots.free]).toEqual([false, 7]);
