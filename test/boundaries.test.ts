@@ -38,7 +38,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'encryption',
     'telemetry',
-    'bounds',
     'redis',
     'journal',
     'catalog',

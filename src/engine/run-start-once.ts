@@ -176,7 +176,7 @@ function refusalOf(
 async function standing(runs: RunJournal, { run }: KeyedRun, verdict: OnceAccepted): Promise<Start> {
   const { of } = verdict;
   const isOwn = verdict.verdict === 'accepted';
-  const there = isOwn ? null : await runs.read(of.requestId, { held: null, limit: 0, bytes: 0 });
+  const there = isOwn ? null : await runs.read(of.requestId, { limit: 0, bytes: 0 });
   const request_id = ownId(of.requestId);
   return {
     ok: true,

@@ -1,17 +1,15 @@
-// Runs as a turn reads them: from the journal, with the latest texts of this engine kept in memory.
-// Must never return a document of another version.
+// Runs as a turn reads them from the journal, with what is encrypted opened and what is cut off completed.
+// Must never write anything but a turn.
 import type { RunStatus } from '../contract/run.ts';
-import type { Signal, SignalDraft } from '../contract/signal.ts';
-import type { ComingEnd, RunNews, WithAcceptance } from '../journal/journal.ts';
+import type { Signal } from '../contract/signal.ts';
 import type { RecordedBegin } from '../journal/records.ts';
 import type { PieceSize } from '../journal/signal-log.ts';
-import type { CommitVerdict, RunCommit, RunJournal, RunReading } from '../journal/run-journal.ts';
-import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
+import type { RunJournal, RunReading } from '../journal/run-journal.ts';
+import type { WholeResult } from '../journal/whole-result.ts';
 import type { RunFailure } from './broken-run.ts';
-import { createHeldRuns, type Held } from './held-runs.ts';
 import type { RunSeal } from './run-seal.ts';
 import { asStored, type OpenRun } from './run-vault.ts';
-import { readOwn, type ReadTexts, readTexts } from './stored-text.ts';
+import { type ReadTexts, readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 /** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -65,94 +63,16 @@ export interface RunStoreOptions {
 
 export function createRunStore(runs: RunJournal, options: RunStoreOptions = {}) {
   const reading = { whole: options.whole ?? asInLog, open: options.open ?? asStored };
-  const held = createHeldRuns();
 
   /** null when there is no such run. */
   async function read(requestId: string, size: PieceSize = TURN_SIZE): Promise<StoredRun | null> {
-    const known = held.get(requestId);
-    const found = await runs.read(requestId, { held: known?.version ?? null, ...size });
-    if (!found) {
-      held.delete(requestId);
-      return null;
-    }
-    const { version } = found;
-    const texts = known?.version === version ? { spec: known.spec, document: known.document } : {};
-    return opened(requestId, { ...found, ...texts });
-  }
-
-  /** The run as it was read, all of it. */
-  async function opened(requestId: string, found: RunReading): Promise<StoredRun> {
+    const found = await runs.read(requestId, size);
+    if (!found) return null;
     await options.nextStep?.();
     return storedRun(requestId, found, reading);
   }
 
-  /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
-  function withNews(requestId: string, version: number, news: RunNews): StoredRun | null {
-    const known = held.get(requestId);
-    return known?.version === version ? heldRun(requestId, known, news) : null;
-  }
-
-  /** The run with the end of a directive that is written with the turn that reads it; null as in `withNews`. */
-  function withEnd(requestId: string, draft: SignalDraft): StoredRun | null {
-    const known = held.get(requestId);
-    if (known === undefined) return null;
-    // Not later than the clock of Redis when the turn is written.
-    const now = Math.floor(known.writtenAt + performance.now() - known.knownAt);
-    // Its place in the log is not known yet, and no turn reads it.
-    return heldRun(requestId, known, { signal: { ...draft, sequence: 0 } as Signal, now });
-  }
-
-  /** Keeps what was written in memory until the run ends; of an encrypted run nothing. `end`: as the journal has it. */
-  async function commit(
-    run: StoredRun,
-    turn: RunCommit,
-    together?: WithAcceptance,
-    end?: ComingEnd,
-  ): Promise<CommitVerdict> {
-    const verdict = await runs.commit(turn, together, end);
-    const { requestId, traceparent, agent, spec } = run;
-    if (verdict.kind === 'committed' && !turn.final && run.seal === null)
-      held.set(requestId, {
-        version: verdict.version,
-        status: turn.status,
-        traceparent,
-        agent,
-        startedAt: spec.started_at,
-        spec: turn.spec || run.specText,
-        document: turn.document,
-        writtenAt: verdict.now,
-        knownAt: performance.now(),
-      });
-    else held.delete(requestId);
-    return verdict;
-  }
-
-  const { holds, noteSlow } = held;
-  return { read, opened, holds, noteSlow, withNews, withEnd, commit };
-}
-
-/** null: its signal is not complete. */
-function heldRun(requestId: string, known: Held, { signal, now }: RunNews): StoredRun | null {
-  if (truncatedBytes(signal) !== null) return null;
-  const { version, status, traceparent, agent, startedAt } = known;
-  const { spec, document } = readOwn(known);
-  const unreadBytes = `${signal.sequence},`.length;
-  const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-  return {
-    ...facts,
-    begin: null,
-    behind: null,
-    spec: { ...spec, started_at: startedAt },
-    specText: known.spec,
-    hasSetup: true,
-    document,
-    fault: null,
-    seal: null,
-    lock: null,
-    later: false,
-    signals: [signal],
-    unreadBytes,
-  };
+  return { read, commit: runs.commit };
 }
 
 const asInLog: WholeResult = async (_requestId, signal) => signal;

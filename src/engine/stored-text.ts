@@ -61,16 +61,6 @@ export function readTexts(texts: RunTexts): ReadTexts {
   return { ...read, signals: left, fault, later };
 }
 
-/** Of texts that were written by this process. */
-export function readOwn(texts: Pick<RunTexts, 'spec' | 'document'>): {
-  spec: StoredSpec;
-  document: RunDocument;
-} {
-  const { spec, setup } = partsOf(JSON.parse(texts.spec));
-  const document = withSetup(JSON.parse(texts.document), setup);
-  return { spec: spec as StoredSpec, document: document as RunDocument };
-}
-
 function partsOf(written: unknown): { spec: unknown; setup?: RunSetup | undefined } {
   if (!isObject(written)) return { spec: written };
   const { setup, ...spec } = written as unknown as WrittenSpec;

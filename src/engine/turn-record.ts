@@ -17,9 +17,6 @@ export interface Turn {
   spec: RunSpec | null;
 }
 
-/** So often the next turn goes through the lane: another engine that has less to do may take the run over. */
-const TURNS_IN_A_ROW = 8;
-
 export type TurnTexts = Pick<RunCommit, 'document' | 'signals'>;
 
 /** Replaces the turn if it cannot be written. */
@@ -59,7 +56,6 @@ export function commitOf(
   { folded, spec }: Turn,
   texts: TurnTexts,
   prepared: readonly Prepared[],
-  hearsOn: string,
 ): RunCommit {
   const { requestId, version, now: readAt, unreadBytes, signals } = run;
   const { document } = folded;
@@ -69,7 +65,6 @@ export function commitOf(
     token: newIdentifier(),
     inboxBytes: unreadBytes,
     readAt,
-    hearsOn: version % TURNS_IN_A_ROW === TURNS_IN_A_ROW - 1 ? '' : hearsOn,
     ...texts,
     spec:
       spec === null && run.hasSetup ? '' : JSON.stringify({ ...(spec ?? run.spec), setup: document.setup }),

@@ -3,18 +3,17 @@
 import { DEFAULT_TENANT, requestField, tenantOf } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import { LEFT_ALONE_MS } from '../journal/format.ts';
-import type { CommitVerdict, RunCommit } from '../journal/run-journal.ts';
+import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
-import type { Announcement, WithAcceptance } from '../journal/journal.ts';
+import type { Announcement } from '../journal/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
   callEnded,
-  claimedOf,
   jobsOf,
   noticesOf,
   onlyLaneOf,
@@ -54,26 +53,14 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   activity: Pick<RunActivityIndex, 'note'>;
   /** Default: the sweeper notifies of ends. */
   callNotice?: CallNotice;
-  /** Channel on which this engine hears of ends; '' while it does not: then it is woken. */
-  hearsOn(): string;
 }
 
-/** The result of an attempt is not kept waiting, unwritten, for turns that are computed for longer. */
-const SLOW_TURN_MS = 500;
-
-/**
- * `known`: the run as the caller knows it, for the first turn. Rejects when Redis does not answer; the next call does
- * what is left undone.
- */
-export async function takeTurns(
-  parts: TurnParts,
-  requestId: string,
-  known: StoredRun | null = null,
-): Promise<void> {
+/** Rejects when Redis does not answer; the next call does what is left undone. */
+export async function takeTurns(parts: TurnParts, requestId: string): Promise<void> {
   let size = TURN_SIZE;
-  for (let next = known; ; next = null) {
+  for (;;) {
     const readAt = performance.now();
-    const run = next ?? (await parts.store.read(requestId, size));
+    const run = await parts.store.read(requestId, size);
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
     if (run.later || isLockedEnd(run)) return leaveToOthers(parts, requestId);
     const startedAt = parts.spans.now();
@@ -99,7 +86,7 @@ function leaveToOthers({ waker }: TurnParts, requestId: string): Promise<void> {
 }
 
 /** Entries that this turn has done but its document still holds would otherwise cause turns for ever. */
-export function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
+function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
   const done = new Set(before?.outbox.map(({ id }) => id));
   return folded.document.outbox.some(({ id }) => !done.has(id));
 }
@@ -133,18 +120,11 @@ async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null>
   return { folded: guardedFold(parts, run, () => fold(parts.core, input, first)), spec };
 }
 
-export function nextTurn(
-  parts: TurnParts,
-  run: StoredRun,
-  acknowledgements: readonly Acknowledgement[],
-): Folded {
+function nextTurn(parts: TurnParts, run: StoredRun, acknowledgements: readonly Acknowledgement[]): Folded {
   const { spec, document, signals, now } = run;
   if (document === null) throw new Error('a run without a document has no next turn');
-  const startedAt = performance.now();
   const input = { spec, document, acknowledgements, signals, now };
-  const folded = guardedFold(parts, run, () => fold(parts.core, input));
-  if (performance.now() - startedAt > SLOW_TURN_MS) parts.store.noteSlow(run.requestId);
-  return folded;
+  return guardedFold(parts, run, () => fold(parts.core, input));
 }
 
 function guardedFold(parts: TurnParts, run: StoredRun, work: () => Folded): Folded {
@@ -176,15 +156,11 @@ async function write(
   return commit(parts, run, turn, startedAt);
 }
 
-/** The one write of a turn. Default: nothing else is written with it. */
-export type WriteTurn = (turn: RunCommit, together?: WithAcceptance) => Promise<CommitVerdict>;
-
-export async function commit(
+async function commit(
   parts: TurnParts,
   run: StoredRun,
   computed: Turn,
   startedAt: number,
-  writeTurn: WriteTurn = (...written) => parts.store.commit(run, ...written),
 ): Promise<CommitVerdict> {
   const { turn, texts } = await writtenTurn(parts, run, computed);
   const { folded } = turn;
@@ -202,25 +178,14 @@ export async function commit(
       ...ownAnnouncement(run, folded),
       ...note.announcements,
     ],
-    accept: (together) => writeTurn(commitOf(run, turn, texts, prepared, parts.hearsOn()), together),
+    accept: (together) => parts.store.commit(commitOf(run, turn, texts, prepared), together),
     jobsOf: (verdict) => (verdict.kind === 'committed' ? jobsOf(open, verdict.now) : null),
-    only: open.length === 1 ? jobsOf(open, Date.now())[0] : undefined,
-    claimed: claimedOf(open, claimedAt),
     onlyLane: onlyLaneOf(open),
-    // Another engine has written the same turn, or the one after it, before the answer to this one was repeated.
-    mayBeThere: ({ kind }) => kind === 'version',
-    // Then the job is right.
-    isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
   });
   if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
   note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
-}
-
-/** null: its directive is not known to be claimed. */
-function claimedAt(verdict: CommitVerdict): number | null {
-  return verdict.kind === 'committed' && verdict.claimed === true ? verdict.now : null;
 }
 
 function callNotices(

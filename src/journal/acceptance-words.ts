@@ -1,8 +1,8 @@
 // Acceptances and announcements as the scripts of the journal read them.
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
-import type { Acceptance, AcceptOptions, Announcement, ClaimAhead, WithAcceptance } from './journal.ts';
-import { writePacked, writeSignal } from './stored-signal.ts';
+import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
+import { writePacked } from './stored-signal.ts';
 
 /** Characters of the signal of a first attempt, which may have the arguments of its call. */
 const MOST_KEPT = 1_024;
@@ -25,7 +25,7 @@ export function acceptArguments(
   first: readonly (string | number)[],
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
-  return [...first, 0, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
+  return [...first, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -56,10 +56,8 @@ export function acceptanceWords(
   batch: readonly Acceptance[],
   together: WithAcceptance | undefined,
 ): (string | number)[] {
-  const claim = together?.claim;
   return batch.flatMap((directive) => {
     const { id, type, digest, lane, envelope, noticed } = directive;
-    const end = id === claim?.id ? claimWords(requestId, claim) : endWords(requestId, directive, together);
     return [
       id,
       type,
@@ -67,7 +65,7 @@ export function acceptanceWords(
       lane ?? '',
       deadlineWords(directive),
       envelope,
-      ...end,
+      ...endWords(requestId, directive, together),
       noticed === true ? 1 : '',
       ...jobWords(directive, together),
     ];
@@ -99,10 +97,6 @@ function keptStart(
   if (envelope.length > MOST_KEPT_OF) return '';
   const text = writePacked(requestId, { ...started(), time: UNTIMED }) ?? '';
   return text.length > MOST_KEPT ? '' : text;
-}
-
-function claimWords(requestId: string, { token, leaseMs, started }: ClaimAhead): [string, string] {
-  return [`claimed ${token} ${leaseMs}`, started ? writeSignal(requestId, started) : ''];
 }
 
 function deadlineWords({ deadlineMs, later }: Acceptance): string | number {

@@ -8,7 +8,7 @@ import {
 } from '../contract/tenant-limits.ts';
 import type { Later } from '../contract/later.ts';
 import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
-import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptArguments, keysTogether } from './acceptance-words.ts';
 import { createAnnouncer } from './announcer.ts';
@@ -68,22 +68,6 @@ export interface LaterAnnouncement {
   lane: string;
 }
 
-/** The claim of a directive that its own process is about to execute, made as it is accepted: as include-accept.lua has it. */
-export interface ClaimAhead {
-  id: string;
-  /** Asking again with it is the same claim. */
-  token: string;
-  leaseMs: number;
-  /** Of its first attempt; null: nothing is said. */
-  started: SignalDraft | null;
-}
-
-/** When a directive was accepted and claimed in one, by the clock of Redis, and how long it has from then on, milliseconds. */
-export interface AcceptedAhead {
-  readonly at: number;
-  readonly deadlineMs: number;
-}
-
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
   /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */
@@ -92,8 +76,6 @@ export interface WithAcceptance {
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;
-  /** Of one that is accepted here, and begins at once. Default: nothing is claimed. */
-  claim?: ClaimAhead | undefined;
 }
 
 export interface AcceptOptions {
@@ -113,17 +95,9 @@ export interface JournalOptions {
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
   /**
-   * A directive of a run has ended, and the run, then of `version`, has it to read; `news` where that is all it has.
-   * Never rejects. Default: nobody cares.
+   * A directive of a run has ended, and the run, then of `version`, has it to read. Never rejects. Default: no run is woken.
    */
-  wakeRun?: (requestId: string, version: number, news?: RunNews) => Promise<void>;
-  /** Writes an end together with the turn that reads it. Default: the end is written first, and the run woken. */
-  endWithTurn?: EndWithTurn | undefined;
-  /**
-   * Whether the engine that took a run's last turn may be told of an end, where it listens, instead of `wakeRun`: no engine of this
-   * process takes the turn. Never on a cluster, where nobody knows who listens. Default: none is told.
-   */
-  mayTellEngine?: () => boolean;
+  wakeRun?: (requestId: string, version: number) => Promise<void>;
   /** Something of the request has ended here, and the request may be closed by it. Default: nobody cares. */
   onEnd?: ((requestId: string) => void) | undefined;
   /** A list of requests shows this one in another way now, and no entry of the sweep index goes with it. Default: nobody cares. */
@@ -131,30 +105,6 @@ export interface JournalOptions {
   /** Told before something ends as it is accepted: no index names it. Default: nobody. */
   noteEnded?: NoteEnded | undefined;
 }
-
-/** The one signal that a run has not read. */
-export interface RunNews {
-  signal: Signal;
-  /** When it was written: milliseconds since the epoch, by the clock of Redis. */
-  now: number;
-}
-
-/** The end of an attempt, before it is written. */
-export interface ComingEnd {
-  /** The terminal one. */
-  signal: SignalDraft;
-  /** As run-commit.lua reads them. */
-  words: readonly (string | number)[];
-}
-
-/** What became of it, as include-finish.lua answers. `isRead`: the run's turn is written as well. */
-export interface EndedWithTurn {
-  reply: ScriptReply;
-  isRead: boolean;
-}
-
-/** null: nothing is written, since no engine of this process has the run at hand. */
-export type EndWithTurn = (requestId: string, end: ComingEnd) => Promise<EndedWithTurn | null>;
 
 export interface ClaimRequest {
   requestId: string;
@@ -194,9 +144,9 @@ export function createJournal(options: JournalOptions) {
     return isPassing(requestId) ? Math.min(closedMs, PASSING_KEPT_MS) : closedMs;
   }
 
-  async function wake<V extends object>(requestId: string, verdict: V, news?: RunNews): Promise<V> {
+  async function wake<V extends object>(requestId: string, verdict: V): Promise<V> {
     const version = 'run' in verdict ? (verdict.run as number | null) : null;
-    if (version !== null) await wakeRun?.(requestId, version, news);
+    if (version !== null) await wakeRun?.(requestId, version);
     return verdict;
   }
 

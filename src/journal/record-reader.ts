@@ -3,12 +3,9 @@
 import { withIds } from './envelope.ts';
 import { redisClock } from '../redis/clock.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import type { AcceptedAhead } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
 import {
-  claimantFields,
-  claimantFrom,
   directiveFields,
   directiveRecord,
   directiveRecords,
@@ -50,16 +47,6 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
   async function directive(requestId: string, id: string): Promise<DirectiveRecord | null> {
     const [state] = keys.request(requestId);
     return directiveRecord(id, await connection.hmget(state, ...directiveFields(id)));
-  }
-
-  /** null: the claim that `accept` was to grant with this token was not granted, or is over. */
-  async function claimedAhead(requestId: string, id: string, token: string): Promise<AcceptedAhead | null> {
-    const [state] = keys.request(requestId);
-    const named = claimantFields(id);
-    const values = await connection.hmget(state, ...named, ...directiveFields(id));
-    const record = directiveRecord(id, values.slice(named.length));
-    if (record?.status !== 'running' || claimantFrom(values) !== `${token}/0`) return null;
-    return { at: record.acceptedAt, deadlineMs: record.deadlineAt - record.acceptedAt };
   }
 
   /** The envelope JSON of a directive as it was accepted; null when unknown. */
@@ -115,5 +102,5 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     );
   }
 
-  return { cancelReason, directive, claimedAhead, envelope, request, requestInPieces, history, head, now };
+  return { cancelReason, directive, envelope, request, requestInPieces, history, head, now };
 }

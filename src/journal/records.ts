@@ -117,15 +117,6 @@ function addEnd(fields: Fields): void {
   if (endedAt !== undefined) Object.assign(fields, { ended_at: endedAt, terminal });
 }
 
-/** The token of the claim that holds, with what it found; from the values of `claimantFields`. */
-export function claimantFrom([claimant, first]: readonly (string | null)[]): string | null {
-  return FIRST.exec(first ?? '')?.[2] ?? claimant ?? null;
-}
-
-export function claimantFields(id: string): string[] {
-  return [`${id}|claimant`, `${id}|first`];
-}
-
 /** Keeps `fields`. */
 function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   if (fields['status'] === undefined) return null;

@@ -9,7 +9,7 @@ import {
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
-import { type Acceptance, type ComingEnd, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
+import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { type RecordedBegin, recordedBegin } from './records.ts';
 import { createRunFacts } from './run-facts.ts';
@@ -51,9 +51,9 @@ export interface RunReading {
   inboxBytes: number;
   /** There was more in the inbox than the limit. */
   more: boolean;
-  /** JSON; '' where the reader holds this version. */
+  /** JSON. */
   spec: string;
-  /** JSON; '' where the reader holds this version, or before the first turn. */
+  /** JSON; '' before the first turn. */
   document: string;
   /** Its caller said when it begins; null: nobody did. */
   begin: RecordedBegin | null;
@@ -72,8 +72,6 @@ export interface RunCommit {
   inboxBytes: number;
   /** When the turn was read: milliseconds since the epoch, by the clock of Redis. */
   readAt: number;
-  /** Channel on which the engine that takes this turn hears of ends; '' = it is woken. */
-  hearsOn: string;
   document: string;
   /** '' = as before. */
   spec: string;
@@ -92,12 +90,8 @@ export interface RunCommit {
   directives: readonly Acceptance[];
 }
 
-/** `ended`: what became of the end that was to be written with it, as include-finish.lua answers. Absent: there was none. */
-export type CommitVerdict = TurnVerdict & { ended?: ScriptReply };
-
-type TurnVerdict =
-  /** `claimed`: the claim that was asked for with it was granted. Absent: it was not. */
-  | { kind: 'committed'; version: number; now: number; more: boolean; claimed?: boolean }
+export type CommitVerdict =
+  | { kind: 'committed'; version: number; now: number; more: boolean }
   /** Another turn was faster. */
   | { kind: 'version' }
   /** The run cannot end: it has something left to read. */
@@ -165,31 +159,21 @@ export function createRunJournal(options: RunJournalOptions) {
   }
 
   /**
-   * `held`: the version whose document the reader has. What is read ends with the signal that passes `bytes`. null when
-   * there is no such run.
+   * The signals that are read end with the one that passes `bytes`. null when there is no such run.
    */
-  async function read(
-    requestId: string,
-    { held, limit, bytes }: { held: number | null } & PieceSize,
-  ): Promise<RunReading | null> {
-    return runReading(requestId, await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
+  async function read(requestId: string, { limit, bytes }: PieceSize): Promise<RunReading | null> {
+    return runReading(requestId, await run('run-read', keys.request(requestId), [limit, bytes]));
   }
 
-  /** `together`: as in `start`. `end`: all that the turn has read, and written before it; what is refused of it no turn is written for. */
-  async function commit(turn: RunCommit, together?: WithAcceptance, end?: ComingEnd): Promise<CommitVerdict> {
+  /** `together`: as in `start`. */
+  async function commit(turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
     const ofAll = [...keys.request(turn.requestId), ...keysTogether(keys, together)];
-    const reply = await run('run-commit', ofAll, commitArguments(turn, together, end));
-    const verdict = reply[0] === 'with_end' ? withEnd(reply) : commitVerdict(reply);
+    const verdict = commitVerdict(await run('run-commit', ofAll, commitArguments(turn, together)));
     if (turn.final && verdict.kind === 'committed') onEnd?.(turn.requestId);
     return verdict;
   }
 
-  function commitArguments(
-    turn: RunCommit,
-    together: WithAcceptance | undefined,
-    end: ComingEnd | undefined,
-  ): (string | number)[] {
-    const ending = end?.words ?? [];
+  function commitArguments(turn: RunCommit, together: WithAcceptance | undefined): (string | number)[] {
     return [
       turn.version,
       turn.token,
@@ -207,10 +191,6 @@ export function createRunJournal(options: RunJournalOptions) {
       mostBytes(turn.requestId),
       turn.signals.length,
       turn.readAt,
-      turn.hearsOn,
-      0,
-      ending.length,
-      ...ending,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
       ...acceptanceWords(turn.requestId, turn.directives, together),
@@ -279,8 +259,8 @@ function behindOf(requestId: string, behind: string | null | undefined): string 
 /** Where the signals begin in the reply of run-read. */
 const FIRST_SIGNAL = 14;
 
-/** From the answer of run-read.lua, or what comes with the job of a first turn. null: there is no such run. */
-export function runReading(requestId: string, reply: ScriptReply): RunReading | null {
+/** From the answer of run-read.lua. null: there is no such run. */
+function runReading(requestId: string, reply: ScriptReply): RunReading | null {
   if (reply[0] === 'unknown') return null;
   const [
     ,
@@ -334,21 +314,13 @@ function sendVerdict([kind, first, second, third]: ScriptReply): SendVerdict {
   return { kind: kind as 'conflict' | 'ended' | 'full' | 'unknown' };
 }
 
-/** Where the end leaves the run no turn to be written, another one has to read it. */
-function withEnd([, ended, turn]: readonly unknown[]): CommitVerdict {
-  const verdict: TurnVerdict = turn ? commitVerdict(turn as ScriptReply) : { kind: 'version' };
-  return { ...verdict, ended: ended as ScriptReply };
-}
-
-function commitVerdict(reply: ScriptReply): TurnVerdict {
-  const [kind, first, second, third, , claimed] = reply;
+function commitVerdict([kind, first, second, third]: ScriptReply): CommitVerdict {
   if (kind === 'committed')
     return {
       kind,
       version: Number(first),
       now: Number(second),
       more: third === 1,
-      ...(claimed === 1 ? { claimed: true } : {}),
     };
   if (kind === 'conflict') return { kind, id: String(first) };
   if (kind === 'overflow') return { kind, open: Number(first) };

@@ -62,19 +62,7 @@ export type ClaimVerdict =
 
 /** `run`: the version of the run that goes on from this end; null = there is none. */
 export type FinishVerdict =
-  /**
-   * `alone`: the run had nothing else to read then. `told`: an engine was told of it. `now`: milliseconds since the epoch, by the
-   * clock of Redis.
-   */
-  | {
-      kind: 'ended';
-      sequence: number;
-      closed: boolean;
-      run: number | null;
-      now: number;
-      alone: boolean;
-      told: boolean;
-    }
+  | { kind: 'ended'; sequence: number; closed: boolean; run: number | null }
   | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
   /** Of the request: a small end is written in any case. */
   | { kind: 'no_room'; bytes: number }
@@ -151,11 +139,9 @@ export function runVersion(value: string | number | undefined): number | null {
 }
 
 export function finishVerdict(reply: ScriptReply): FinishVerdict {
-  const [kind, first, second, third, fourth, fifth, sixth] = reply;
-  if (kind === 'ended') {
-    const rest = { run: runVersion(third), now: Number(fourth), alone: fifth === 1, told: sixth === 1 };
-    return { kind, sequence: Number(first), closed: second === 1, ...rest };
-  }
+  const [kind, first, second, third] = reply;
+  if (kind === 'ended')
+    return { kind, sequence: Number(first), closed: second === 1, run: runVersion(third) };
   if (kind === 'already')
     return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
   if (kind === 'no_room') return { kind, bytes: Number(first) };

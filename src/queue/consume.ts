@@ -6,7 +6,7 @@ import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { isJobData, type JobData } from './job.ts';
 import { type ClaimingLane, createLaneClaims, type HeldJob, type LaneClaims } from './lane-claims.ts';
-import { createLaneOffers, createStandingOffer, type LaneOffers } from './lane-offers.ts';
+import { createLaneOffers, type LaneOffers } from './lane-offers.ts';
 import { lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 
@@ -150,8 +150,7 @@ function offersOf({ claiming, connection, prefix, lane, lockMs }: ConsumeOptions
   if (claiming?.offering === undefined) return null;
   const base = `${lanePrefix(prefix, lane)}:${lane}:`;
   const options = { ...claiming.offering, base, run: prepareScripts(connection), lockMs };
-  const { freeSlots } = claiming;
-  return freeSlots === undefined ? createStandingOffer(options) : createLaneOffers(options, freeSlots);
+  return createLaneOffers(options, claiming.offering.freeSlots);
 }
 
 /** Somebody else has added or changed it; its id may be of any length. */

@@ -1,6 +1,6 @@
 // The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
-// Must never accept what the sweeper could not find, nor leave a job behind for what was refused.
-import type { AcceptedAhead, Announcement, WithAcceptance } from '../journal/journal.ts';
+// Must never accept what the sweeper could not find, nor enqueue what was refused.
+import type { Announcement, WithAcceptance } from '../journal/journal.ts';
 import type { ChangedRequests } from '../journal/changed-requests.ts';
 import type { LaterIndex } from '../journal/later-index.ts';
 import { isShown, type SweepIndex } from '../journal/sweep-index.ts';
@@ -8,9 +8,7 @@ import type { Ticket } from '../contract/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';
 import type { JobData } from './job.ts';
-import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
-import type { LocalLanes, LocalPlace } from './local-roles.ts';
 
 export interface LaneJob {
   lane: string;
@@ -27,12 +25,6 @@ export interface Entry<V> {
   accept(together?: WithAcceptance): Promise<V>;
   /** The jobs of what was accepted; null: it was refused. */
   jobsOf(verdict: V): readonly LaneJob[] | null;
-  /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
-  only?: LaneJob | undefined;
-  /** What `accept` has claimed of it for this process; null: that is not known. Default: it claims nothing. */
-  claimed?: ((verdict: V) => AcceptedAhead | null) | undefined;
-  /** Whether a refused entry may have been accepted all the same: its answer was lost, and others wrote since. Default: none is. */
-  mayBeThere?(verdict: V): boolean;
   /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
   /** The request that has something new. Default: `requestId`. */
@@ -41,8 +33,6 @@ export interface Entry<V> {
   wereThere?(verdict: V): readonly string[];
   /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
   afterwards?(): Promise<void>;
-  /** Whether the job of a refused entry belongs to nobody. Default: it always does. */
-  isStray?(job: LaneJob, verdict: V): boolean | Promise<boolean>;
 }
 
 export interface EntranceOptions {
@@ -50,13 +40,6 @@ export interface EntranceOptions {
   later: Pick<LaterIndex, 'add' | 'announced'>;
   lanes: Lanes;
   gated: Pick<GatedLanes, 'enter'>;
-  /**
-   * What this process takes itself is not enqueued. Where that reserves places, the connection has no time limit: what Redis executes after
-   * the caller was given an error would be claimed for nobody.
-   */
-  local: LocalLanes;
-  /** Whether nobody has paused or limited a lane; else what this process would take goes through it all the same. */
-  isFree: LaneFreedom;
   /** Begun before each acceptance; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
@@ -77,16 +60,13 @@ const MOST_ANNOUNCED = 1_001;
 const SLOW_ACCEPT_MS = 2_500;
 
 export function createEntrance(options: EntranceOptions) {
-  const { lanes, gated, local, isFree, ordered, now = () => performance.now() } = options;
+  const { lanes, gated, ordered, now = () => performance.now() } = options;
 
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
     const confirm = await options.confirm();
-    const isOwn = entry.onlyLane !== undefined && (await mayTake(entry.onlyLane));
-    const together = togetherOf(options, entry, isOwn);
-    // What has to be confirmed first is claimed after that.
-    const place = together && isOwn && confirm === null ? placeOf(local, entry) : null;
-    const verdict = await entered(entry, together && withClaim(together, place), place);
+    const together = togetherOf(options, entry);
+    const verdict = await entered(entry, together);
     if (entry.jobsOf(verdict) === null) return verdict;
     if (!isNoted(together)) options.changes?.note(entry.changes?.(verdict) ?? entry.requestId);
     if (entry.announcements.some(({ later }) => later !== undefined)) options.later.announced();
@@ -94,23 +74,14 @@ export function createEntrance(options: EntranceOptions) {
     return verdict;
   }
 
-  async function entered<V>(
-    entry: Entry<V>,
-    together: WithAcceptance | undefined,
-    place: LocalPlace | null,
-  ): Promise<V> {
+  async function entered<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
     try {
-      return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together, place));
+      return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together));
     } catch (error) {
       // Redis may have accepted it and not answered.
-      void place?.lookUp();
       if (!isNoted(together)) options.changes?.note(entry.requestId);
       throw error;
     }
-  }
-
-  async function mayTake(lane: string): Promise<boolean> {
-    return local.canTake(lane) && isFree(lane);
   }
 
   async function enterAtOnce<V>(entry: Entry<V>, together: WithAcceptance): Promise<V> {
@@ -119,102 +90,45 @@ export function createEntrance(options: EntranceOptions) {
     return verdict;
   }
 
-  async function enterInSteps<V>(
-    entry: Entry<V>,
-    together: WithAcceptance | undefined,
-    place: LocalPlace | null,
-  ): Promise<V> {
+  async function enterInSteps<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
     const begunAt = now();
     const announced = together ? Promise.resolve(NO_SCORES) : announce(options, entry);
     if (!ordered) await announced;
-    const accepting = entry.accept(together);
-    const ahead = place === null ? enqueueAhead(entry) : undefined;
-    const [verdict, scores] = await Promise.all([accepting, announced]);
+    const [verdict, scores] = await Promise.all([entry.accept(together), announced]);
     const jobs = entry.jobsOf(verdict);
-    if (jobs === null) {
-      if (entry.mayBeThere?.(verdict)) void place?.lookUp();
-      else place?.release();
-      if (ahead) await removeStray(lanes, entry, verdict, ahead).catch(() => {});
-      return verdict;
-    }
+    if (jobs === null) return verdict;
     // From here on it is durable: what fails now the sweeper does later.
     const isOwn = (entry.changes?.(verdict) ?? entry.requestId) === entry.requestId;
     if (now() - begunAt > SLOW_ACCEPT_MS && isOwn) await announce(options, entry, 0).catch(() => {});
     else await addLater(options.later, entry, verdict, scores).catch(() => {});
-    const left = place !== null && (await beginsIn(place, entry.claimed?.(verdict) ?? null)) ? [] : jobs;
-    await Promise.allSettled([ahead ?? dispatch(left), entry.afterwards?.()]);
+    await Promise.allSettled([dispatch(jobs), entry.afterwards?.()]);
     // What was there may have ended, and been forgotten, before its job came: the sweeper removes that.
-    const mayBeStray = (ahead || jobs.length > 0) && (entry.wereThere?.(verdict).length ?? 0) > 0;
+    const mayBeStray = jobs.length > 0 && (entry.wereThere?.(verdict).length ?? 0) > 0;
     if (mayBeStray) await announce(options, entry).catch(() => {});
     return verdict;
   }
 
-  /** One job on one connection: Redis takes the three commands in this order, in one round trip. */
-  function enqueueAhead<V>({ only }: Entry<V>): Promise<void> | undefined {
-    if (only === undefined || only.ticket !== undefined || !ordered || local.canTake(only.lane))
-      return undefined;
-    const enqueued = lanes.enqueue(only.lane, only.data);
-    enqueued.catch(() => {});
-    return enqueued;
-  }
-
   async function dispatch(jobs: readonly LaneJob[]): Promise<void> {
-    const left: LaneJob[] = [];
-    const entering: Promise<unknown>[] = [];
-    for (const { lane, data, ticket } of jobs)
-      if (ticket !== undefined) entering.push(gated.enter(lane, data, { ticket }));
-      else if (!(await mayTake(lane)) || !local.take(lane, data)) left.push({ lane, data });
-    await Promise.all([enqueueAll(lanes, left), ...entering]);
+    const open = jobs.filter(({ ticket }) => ticket === undefined);
+    const entering = jobs.map(
+      async ({ lane, data, ticket }) => ticket && gated.enter(lane, data, { ticket }),
+    );
+    await Promise.all([enqueueAll(lanes, open), ...entering]);
   }
 
   return { enter };
 }
 
-/** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
+/** What Redis takes whole or not at all; undefined: it keeps the steps. */
 function togetherOf<V>(
   { ordered, lanes, changes }: EntranceOptions,
   entry: Entry<V>,
-  isOwn: boolean,
 ): WithAcceptance | undefined {
   const { requestId, announcements, onlyLane } = entry;
   if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
-  const laneBase = isOwn || onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
+  const laneBase = onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
   const rowAfterMs = isSwept(entry) ? null : (changes?.rowAfterMs(requestId) ?? null);
   return { rowAfterMs, announcements, laneBase };
-}
-
-/** Where nobody serves the lane the job would stay for ever. */
-async function removeStray<V>(
-  lanes: Lanes,
-  entry: Entry<V>,
-  verdict: V,
-  ahead: Promise<void>,
-): Promise<void> {
-  await ahead;
-  if (entry.only === undefined || (await entry.isStray?.(entry.only, verdict)) === false) return;
-  await lanes.removeJob(entry.only.lane, entry.requestId, entry.only.data.id);
-}
-
-/** For the only job of an entry in a lane of this process; null: it has none, or more, or it waits in a gate. */
-function placeOf<V>(local: LocalLanes, { only, claimed }: Entry<V>): LocalPlace | null {
-  if (only === undefined || only.ticket !== undefined || claimed === undefined) return null;
-  return local.reserve?.(only.lane, only.data) ?? null;
-}
-
-async function beginsIn(place: LocalPlace, claimed: AcceptedAhead | null): Promise<boolean> {
-  if (claimed === null) return place.lookUp();
-  place.begin(claimed);
-  return true;
-}
-
-/** Should this process die, somebody looks when the lease ends. */
-function withClaim(together: WithAcceptance, place: LocalPlace | null): WithAcceptance {
-  if (place === null) return together;
-  const { claim } = place;
-  const announcements = together.announcements.map((each) =>
-    each.id === claim.id ? { ...each, afterMs: Math.min(each.afterMs, claim.leaseMs) } : each,
-  );
-  return { ...together, announcements, claim };
 }
 
 /** Whether the sweeper notes it again. What ends as it is accepted it never sees, and what begins later only then. */

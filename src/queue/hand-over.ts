@@ -1,5 +1,4 @@
-// What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered; and runs
-// that begin, with what their first turn reads.
+// What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered.
 // Must never be the only way: what is not heard comes back as the work of a process that died.
 import { createOwnChannel } from '../journal/own-channel.ts';
 import type { SubscriptionsOptions } from '../journal/subscriptions.ts';
@@ -7,19 +6,19 @@ import type { KeySpace } from '../journal/keys.ts';
 import type { Startable } from '../lifecycle.ts';
 import { newShortId } from '../telemetry/identifier.ts';
 
-/** One thing for one offered slot. */
+/** One job for one offered slot. */
 export interface Handed {
   slot: string;
-  /** Id of the job of a directive; of a run its request. */
+  /** Id of the job. */
   name: string;
   /** When it was handed over, milliseconds since the epoch, by the clock of Redis. */
   at: number;
-  /** Of the directive, likewise; 0 for a run. */
+  /** Deadline of the directive, likewise. */
   deadlineAt: number;
   /** The first attempt is to be reported before its call. */
   owesStart: boolean;
-  /** The data of the job, JSON; what the first turn of a run reads, as include-run-read.lua answers. */
-  brings: readonly string[];
+  /** JSON, with the body. */
+  data: string;
 }
 
 export interface HandOver extends Startable {
@@ -75,9 +74,9 @@ const HEAD = /^([0-9a-z]{1,12}) (\S{1,300}) (\S{1,300}) (\d{1,15}) (\d{1,15}) ([
 
 /** As include-offers.lua writes it. Throws when it cannot be read. */
 function readHanded(message: string): Handed & { lane: string } {
-  const [head = '', ...brings] = message.split('\n');
+  const [head = '', data] = message.split('\n');
   const [, slot = '', lane = '', name = '', at, deadlineAt, owes] = HEAD.exec(head) ?? [];
-  if (owes === undefined || brings.length === 0) throw new Error('nothing that is handed over');
+  if (owes === undefined || data === undefined) throw new Error('nothing that is handed over');
   return {
     slot,
     lane,
@@ -85,6 +84,6 @@ function readHanded(message: string): Handed & { lane: string } {
     at: Number(at),
     deadlineAt: Number(deadlineAt),
     owesStart: owes === '1',
-    brings,
+    data,
   };
 }

@@ -12,9 +12,9 @@ import type { JobData } from './job.ts';
 import type { LaneOffers, OffersOptions } from './lane-offers.ts';
 import { createRecentIds } from './recent-ids.ts';
 
-/** A lane whose jobs bring more than their data: the claim of a directive, or what the first turn of a run reads. */
+/** A lane whose jobs bring the claim of their directive. */
 export interface ClaimingLane {
-  /** What is asked for with each job: `claimWords` or `readingWords`. */
+  /** What is asked for with each job: `claimWords`. */
   words: readonly (string | number)[];
   /** The key of the sweep index. */
   sweep: string;
@@ -26,8 +26,6 @@ export interface ClaimingLane {
   mayGoOn(): boolean;
   /** Gives a slot back for which no claim came. */
   release(): void;
-  /** Slots that nobody has or waits for. Default: unknown, and nothing is handed over for one. */
-  freeSlots?(): number;
   /** How its free slots are offered while nothing waits. Default: jobs are only taken. */
   offering?: Offering | undefined;
 }
@@ -37,6 +35,8 @@ export interface Offering extends Pick<OffersOptions, 'leaseMs' | 'owesStart'> {
   handOver: HandOver;
   /** What the names of all keys of requests begin with. */
   keyPrefix: string;
+  /** Slots that are neither taken nor waited for. */
+  freeSlots(): number;
 }
 
 /** How directives are claimed as their jobs are taken. */
@@ -55,21 +55,14 @@ export function claimWords({ leaseMs, keyPrefix, lane, serial, owesStart }: Clai
   return [leaseMs, EARLY_SLACK_MS, keyPrefix, lane, serial, owesStart ? 1 : 0];
 }
 
-/** The same for jobs of runs. `keyPrefix`: with what the names of all keys of requests begin. */
-export function readingWords(keyPrefix: string) {
-  return ['run', '', keyPrefix, '', '', ''];
-}
-
-/** A job that came with its claim, or the reading of its run, for a slot that is taken. */
+/** A job that came with its claim, for a slot that is taken. */
 export interface HeldJob extends JobEnd {
   /** Of the claim: asking again with it is the same claim. */
   readonly token: string;
-  /** As include-claim.lua or include-run-read.lua answers; null: it is not known to be durable, and is asked for again. */
+  /** As include-claim.lua answers; null: it is not known to be durable, and is asked for again. */
   readonly reply: ScriptReply | null;
   /** When it was asked for, by the process' monotonic clock, milliseconds. */
   readonly askedAt: number;
-  /** Whether the lane runs one call at a time. Default: it does not. */
-  readonly serial?: Promise<boolean>;
 }
 
 /** The end of a job together with its directive. */
@@ -80,7 +73,7 @@ export interface JobEnd {
   slotPassed(): boolean;
 }
 
-/** Of what ends on its own, after its directive, or has no job. */
+/** The job ends on its own, after its directive. */
 export const ENDS_LATER: JobEnd = { end: undefined, slotPassed: () => false };
 
 /** What include-take.lua is given, and what came of it. */

@@ -8,7 +8,7 @@ export interface OffersOptions {
   /** Of the lane's keys. */
   base: string;
   run: RunScript;
-  /** Of the claim that comes with a job; 0 = the lane is that of runs. */
+  /** Of the claim that comes with a job. */
   leaseMs: number;
   /** Of the lock of a job. */
   lockMs: number;
@@ -118,34 +118,6 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     used: ({ slot }) => void standing.delete(slot),
     withdraw: async () => takeBack([...standing]).catch(() => {}),
     join,
-    instantOf,
-    process,
-  };
-}
-
-/** Of what needs no slot of the lane: one offer that is not used up. */
-export function createStandingOffer({ handOver, base, run, leaseMs, lockMs }: OffersOptions): LaneOffers {
-  const name = nameOf(handOver, '0');
-  let saidAt = -Infinity;
-  const { instantOf, process } = handOver;
-  return {
-    prepare() {
-      const askedAt = performance.now();
-      if (!handOver.isHeard() || askedAt - saidAt < SAID_AGAIN_MS) return null;
-      return {
-        text: `${leaseMs} ${lockMs} 0\n${name}`,
-        settle(reply) {
-          if (reply === undefined || !isOffered(reply)) return;
-          saidAt = askedAt;
-          handOver.noteClock(Number(reply[2]), askedAt);
-        },
-      };
-    },
-    used: () => {},
-    async withdraw() {
-      saidAt = -Infinity;
-      await run('offers-withdraw', [base], [name]).catch(() => []);
-    },
     instantOf,
     process,
   };

@@ -129,7 +129,7 @@ async function takeHanded({ claims, run, base, endOf }: HandedParts, handed: Han
   if (offers === null || offering === undefined) return;
   offers.used(handed);
   const lock = `${offers.process}.${handed.slot}`;
-  const job = JSON.parse(handed.brings[0] ?? '') as JobData;
+  const job = JSON.parse(handed.data) as JobData;
   if (claims.mayGoOn() && claims.reserve()) {
     const asked = { token: lock, askedAt: offers.instantOf(handed.at) };
     claims.begin(handed.name, job, { ...asked, reply: firstGrant(handed), ...endOf(lock, handed.name) });

@@ -54,10 +54,5 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     return (pausedUntil.get(lane) ?? 0) > Date.now();
   }
 
-  /** Of a lane with a rate of `max`: it is only what a pause has left behind. */
-  async function isUnpaused(lane: string, max: number): Promise<boolean> {
-    return Number(max) === NO_RATE && (await queueOf(lane).getRateLimitTtl()) <= 0;
-  }
-
-  return { setGlobalConcurrency, setRate, pauseFor, heldBack, isPaused, isUnpaused };
+  return { setGlobalConcurrency, setRate, pauseFor, heldBack, isPaused };
 }

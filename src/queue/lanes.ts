@@ -116,13 +116,6 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     };
   }
 
-  /** Nobody has paused or limited it. */
-  async function isFree(lane: string): Promise<boolean> {
-    const { paused, concurrency, max } = await queue(lane).getMeta();
-    if (paused || concurrency !== undefined) return false;
-    return max === undefined || throttle.isUnpaused(lane, max);
-  }
-
   return {
     enqueue,
     requeue,
@@ -135,7 +128,6 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     counts,
     ...createLaneAges(connection, keys, queue),
     ...throttle,
-    isFree,
     scriptedBase: queues.scriptedBase,
     /** Lists these lanes as in use, also while they are empty. */
     note: queues.note,

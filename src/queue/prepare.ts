@@ -15,7 +15,7 @@ import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
 import { startedSignal } from '../journal/started-signal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
-import { type Entry, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
+import { FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataOf, type JobData, jobOptionsOf } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
@@ -277,23 +277,6 @@ function beginOf(directive: Directive): Later | null {
 /** What is enqueued when it begins. */
 export function isLaterOn({ acceptance }: Pick<Prepared, 'acceptance'>): boolean {
   return acceptance.lane !== null && Boolean(acceptance.later?.when);
-}
-
-/**
- * Of the only one, by the script that accepts it, which knows no instants to begin at or by; undefined: there are others, or it has one.
- * `acceptedAt`: by the clock of Redis; null: it is not known to be claimed.
- */
-export function claimedOf<V>(
-  [only, ...others]: readonly Prepared[],
-  acceptedAt: (verdict: V) => number | null,
-): Entry<V>['claimed'] {
-  if (only === undefined || others.length > 0) return undefined;
-  const { lane, later, deadlineMs } = only.acceptance;
-  if (lane === null || later) return undefined;
-  return (verdict) => {
-    const at = acceptedAt(verdict);
-    return at === null ? null : { at, deadlineMs };
-  };
 }
 
 /** What has a lane; the others end as they are accepted. */

@@ -17,7 +17,7 @@ import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Reports } from '../telemetry/reports.ts';
 import type { Canceller } from './cancel.ts';
 import type { Capacity } from './capacity.ts';
-import type { Entrance, Entry, LaneJob } from './entrance.ts';
+import type { Entrance, Entry } from './entrance.ts';
 import { identify, keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
@@ -26,7 +26,6 @@ import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
   callEnded,
-  claimedOf,
   jobsOf,
   noticesOf,
   onlyLaneOf,
@@ -143,26 +142,12 @@ export function createSubmitter(options: SubmitterOptions) {
       accept: (together) => journal.accept(requestId, acceptances, { inbox: replyChannel, together }),
       jobsOf: (verdict) =>
         verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts), verdict.acceptedAt) : null,
-      only: prepared.length === 1 ? jobsOf(open, Date.now())[0] : undefined,
-      claimed: claimedOf(prepared, firstAcceptedAt),
       onlyLane: onlyLaneOf(open),
       wereThere: (verdict) => notAccepted(prepared, verdict),
-      isStray: (job) => isStray(requestId, job),
     };
   }
 
-  /** In its own lane a taken id keeps its job. */
-  async function isStray(requestId: string, { lane, data }: LaneJob): Promise<boolean> {
-    const taken = await journal.directive(requestId, data.id);
-    return taken?.lane !== lane;
-  }
-
   return { submit };
-}
-
-/** null: it was there before, or was refused. */
-function firstAcceptedAt(verdict: AcceptVerdict): number | null {
-  return verdict.kind === 'ok' && verdict.verdicts[0] === 'accepted' ? verdict.acceptedAt : null;
 }
 
 /** Directives with a lane; one that was there before and has a ticket is in the gate already. */

@@ -15,7 +15,6 @@ import { DEFAULT_PREFIX } from '../journal/keys.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import type { Durability } from '../queue/durability.ts';
 import { redisUrlFault } from '../redis/address.ts';
-import { createLocalRoles, NO_LOCAL_LANES } from '../queue/local-roles.ts';
 import { createPreparer } from '../queue/prepare.ts';
 import { closeRedis, connectRedis } from '../redis/connection.ts';
 import type { Spans } from '../telemetry/spans.ts';
@@ -136,9 +135,6 @@ function storeOptions(options: DirectClientOptions, spans: Spans): StoreOptions 
     requestBytes,
     durability: options.durability ?? 'memory',
     configured: { servers: options.knownServers ?? [], models: NO_MODELS, agents: [] },
-    local: createLocalRoles(),
-    takes: NO_LOCAL_LANES,
-    waitsForTurns: false,
     spans,
     objects: objectsOf(options.payloads, prefix),
   };

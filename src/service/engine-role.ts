@@ -5,15 +5,9 @@ import { createRunStore, type RunStore } from '../engine/run-store.ts';
 import { createRunVault } from '../engine/run-vault.ts';
 import { NO_KEYS, type PayloadKeys } from '../encryption/payload-keys.ts';
 import type { EngineCore } from '../engine/transition.ts';
-import { createToldEnds, type ToldEnds } from '../engine/told-ends.ts';
 import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
-import type { Startable } from '../lifecycle.ts';
-import { createHandOver } from '../queue/hand-over.ts';
 import type { Preparer } from '../queue/prepare.ts';
-import { RUN_LANE } from '../queue/run-wake.ts';
-import type { RedisConnection } from '../redis/connection.ts';
-import { newShortId } from '../telemetry/identifier.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
@@ -36,34 +30,10 @@ export interface EngineRoleOptions {
   onError(error: Error): void;
 }
 
-export interface EngineRole {
-  engine: Engine;
-  parts: Startable[];
-}
-
-/** `listening`: a connection for subscriptions only. */
-export function createEngineRole(
-  store: Store,
-  listening: RedisConnection,
-  options: EngineRoleOptions,
-): EngineRole {
+export function createEngineRole(store: Store, options: EngineRoleOptions): Engine {
+  const { core: _core, preparer: _preparer, ...consuming } = options;
   const { connection, keys } = store;
-  const { isFree, waker } = store.queue;
-  const told = createToldEnds({
-    subscription: { listening, publishing: connection },
-    channel: `${keys.prefix}:inbox:${newShortId()}`,
-    mayTake: (requestId) => engine.hasPlaceFor(requestId),
-    laneIsFree: () => isFree(RUN_LANE),
-    take: async (...end) => engine.wake(...end),
-    // The sweeper does what fails.
-    enqueue: async (requestId, version) => waker.wake(requestId, version).catch(() => {}),
-    onError: options.onError,
-  });
-  const handOver = createHandOver({ listening, publishing: connection, onError: options.onError }, keys);
-  const turn = turnOf(store, told, options);
-  const engine: Engine = createEngine({ ...options, connection, keys, turn, handOver });
-  // In a stop it hears what was on its way until its lane is closed.
-  return { engine, parts: [handOver, engine, told] };
+  return createEngine({ ...consuming, connection, prefix: keys.prefix, turn: turnOf(store, options) });
 }
 
 function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKeys): RunStore {
@@ -76,7 +46,6 @@ function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKe
 
 function turnOf(
   store: Store,
-  { hearsOn }: ToldEnds,
   { core, preparer, requestBytes, logger, payloadKeys = NO_KEYS }: EngineRoleOptions,
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
@@ -109,6 +78,5 @@ function turnOf(
     spans,
     notes,
     callNotice,
-    hearsOn,
   };
 }

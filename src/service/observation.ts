@@ -8,7 +8,6 @@ import { createKnownSecrets, type KnownSecrets } from '../contract/secret-text.t
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import type { LocalRoles } from '../queue/local-roles.ts';
 import { redisClock } from '../redis/clock.ts';
 import { openThings } from '../journal/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
@@ -116,7 +115,11 @@ export interface ProbedProcess {
 /** The gauges of a process, and its listener for them; null: none is configured. */
 export function createProbes(
   stores: readonly Store[],
-  { config, observation, local }: { config: Config; observation: Observation; local: LocalRoles },
+  {
+    config,
+    observation,
+    underWay,
+  }: { config: Config; observation: Observation; underWay: ReadonlyMap<string, () => number> },
   { adapters, cancellations, hasApi }: ProbedProcess,
 ): ProbeListener | null {
   const [store] = stores;
@@ -124,7 +127,7 @@ export function createProbes(
   const surveyed = stores.at(-1) ?? store;
   addStoreGauges(observation, surveyed, hasApi);
   if (hasApi && config.archive) observation.metrics.add(archiveGauges(surveyed.records.archive.size));
-  if (adapters) addWorkerMetrics(observation, adapters.servers, local);
+  if (adapters) addWorkerMetrics(observation, adapters.servers, underWay);
   const { host } = config;
   const { port } = config.metrics;
   if (port === null) return null;
@@ -147,8 +150,12 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
 }
 
 /** Of a process that executes. */
-function addWorkerMetrics({ metrics }: Observation, servers: McpPool, local: LocalRoles): void {
+function addWorkerMetrics(
+  { metrics }: Observation,
+  servers: McpPool,
+  underWay: ReadonlyMap<string, () => number>,
+): void {
   metrics.add(() => connectedServers(servers));
   countReconnections(servers, metrics.meters);
-  metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
+  metrics.add(() => [{ metric: 'attemptsRunning', value: underWay.get('attempts')?.() ?? 0 }]);
 }

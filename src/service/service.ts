@@ -8,13 +8,13 @@ import type { Config } from '../config/config.ts';
 import { currentSpender } from '../access/caller.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
+import type { Engine } from '../engine/engine.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { createRegistry, type Registry } from '../executors/registry.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
-import { createLocalRoles } from '../queue/local-roles.ts';
 import { createGateNews } from '../queue/gate-news.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -31,7 +31,7 @@ import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { clientOptions, type ClientSettings } from './client-options.ts';
 import { payloadKeysOf } from './payload-keys.ts';
-import { createEngineRole, type EngineRole } from './engine-role.ts';
+import { createEngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { firingLoopOf } from './firing.ts';
 import { gatesOn } from './gates.ts';
@@ -65,7 +65,7 @@ export interface ServiceOptions extends Pick<StoreOptions, 'onEnd'> {
 /** Builds a process with the given roles. Throws when the configuration names no Redis. */
 export function createService(config: Config, roles: Roles, options: ServiceOptions = {}): Service {
   const shared = sharedBy(config, roles, options);
-  const { redisUrl, local, outage, observation, onError } = shared;
+  const { redisUrl, underWay, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
   const { turns, work, entry } = storesOf(roles, redis, shared);
   const stores = [turns, work, entry].filter((store) => store !== null);
@@ -74,10 +74,10 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
-  const running = turns ? engineOn(turns, redis, registry, shared) : null;
-  const engine = running?.engine ?? null;
+  const engine = turns ? engineOn(turns, registry, shared) : null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
-  local.join({ engine, worker: worker?.worker ?? null });
+  if (worker) underWay.set('attempts', worker.worker.inHand);
+  if (engine) underWay.set('runs', engine.busyRuns);
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
@@ -92,7 +92,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     ...(api ? [api.access] : []),
     ...storeParts(stores, shared, { leaving: presence?.leaving ?? null, registry }),
     createAnnouncer(announced, onError),
-    ...(running?.parts ?? []),
+    ...(engine ? [engine] : []),
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
@@ -105,6 +105,9 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   return serviceOf(parts, { ...urls, drainMs, logger: shared.logger });
 }
 
+/** Work of this process that is not recorded yet, by name: attempts, runs. */
+type UnderWay = Map<string, () => number>;
+
 type Shared = ReturnType<typeof sharedBy>;
 
 /** What every role of a process gets. */
@@ -115,8 +118,9 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
   const logger = openLog({ level: config.logLevel, format: config.logFormat, secrets });
   const processId = randomUUID();
   const observation = createObservation({ config, modules, processId, logger, secrets });
-  const local = createLocalRoles();
-  const outage = createRedisOutage({ logger, waiting: local.underWay });
+  const underWay: UnderWay = new Map();
+  const waiting = () => Object.fromEntries([...underWay].map(([name, count]) => [name, count()]));
+  const outage = createRedisOutage({ logger, waiting });
   const onError = (error: Error): void => {
     if (!outage.explains(error))
       logger.warn({ error: error.message }, 'a background task failed and goes on');
@@ -128,7 +132,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
     modules,
     redisUrl,
     processId,
-    local,
+    underWay,
     news,
     outage,
     logger,
@@ -167,21 +171,17 @@ function serviceOf(parts: readonly Startable[], { logger, url, metricsUrl, drain
 
 /** A connection each: a write that waits for a disk or a replica holds back all that follows it on its own. */
 function storesOf(roles: Roles, redis: Connections, shared: Shared) {
-  const { all: takes } = shared.local;
-  const { canTake, take } = takes;
   return {
-    turns: roles.engine ? storeOn(redis.open('commands'), shared, 'engine', { takes }) : null,
-    work: roles.worker ? storeOn(redis.open('commands'), shared, 'worker', { waitsForTurns: true }) : null,
-    // Nothing is claimed with its acceptance: this connection has a time limit.
-    entry: roles.api ? storeOn(redis.open('submit'), shared, 'api', { takes: { canTake, take } }) : null,
+    turns: roles.engine ? storeOn(redis.open('commands'), shared, 'engine') : null,
+    work: roles.worker ? storeOn(redis.open('commands'), shared, 'worker') : null,
+    entry: roles.api ? storeOn(redis.open('submit'), shared, 'api') : null,
   };
 }
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, local, news, logger, observation, onEnd }: Shared,
+  { config, modules, news, logger, observation, onEnd }: Shared,
   role: SpanRole,
-  uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
     prefix: config.prefix,
@@ -194,18 +194,14 @@ function storeOn(
       models: configuredModels(config),
       agents: modules.agents,
     },
-    local,
     news,
-    takes: local.runs,
     reports: observation.reports,
     onEnd,
     archiveAfterMs: config.archive?.after_ms,
     isListed: config.search.enabled,
     endNotices: endNotices(config.webhooks),
     objects: payloadObjectsOf(config, logger),
-    waitsForTurns: false,
     spans: spansOfRole(observation.traces.spans, role),
-    ...uses,
   });
 }
 
@@ -215,20 +211,15 @@ function workerOn(
   execution: Parameters<typeof createWorkerRole>[2],
   shared: Shared,
 ): WorkerRole {
-  // What this process accepts itself has the slots of its worker.
+  // Push dispatch is for processes that only work.
   const isHanded = shared.roles.api !== true && shared.roles.engine !== true;
   return createWorkerRole(store, redis.open('subscriber'), execution, { ...shared, isHanded });
 }
 
-function engineOn(
-  store: Store,
-  redis: Connections,
-  registry: Registry,
-  { config, modules, logger, onError }: Shared,
-): EngineRole {
+function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
-  return createEngineRole(store, redis.open('subscriber'), {
+  return createEngineRole(store, {
     logger,
     onError,
     core: createCore({ strategies, directives, modelAliases }),

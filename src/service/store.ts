@@ -10,7 +10,7 @@ import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createGate } from '../journal/gate.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
-import { createJournal, type EndWithTurn, type Journal } from '../journal/journal.ts';
+import { createJournal, type Journal } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../journal/large-payloads.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
@@ -26,12 +26,10 @@ import { createSeenTenants } from '../queue/seen-tenants.ts';
 import { createGatedLanes, type GatedLanes } from '../queue/gated-lanes.ts';
 import { createGateNews, type GateNews } from '../queue/gate-news.ts';
 import { createLaneRoom } from '../queue/lane-room.ts';
-import { createLaneFreedom, type LaneFreedom } from '../queue/lane-freedom.ts';
 import { createLanes, type Lanes } from '../queue/lanes.ts';
-import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
 import { createNoticeCalls, noticeRef } from '../queue/notice.ts';
-import { createRunWaker, endsWithTurns, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
+import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
@@ -46,11 +44,6 @@ export interface StoreOptions {
   limitsOf?: LimitsOfTenant | undefined;
   durability: Durability;
   configured: Configured;
-  local: LocalRoles;
-  /** What is given to the roles of this process instead of being enqueued. */
-  takes: LocalLanes;
-  /** Whether the end of a run's directive waits for the turns that follow here, as in `wakeRuns`. */
-  waitsForTurns: boolean;
   /** Of the process. Default: of this store. */
   news?: GateNews;
   /** Default: nothing is traced. */
@@ -75,9 +68,8 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const keys = keySpace(options.prefix);
   const lanes = createLanes(connection, keys);
   const waker = createRunWaker(lanes);
-  const isFree = createLaneFreedom(lanes.isFree);
-  const wakeRun = wakeRuns(waker, options.local.engine, { waits: options.waitsForTurns, isFree });
-  const records = recordsOn(connection, keys, options, { wakeRun, endWithTurn: endingOf(options, isFree) });
+  const wakeRun = wakeRuns(waker);
+  const records = recordsOn(connection, keys, options, wakeRun);
   const catalog = createCatalog(connection, keys, options.configured);
   const tenants = createSeenTenants();
   const { journal } = records;
@@ -98,8 +90,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
       gated,
       waker,
       wakeRun,
-      isFree,
-      ...waysOn(connection, keys, options, { records, lanes, gated, isFree }),
+      ...waysOn(connection, keys, options, { records, lanes, gated }),
     },
     catalog,
     /** Leaves the connection open. */
@@ -111,24 +102,18 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   };
 }
 
-/** Where an end has to be confirmed, that is on the connection that writes it; a turn is on its own. */
-function endingOf({ durability, local }: StoreOptions, isFree: LaneFreedom): EndWithTurn | undefined {
-  return durability === 'memory' ? endsWithTurns(local.engine, isFree) : undefined;
-}
-
 interface Shared {
   records: ReturnType<typeof recordsOn>;
   lanes: Lanes;
   gated: GatedLanes;
-  isFree: LaneFreedom;
 }
 
 /** The ways in and out: acceptance, cancellation, and the notes that go with them. */
 function waysOn(
   connection: RedisConnection,
   keys: KeySpace,
-  { durability, takes: local, spans = NO_SPANS, reports = NO_REPORTS }: StoreOptions,
-  { records: { index, later, journal, changes }, lanes, gated, isFree }: Shared,
+  { durability, spans = NO_SPANS, reports = NO_REPORTS }: StoreOptions,
+  { records: { index, later, journal, changes }, lanes, gated }: Shared,
 ) {
   const shared = { index, later, lanes, gated };
   const confirm = confirmations(connection, durability);
@@ -142,7 +127,7 @@ function waysOn(
     notices,
     callNotice,
     notes: createSpanNotes(spans, index),
-    entrance: createEntrance({ ...shared, local, isFree, confirm, ordered, changes }),
+    entrance: createEntrance({ ...shared, confirm, ordered, changes }),
     canceller: createCanceller({ ...shared, connection, keys, journal, spans, reports, callNotice }),
   };
 }
@@ -172,21 +157,19 @@ function recordsOn(
     requestBytes,
     limitsOf = NO_TENANT_LIMITS,
     onEnd,
-    local,
     archiveAfterMs,
     isListed,
     objects = NO_OBJECTS,
   }: StoreOptions,
-  toRuns: { wakeRun: WakeRun; endWithTurn: EndWithTurn | undefined },
+  wakeRun: WakeRun,
 ) {
   const archive = createArchiveQueue(connection, keys, { afterMs: archiveAfterMs, retentionMs });
   const noteEnded = archiveAfterMs === undefined ? undefined : archive.note;
   const isLimited = (tenant: string): boolean => limitsOf(tenant).maxOpen !== undefined;
   const index = createSweepIndex(connection, keys, { noteEnded, isLimited, isListed });
-  const mayTellEngine = (): boolean => local.engine() === null;
   const changes = createChangedRequests(connection, keys, { isListed });
   const kept = { retentionMs, requestBytes, limitsOf };
-  const told = { ...toRuns, mayTellEngine, onEnd, onChange: changes.note, noteEnded };
+  const told = { wakeRun, onEnd, onChange: changes.note, noteEnded };
   const journal = createJournal({ connection, keys, ...kept, ...told });
   const dead = createDeadLetterIndex(connection, keys);
   return {

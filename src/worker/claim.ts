@@ -43,12 +43,10 @@ async function claimAhead(
 ): Promise<Asked | null> {
   const reply = held?.reply ?? null;
   if (held === null || reply === null) return null;
-  const { askedAt, serial: isSerial = false } = held;
-  // Where Redis did not say it, it is asked for again, with the claim.
-  const serial = isSerial && (await isSerial.catch(() => null));
-  if (serial === null || !isFresh(askedAt, limits.leaseMs)) return null;
+  const { askedAt } = held;
+  if (!isFresh(askedAt, limits.leaseMs)) return null;
   const verdict = await records.journal.claimedWithJob(requestId, reply);
-  return { verdict, serial, claimedAt: askedAt };
+  return { verdict, serial: false, claimedAt: askedAt };
 }
 
 function isFresh(askedAt: number, leaseMs: number): boolean {
@@ -75,15 +73,12 @@ async function askForClaim(
 }
 
 /** Whether the calls of the lane come one after the other, whoever makes them: only a server's can. */
-export async function isSerial(
-  { records }: { readonly records: Pick<AttemptParts['records'], 'serial'> },
-  lane: string,
-): Promise<boolean> {
+async function isSerial({ records }: AttemptParts, lane: string): Promise<boolean> {
   return isToolLane(lane) && records.serial.isDeclared(lane);
 }
 
 /** What is said of the first attempt; null: nothing. */
-export function startOf(
+function startOf(
   { directive, traceparent }: Envelope,
   definition: Pick<Claimed['definition'], 'started'>,
 ): SignalDraft | null {

@@ -12,7 +12,6 @@ import { type ClaimingLane, claimWords, type HeldJob } from '../queue/lane-claim
 import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
-import { createPlacesAhead } from './claim-ahead.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createInHand } from './in-hand.ts';
 import { createLaneConsumers } from './lane-consumers.ts';
@@ -104,19 +103,11 @@ function claimingOf(
   // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
   const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
   const reserve = (): boolean => isServed() && slot.tryTake();
-  const gate = { mayGoOn, reserve, release: () => slot.release(), freeSlots: slot.free };
+  const gate = { mayGoOn, reserve, release: () => slot.release() };
   // What it does not hear of it has not begun: that is said before each call that may not be made twice.
-  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, keyPrefix: keys.prefix };
+  const keyPrefix = keys.prefix;
+  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, keyPrefix, freeSlots: slot.free };
   return { words, sweep: keys.sweep, confirm, ...gate, offering };
-}
-
-async function enqueueIfLater(
-  lanes: AttemptParts['lanes'],
-  lane: string,
-  job: JobData,
-  outcome: JobOutcome,
-): Promise<void> {
-  if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
 }
 
 function busyLane({ name, concurrency }: ServedLane, running: number, rates: WorkerOptions['rates']) {
@@ -135,7 +126,7 @@ export function createWorker(options: WorkerOptions) {
   const inHand = createInHand();
   let stopping: Promise<void> | undefined;
 
-  /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
+  /** A claim that came with its job has a slot already. */
   async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
     if (held === null) await slots.get(lane)?.take();
     return inHand.during(lane, () => attempt(job, lane, held));
@@ -150,26 +141,9 @@ export function createWorker(options: WorkerOptions) {
     }
   }
 
-  async function attemptWithoutJob(job: JobData, lane: string, held: HeldJob | null = null): Promise<void> {
-    await enqueueIfLater(lanes, lane, job, await attempt(job, lane, held));
-  }
-
-  /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
-  const canTake = (lane: string): boolean => isOpen(lane) && (slots.get(lane)?.hasRoom() ?? false);
-
   function isOpen(lane: string): boolean {
     if (stopping || consumers.isDraining()) return false;
     return !pauses.isPaused(lane) && !lanes.isPaused(lane) && !shared.isLimited(lane);
-  }
-
-  /**
-   * Takes an accepted directive without a job, when nothing stands against it. False: it has to be enqueued for. What comes
-   * of it is recorded as with any other; if this process dies, the sweeper enqueues it.
-   */
-  function take(lane: string, job: JobData): boolean {
-    if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
-    inHand.during(lane, () => attemptWithoutJob(job, lane)).catch(onError);
-    return true;
   }
 
   async function start(): Promise<void> {
@@ -197,7 +171,7 @@ export function createWorker(options: WorkerOptions) {
     pauses.stop();
     shared.stop();
     let isClosed = false;
-    // Consumers close once their jobs have ended; what was taken without a job is in hand all the same.
+    // Consumers close once their jobs have ended.
     const closing = consumers.stop().finally(() => (isClosed = true));
     const ended = Promise.allSettled([closing, inHand.none()]);
     const drainMs = Math.max(0, Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS));
@@ -220,9 +194,6 @@ export function createWorker(options: WorkerOptions) {
     lanes: () => serves.map((lane) => busyLane(lane, inHand.in(lane.name), options.rates)),
     /** On request of an operator; has no effect on a stop. */
     setDraining: consumers.setDraining,
-    canTake,
-    take,
-    reserve: createPlacesAhead({ ...options, slots, inHand, canTake, make: attemptWithoutJob }),
     pauseLane,
     stop(by?: Deadline): Promise<void> {
       stopping ??= drain(by);

@@ -129,18 +129,18 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       'failures: granted.failures,',
     ),
   ],
-  'run-version': [patch(`${SCRIPTS}/run-commit.lua`, 'version ~= tonumber(ARGV[1]) or', 'false or')],
+  'run-version': [patch(`${SCRIPTS}/run-commit.lua`, 'version ~= tonumber(ARGV[1]) then', 'false then')],
   'inbox-consumption': [
     patch(
       `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, (ended and #inbox or tonumber(ARGV[3])) + 1)',
+      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
       'local rest = inbox',
     ),
   ],
   'inbox-rest': [
     patch(
       `${SCRIPTS}/run-commit.lua`,
-      'local rest = inbox and string.sub(inbox, (ended and #inbox or tonumber(ARGV[3])) + 1)',
+      'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
       "local rest = inbox and ''",
     ),
   ],

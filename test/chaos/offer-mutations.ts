@@ -20,7 +20,6 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-serial': [patch(OFFERS, "~= 'tool.' or", "== 'tool.' or")],
   'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
   'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
-  'offer-used': [patch(OFFERS, " or lease_ms ~= '0' then", ' then')],
   'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
   'offer-start': [patch(ACCEPT, "ARGV[at + 7] ~= '' and not slot then", "ARGV[at + 7] ~= '' then")],
   'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
@@ -42,16 +41,5 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-bound': [patch(OFFERS, "redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS", 'false')],
 };
 
-const OFFERED_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'offered-run-full': [patch('src/engine/engine.ts', '!hasPlaceFor(requestId) || ', '')],
-  'offered-run-used': [patch(OFFERS, " or lease_ms ~= '0' then", ' or true then')],
-  'offered-run-withdrawn': [
-    patch('src/queue/lane-offers.ts', "await run('offers-withdraw', [base], [name]).catch(() => []);", ''),
-  ],
-};
-
 /** With the test that notices them. */
-export const OFFERS_NOTICED = [
-  [OFFER_MUTATIONS, 'test/integration/worker/handed-over.test.ts'],
-  [OFFERED_RUN_MUTATIONS, 'test/integration/engine/handed-runs.test.ts'],
-] as const;
+export const OFFERS_NOTICED = [[OFFER_MUTATIONS, 'test/integration/worker/handed-over.test.ts']] as const;

@@ -12,14 +12,13 @@ import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
 import { okResult } from '../../src/contract/result.ts';
 import type { RunJournal } from '../../src/journal/run-journal.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import { createLocalRoles, type LocalLanes, type LocalWorker } from '../../src/queue/local-roles.ts';
-import { RUN_LANE, versionOf, type WakeRun } from '../../src/queue/run-wake.ts';
+import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
 import type { PayloadKeys } from '../../src/encryption/payload-keys.ts';
@@ -30,8 +29,6 @@ import { scriptedAgent, scriptedCore, scriptedTools } from './scripted-strategy.
 import { testStore } from './store.ts';
 
 export interface TestEngine {
-  wake: WakeRun;
-  takeEnd: EndWithTurn;
   stop(): Promise<void>;
 }
 
@@ -57,8 +54,6 @@ interface EngineParts {
   logger?: Logger;
   payloadKeys?: PayloadKeys;
   onError?: (error: Error) => void;
-  /** Of the same process. Default: there is none. */
-  worker?: LocalWorker | null;
   /** What its turns are read from and written to. */
   runsOf?: (runs: RunJournal) => RunJournal;
 }
@@ -74,17 +69,14 @@ export function makeEngine(
     logger = SILENT,
     onError = () => {},
     payloadKeys = TEST_KEYS,
-    worker = null,
     runsOf = (runs) => runs,
   }: Omit<EngineTestOptions, 'prefix' | 'spans'> & EngineParts = {},
 ) {
   const connection = connectRedis(redisUrl, 'commands');
-  const local = createLocalRoles();
-  const made = testStore(connection, { prefix, agents, requestBytes, local });
+  const made = testStore(connection, { prefix, agents, requestBytes });
   const store = { ...made, records: { ...made.records, runs: runsOf(made.records.runs) } };
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
-  const listening = connectRedis(redisUrl, 'subscriber');
-  const { engine, parts } = createEngineRole(store, listening, {
+  const engine = createEngineRole(store, {
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
     payloadKeys,
@@ -96,16 +88,12 @@ export function makeEngine(
     logger,
     onError,
   });
-  local.join({ engine, worker });
   const closing = {
     name: 'store',
     start: () => Promise.resolve(),
-    async stop(): Promise<void> {
-      await store.close();
-      await closeRedis(listening);
-    },
+    stop: () => store.close(),
   };
-  return { connection, engine, parts: [closing, ...parts] };
+  return { connection, parts: [closing, engine] };
 }
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
@@ -121,27 +109,18 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   await catalog.published.tools.publish(scriptedTools());
   const closing: (() => Promise<void>)[] = [];
 
-  /** A client that wakes runs in its own way; null: as one in a process without an engine. */
-  function client(wake: WakeRun | null = queue.wakeRun) {
-    const woken: LocalLanes = {
-      canTake: (lane) => wake !== null && lane === RUN_LANE,
-      take: (_lane, job) => {
-        void wake?.(job.request_id, versionOf(job));
-        return true;
-      },
-    };
+  /** A client that wakes runs of which something new is to be read in its own way. */
+  function client(wake: WakeRun = queue.wakeRun) {
     const { index, later } = records;
     const entrance = createEntrance({
       index,
       later,
       lanes,
       gated: queue.gated,
-      local: woken,
-      isFree: async () => true,
       confirm: async () => null,
       ordered: !connection.isCluster,
     });
-    const notifier = createRunNotifier(runs, wake ?? queue.wakeRun, index);
+    const notifier = createRunNotifier(runs, wake, index);
     const { cancel: cancelRun } = notifier;
     const { keptMs } = records.journal;
     const under = { index, keptMs, cancelRun, spans };
@@ -159,7 +138,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   }
 
   async function startEngine(
-    over: Pick<EngineParts, 'payloadKeys' | 'worker' | 'runsOf'> & { core?: EngineCore } = {},
+    over: Pick<EngineParts, 'payloadKeys' | 'runsOf'> & { core?: EngineCore } = {},
   ): Promise<TestEngine> {
     const onError = (error: Error): void => void errors.push(error);
     const made = makeEngine(redisUrl, prefix, { core, agents, requestBytes, onError, ...over });
@@ -171,7 +150,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     };
     const once = (): Promise<void> => (stopped ??= stop());
     closing.push(once);
-    return { wake: made.engine.wake, takeEnd: made.engine.takeEnd, stop: once };
+    return { stop: once };
   }
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
@@ -198,7 +177,6 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     runs,
     wake: queue.wakeRun,
     client: client(),
-    plainClient: client(null),
     clientWith: client,
     requests: pipeline.client,
     tell: (requestId: string, telling: Notification) =>

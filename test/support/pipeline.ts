@@ -9,7 +9,7 @@ import { resultSchema } from '../../src/contract/result.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createJournal, DEFAULT_REQUEST_BYTES, type EndWithTurn } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { confirmations } from '../../src/queue/durability.ts';
 import { createHandOver } from '../../src/queue/hand-over.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
@@ -55,10 +55,6 @@ export interface TestWorkerOptions {
   lanes?: readonly string[];
   /** What the ends of a run's directives wake. Default: a job for any engine. */
   wakeRun?: WakeRun;
-  /** As in `JournalOptions`. */
-  endWithTurn?: EndWithTurn;
-  /** As in a process without an engine. Default: unless `wakeRun` is given. */
-  tellsEngine?: boolean;
   /** As a process that is a worker alone: what others accept may be handed over to it. Default: it takes jobs only. */
   isHanded?: boolean;
   /** Longest pause of a directive or lane, milliseconds. Default: 300 000. */
@@ -145,14 +141,12 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   async function startWorker(
     execute: Execute,
     options: TestWorkerOptions = {},
-  ): Promise<Pick<Worker, 'canTake' | 'take' | 'reserve' | 'pauseLane' | 'stop'>> {
+  ): Promise<Pick<Worker, 'pauseLane' | 'stop'>> {
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const made = attemptParts(execute, options);
     const { wakeRun = queue.wakeRun } = options;
-    const mayTellEngine = (): boolean => options.tellsEngine ?? wakeRun === queue.wakeRun;
-    const { endWithTurn } = options;
-    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine, endWithTurn });
+    const journal = createJournal({ connection: own, keys, ...kept, wakeRun });
     // Of the connection that claims: what Redis confirms to another one was not written by this one.
     const confirm = confirmations(own, durability);
     const attempt = { ...made, confirm, records: { ...made.records, journal } };

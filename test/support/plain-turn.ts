@@ -7,7 +7,6 @@ export function plainTurn(requestId: string): Omit<RunCommit, 'version' | 'token
     requestId,
     inboxBytes: 0,
     readAt: Date.now(),
-    hearsOn: '',
     document: '{}',
     spec: '',
     status: 'running',

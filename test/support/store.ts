@@ -7,7 +7,6 @@ import { NO_MODELS } from '../../src/catalog/known-models.ts';
 import { defineAgent } from '../../src/engine/define-agent.ts';
 import { type ClaimRef, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { Durability } from '../../src/queue/durability.ts';
-import { createLocalRoles, type LocalRoles } from '../../src/queue/local-roles.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
 import { createStore } from '../../src/service/store.ts';
 import { acceptance, claimOf, LANE, RETENTION_MS, toolCall, uniquePrefix } from './journal.ts';
@@ -21,21 +20,16 @@ export interface TestStoreOptions {
   requestBytes?: number;
   /** Default: none. */
   agents?: readonly SubmittedAgentDefinition[];
-  /** Default: none. */
-  local?: LocalRoles;
 }
 
 export function testStore(connection: RedisConnection, options: TestStoreOptions) {
-  const { local = createLocalRoles(), agents = [] } = options;
+  const { agents = [] } = options;
   return createStore(connection, {
     prefix: options.prefix ?? uniquePrefix(),
     retentionMs: RETENTION_MS,
     requestBytes: options.requestBytes ?? DEFAULT_REQUEST_BYTES,
     durability: options.durability ?? 'memory',
     configured: { servers: ['test'], models: NO_MODELS, agents: agents.map(defineAgent) },
-    local,
-    takes: local.all,
-    waitsForTurns: false,
   });
 }
 

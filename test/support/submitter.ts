@@ -4,7 +4,6 @@ import { type ToolExec, toolExecSchema } from '../../src/contract/work-directive
 import type { Journal } from '../../src/journal/journal.ts';
 import type { Confirm } from '../../src/queue/durability.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import { type LocalLanes, NO_LOCAL_LANES } from '../../src/queue/local-roles.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createSubmitter } from '../../src/queue/submit.ts';
 import { NO_REPORTS } from '../../src/telemetry/reports.ts';
@@ -16,8 +15,6 @@ import type { testStore } from './store.ts';
 type Store = ReturnType<typeof testStore>;
 
 export interface EntranceOptions {
-  /** Whether a lane has nothing that holds back its jobs. Default: always. */
-  readonly isFree?: ((lane: string) => Promise<boolean>) | undefined;
   /** Default: nothing has to be confirmed. */
   readonly confirm?: (() => Promise<Confirm | null>) | undefined;
   /** False: in steps. Default: true. */
@@ -46,23 +43,23 @@ export async function submitScripted(
 ): Promise<ToolExec[]> {
   await eventually(() => lanes.scriptedBase(LANE) !== null).toBe(true);
   const made = calls.map((each) => toolExecSchema.parse(each));
-  await submitterOn(store, NO_LOCAL_LANES).submit(made);
+  await submitterOn(store).submit(made);
   return made;
 }
 
-export function entranceOn({ records, queue }: Store, local: LocalLanes, options: EntranceOptions = {}) {
-  const { isFree = async () => true, confirm = async () => null, ordered = true } = options;
+export function entranceOn({ records, queue }: Store, options: EntranceOptions = {}) {
+  const { confirm = async () => null, ordered = true } = options;
   const { index, later } = records;
   const { lanes, gated } = queue;
-  return createEntrance({ index, later, lanes, gated, local, isFree, confirm, ordered });
+  return createEntrance({ index, later, lanes, gated, confirm, ordered });
 }
 
-export function submitterOn(store: Store, local: LocalLanes, options: SubmitterOptions = {}) {
+export function submitterOn(store: Store, options: SubmitterOptions = {}) {
   const { journal, index } = store.records;
   const { accept, leave = async () => {}, requestBytes = 10_000_000 } = options;
   return createSubmitter({
     journal: accept ? { ...journal, accept } : journal,
-    entrance: entranceOn(store, local, options),
+    entrance: entranceOn(store, options),
     preparer: createPreparer(store.catalog, () => null),
     capacity: { reserve: async () => leave, requireMemory: async () => {} },
     canceller: store.queue.canceller,

@@ -2,9 +2,8 @@
 -- Must never end what `finish_directive` refuses.
 -- @include include-finish.lua
 --
--- KEYS[4] sweep index, where the engine of the run's last turn may be told (absent = the caller wakes the run)
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority)   ARGV[3] succeeded | failed   ARGV[4] retention_ms
 -- ARGV[5] how, as `finish_directive` reads it   ARGV[6] the most bytes of a request   ARGV[7..] signals, JSON, the terminal one last
 -- Returns as `finish_directive`.
-local ending = { fence = ARGV[2], status = ARGV[3], retention_ms = ARGV[4], how = ARGV[5], request_bytes = ARGV[6], index = KEYS[4] }
+local ending = { fence = ARGV[2], status = ARGV[3], retention_ms = ARGV[4], how = ARGV[5], request_bytes = ARGV[6] }
 return finish_directive(ARGV[1], ending, now_ms(), 7, #ARGV)

@@ -9,9 +9,6 @@
 --   end status ('' = stays open), terminal signal JSON (of what stays open the signal of its first attempt, if include-start.lua is
 --   to keep it, else ''), 1 = its end may have a notice, or '', data of its job as
 --   job.ts writes it, JSON without deadline_at, and the job's options, JSON ('' = this script enqueues no job of it)
---   Of what the caller executes at once, where nothing has an instant to begin at: `claimed <token> <lease_ms>` instead of the end
---   status, and the signal of its first attempt instead of the terminal one ('' = nothing is said); then the claim is granted as
---   include-claim.lua does, and `facts.claimed` true, if the directive is new.
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
 local ACCEPT_FIELDS = 11
@@ -102,19 +99,7 @@ local function add_begin(record, id, deadline, now)
   return at, tonumber(deadline_ms)
 end
 
--- The first claim of a directive, which nobody else can know of yet.
-local function add_claim(record, id, token, lease_ms, now, signal, facts)
-  add_fields(record, id .. '|status', 'running')
-  add_first_claim(record, id, int(now + tonumber(lease_ms)), token .. '/0', int(now))
-  if ARGV[signal] ~= '' then
-    facts.seq = emit(facts.seq, signal, signal, false, true)
-    facts.bytes = facts.bytes + bytes_of_signals(signal, signal)
-    add_fields(record, 'seq', int(facts.seq))
-  end
-  facts.claimed = true
-end
-
--- The same for a slot that another process has offered, and which hears of it once all is written.
+-- The first claim of a directive, for a slot that another process has offered, and which hears of it once all is written.
 local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
   add_fields(record, id .. '|status', 'running')
   add_first_claim(record, id, int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
@@ -134,12 +119,9 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local record = facts.fields or {}
       facts.fields = nil
       local deadline_ms, begin = tonumber(ARGV[at + 4]), nil
-      local token, lease_ms = string.match(ARGV[at + 6], '^claimed (%S+) (%d+)$')
       add_fields(record, id .. '|digest', ARGV[at + 2])
       local slot = facts.slot_for and deadline_ms and ARGV[at + 6] == '' and facts.slot_for(at, now)
-      if token then
-        add_claim(record, id, token, lease_ms, now, at + 7, facts)
-      elseif slot then
+      if slot then
         hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
       else
         add_fields(record, id .. '|status', deadline_ms and 'accepted' or 'waiting')
@@ -165,7 +147,7 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       add_fields(record, 'bytes', int(facts.bytes))
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))
-      if ARGV[at + 6] ~= '' and not token then
+      if ARGV[at + 6] ~= '' then
         facts.seq = end_directive(id, ARGV[at + 6], now, retention_ms, facts, at + 7, at + 7)
         facts.open = facts.open - 1
       end

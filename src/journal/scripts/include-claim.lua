@@ -54,7 +54,7 @@ local function claim_directive(id, wish, now, started_at)
 
   local new_lease = int(now + tonumber(wish.lease_ms))
   if wish.index then
-    look_by(wish.index, request_id() .. '/' .. id, new_lease, false)
+    look_by(wish.index, request_id() .. '/' .. id, new_lease)
   end
   lease_until, next_attempt_at = tonumber(lease_until or '0'), tonumber(next_attempt_at or '0')
   failures, redeliveries, released = tonumber(failures or '0'), tonumber(redeliveries or '0'), int(tonumber(released or '0'))

@@ -4,7 +4,6 @@
 -- @include include-job-data.lua
 -- @include include-later.lua
 -- @include include-offers.lua
--- @include include-run-read.lua
 --
 -- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
 -- announces, notes and enqueues; the last one absent = the caller enqueues)
@@ -98,7 +97,7 @@ local function enqueue_batch(first, verdicts, now, handed)
     local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
     local offer = handed and handed[position]
     if offer then
-      hand_over(offer, offer.job, now, offer.deadline_at, with_body(offer.data, envelope))
+      hand_over(offer, now, offer.deadline_at, with_body(offer.data, envelope))
     elseif lane ~= '' and not begins_later(ARGV[at + 4]) then
       local deadline_at = verdict == 'accepted' and now + deadline_ms_of(ARGV[at + 4]) or waits_in(lane, id)
       if deadline_at then
@@ -112,25 +111,12 @@ local function enqueue_batch(first, verdicts, now, handed)
   end
 end
 
--- A first turn goes to an engine that is there, with what it reads. Returns whether one has it.
-local function hand_over_turn(now)
-  local offer = offered_slot(now)
-  local reading = offer and first_reading(now)
-  if reading then
-    hand_over(offer, request_id(), now, '0', unpack(reading))
-  end
-  return reading
-end
-
 -- The same for the job of a run's turn: one for each version.
 local function enqueue_turn(version, agent, now)
   local id = '@run/' .. int(version)
   local job = job_id(request_id() .. '/' .. id)
   local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
     .. ',"version":' .. int(version) .. '}'
-  if version == 0 and redis.call('EXISTS', BASE .. job) == 0 and hand_over_turn(now) then
-    return
-  end
   if add_job(job, 'directive', data, '{}', int(now)) then
     wake_worker()
   end

@@ -2,10 +2,6 @@
 -- Must never end a directive twice, nor for a worker whose claim was taken over.
 -- @include include-claims.lua
 -- @include include-questions.lua
--- @include include-sweep.lua
-
--- An engine that was told and has done nothing for so long is gone, or hangs.
-local TOLD_MS = 5000
 
 -- What is known of a claim when its directive ends. `how`: see `finish_directive`.
 local function end_claim(id, fence, how, record, now)
@@ -34,19 +30,16 @@ end
 -- `ending`: fence ('' = on the service's own authority, e.g. past the deadline), status: succeeded | failed, retention_ms,
 --   how: '1' = this claim was used for no attempt, '2' = its attempt leaves a task behind, '3' = only if it has not begun,
 --   '0' = otherwise, and its task is over,
---   request_bytes: the most of a request, index: sweep index, where the engine of the run's last turn may be told (nil = the caller
---   wakes the run)
+--   request_bytes: the most of a request
 -- `first`, `last`: where in ARGV its signals are, JSON, the terminal one last
--- Returns { 'ended', sequence, closed 0|1, run, now, 1 = the run has nothing else to read, 1 = its engine was told }
---   | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' }
+-- Returns { 'ended', sequence, closed 0|1, run } | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' }
 --   | { 'no_room', bytes that the request holds }: a smaller end, of END_BYTES at most, is written in any case;
 --   run: the version of the run that goes on from here (-1 = none)
 local function finish_directive(id, ending, now, first, last)
-  local fence, index = ending.fence, ending.index
+  local fence = ending.fence
   local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|inbox', 'open', 'seq', RUN_INBOX, 'bytes',
     id .. '|asked', id .. '|task', id .. '|first')
-  local version, engine = unpack(record[6] and redis.call('HMGET', STATE, '@run|version', '@run|engine') or {})
-  local run = tonumber(version or '-1')
+  local run = record[6] and tonumber(redis.call('HGET', STATE, '@run|version') or '-1') or -1
   if not record[1] then
     return { 'unknown' }
   elseif is_terminal(record[1]) then
@@ -62,7 +55,7 @@ local function finish_directive(id, ending, now, first, last)
     return { 'no_room', tonumber(record[7]) }
   end
   local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[6],
-    engine = index and engine, version = run, bytes = tonumber(record[7] or '0'), first = record[10] }
+    bytes = tonumber(record[7] or '0'), first = record[10] }
   end_claim(id, fence, ending.how, record, now)
   if record[8] then
     forget_round(id, record[8])
@@ -71,8 +64,5 @@ local function finish_directive(id, ending, now, first, last)
     redis.call('HDEL', STATE, id .. '|task')
   end
   local sequence, closed = end_directive(id, ending.status, now, ending.retention_ms, facts, first, last)
-  if facts.told then
-    look_by(index, request_id() .. '/@run', int(now + TOLD_MS), true)
-  end
-  return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[6] == '') and 1 or 0, facts.told and 1 or 0 }
+  return { 'ended', sequence, closed and 1 or 0, run }
 end

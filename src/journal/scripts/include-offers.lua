@@ -1,14 +1,11 @@
 -- Free slots that an idle worker offers for a lane, and what is handed over to one: its job is active and locked at once, with its claim,
--- and the process hears of it on its channel. What it does not hear comes back as that of a worker that died. Engines offer themselves: a run
--- that begins is handed over without a job, with what its first turn reads, and what is not heard the sweeper finds.
+-- and the process hears of it on its channel. What it does not hear comes back as that of a worker that died.
 -- Must never hand over to a process that does not listen, nor pass by a job that waits, nor where the lane is paused or limited.
 -- @include include-lane.lua
 --
--- BASE .. 'offers'   hash: `<process> <slot>` -> `<lease_ms> <lock_ms> <1 = the worker reports the first attempt itself, else 0> <offered at>`;
---   lease_ms of an engine: 0, and it is not used up.
+-- BASE .. 'offers'   hash: `<process> <slot>` -> `<lease_ms> <lock_ms> <1 = the worker reports the first attempt itself, else 0> <offered at>`.
 -- The channel of a process is `<prefix>:handed:<process>`. A message: `<slot> <lane> <job id> <now> <deadline at> <as above>`, and the job's data
--- in the next line; of a run its request instead of the job, 0 as its deadline, and in each further line what is read of it: JSON has no
--- other line breaks.
+-- in the next line.
 
 -- Who offers is asked to say so again every 5 s; what is older may be of a process that hangs.
 local OFFER_MS = 12000
@@ -77,9 +74,7 @@ local function offered_slot(now)
     local lease_ms, lock_ms, owes_start, offered_at = string.match(words, '^(%d+) (%d+) ([01]) (%d+)$')
     local channel = process and prefix .. ':handed:' .. process
     local stands = offered_at and now - tonumber(offered_at) <= OFFER_MS and is_heard(channel)
-    if not stands or lease_ms ~= '0' then
-      redis.call('HDEL', BASE .. 'offers', name)
-    end
+    redis.call('HDEL', BASE .. 'offers', name)
     if stands then
       return { name = name, words = words, channel = channel, lane = lane, slot = slot, token = process .. '.' .. slot,
         lease_ms = tonumber(lease_ms), lock_ms = lock_ms, owes_start = owes_start == '1' }
@@ -105,8 +100,8 @@ local function add_taken_job(id, data, options, offer, now)
   return true
 end
 
--- Last of all, once everything is written. `name`: of the job, or the request. The further arguments are the lines that follow.
-local function hand_over(offer, name, now, deadline_at, ...)
-  local head = { offer.slot, offer.lane, name, int(now), deadline_at, offer.owes_start and '1' or '0' }
-  redis.call('PUBLISH', offer.channel, table.concat({ table.concat(head, ' '), ... }, '\n'))
+-- Last of all, once everything is written. `data`: of the job, with its body.
+local function hand_over(offer, now, deadline_at, data)
+  local head = { offer.slot, offer.lane, offer.job, int(now), deadline_at, offer.owes_start and '1' or '0' }
+  redis.call('PUBLISH', offer.channel, table.concat(head, ' ') .. '\n' .. data)
 end

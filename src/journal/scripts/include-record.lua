@@ -103,8 +103,7 @@ end
 
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the
 -- run that goes on from it, and closes the request if nothing else is open. `facts`: open, seq, inbox (false = none),
--- run (the RUN_INBOX, false = none; it grows by the terminal signal), engine (the channel of the engine to tell, false =
--- none; then `told` says whether any heard it), version of the run, bytes that the request holds (nil = unknown), first (its `|first`;
+-- run (the RUN_INBOX, false = none; it grows by the terminal signal), bytes that the request holds (nil = unknown), first (its `|first`;
 -- what fails is redriven by what is known of its claim, by an older process too).
 local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
@@ -127,11 +126,6 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
     facts.run = facts.run .. number .. ','
     ended[#ended + 1] = RUN_INBOX
     ended[#ended + 1] = facts.run
-  end
-  if facts.engine and facts.engine ~= '' then
-    local alone = facts.run == number .. ',' and ' 1 ' or ' 0 '
-    local end_of_run = request_id() .. ' ' .. int(facts.version) .. ' ' .. int(now) .. alone .. announcement
-    facts.told = redis.call('PUBLISH', facts.engine, end_of_run) > 0
   end
   if open == 0 then
     close_request(now, retention_ms, unpack(ended))

@@ -2,12 +2,9 @@
 -- Must never put off a look that was agreed for earlier.
 
 -- Has it look at `member` by `at`. What a sweeper has taken and not put off yet, an eighth in its score, it may have seen as it was
--- before: then `at` stands, and the sweeper's own instant does not (index-put-off.lua). `only_there`: an absent entry stays absent.
-local function look_by(index, member, at, only_there)
+-- before: then `at` stands, and the sweeper's own instant does not (index-put-off.lua).
+local function look_by(index, member, at)
   local score = tonumber(redis.call('ZSCORE', index, member) or '')
-  if not score and only_there then
-    return
-  end
   local taken = score and math.floor(score * 8) % 2 == 1
   if taken or not score or score > tonumber(at) then
     redis.call('ZADD', index, at, member)

@@ -1,21 +1,17 @@
--- Taking a lane's next job, with the claim of its directive or the first reading of its run where all keys are on one Redis, and the end of a job.
+-- Taking a lane's next job, with the claim of its directive where all keys are on one Redis, and the end of a job.
 -- Must never claim what the worker would not: a body that has to be read first, or in a lane that runs one call at a time; nor
 -- take a second job when a lost connection repeats the command.
 -- @include include-claim.lua
 -- @include include-job-data.lua
 -- @include include-job.lua
 -- @include include-offers.lua
--- @include include-run-read.lua
 
 -- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
---   nothing is claimed; READS_RUN), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
+--   nothing is claimed), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
 --   call at a time ('' = none), 1 = the worker reports a first attempt whose signal is not kept, sweep index, slots to be offered where there is
 --   nothing to take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes
 --   after the answer
 local TAKE_FIELDS = 13
-
--- Instead of lease_ms: the jobs are those of runs. Then only the names of the keys of requests are given beside it.
-local READS_RUN = 'run'
 
 -- So many times its lock is it remembered what was taken: a job whose lock ran out stays active until BullMQ's next check but one.
 local REMEMBERED_LOCKS = 4
@@ -32,23 +28,8 @@ local function is_serial(key)
   return serial_lanes[key]
 end
 
--- As `wakeJob` of run-wake.ts writes it. What is no job of ours is dropped, and a reading of it would keep its slot for good.
-local OF_FIRST_TURN = '^{"request_id":"([^"\\]+)","id":"@run/0","digest":""[,}]'
-
--- The data of a run's job, and what its first turn reads; nothing = the engine reads it.
-local function reading_of(at, data, now)
-  local request = string.match(data, OF_FIRST_TURN)
-  if request then
-    turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
-    return data, first_reading(now)
-  end
-end
-
 -- The data of a job with its body, and the claim `token` of its directive; nothing = the worker asks for it.
 local function claim_of(at, data, now, token)
-  if ARGV[at + 4] == READS_RUN then
-    return reading_of(at, data, now)
-  end
   local request, id, digest, next_member = string.match(data, OF_DIRECTIVE)
   local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
   if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then

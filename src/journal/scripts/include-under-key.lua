@@ -67,11 +67,11 @@ local function announce_change(open, lane, at, first, last)
   if drop_later(KEYS[4], member .. '|' .. open.lane) then
     add_later(KEYS[4], member .. '|' .. lane, at)
   else
-    look_by(KEYS[4], member, int(at), false)
+    look_by(KEYS[4], member, int(at))
   end
   for word = first, last, 2 do
     if string.find(ARGV[word + 1], '@notice/', 1, true) == 1 then
-      look_by(KEYS[4], request_id() .. '/@notice/' .. open.id, int(now_ms() + tonumber(ARGV[word])), false)
+      look_by(KEYS[4], request_id() .. '/@notice/' .. open.id, int(now_ms() + tonumber(ARGV[word])))
     end
   end
 end

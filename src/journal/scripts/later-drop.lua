@@ -13,5 +13,5 @@ if not drop_later(KEYS[1], ARGV[1] .. '|' .. ARGV[2]) then
   redis.call('ZADD', KEYS[1], 'XX', look_at, ARGV[1])
   return { 'unknown' }
 end
-look_by(KEYS[1], ARGV[1], look_at, false)
+look_by(KEYS[1], ARGV[1], look_at)
 return { 'dropped' }

@@ -15,7 +15,7 @@ local taken = {}
 for _, entry in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))) do
   local member = string.match(entry, '^[^|]*')
   drop_later(KEYS[1], entry)
-  look_by(KEYS[1], member, held, false)
+  look_by(KEYS[1], member, held)
   taken[#taken + 1] = member
   taken[#taken + 1] = string.format('%.3f', tonumber(redis.call('ZSCORE', KEYS[1], member)))
 end

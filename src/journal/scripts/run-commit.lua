@@ -1,9 +1,7 @@
 -- Ends a turn: document, signals, new directives and what was consumed of the inbox, all at once; where all keys are in one slot
--- it also announces, and enqueues the directives. Before it, it may end the directive whose end is all that the turn has read.
--- Must never write a turn that did not begin from the current version, nor one that has read another end than the one that is written
--- or has another time, nor end a run that has something left to read.
+-- it also announces, and enqueues the directives.
+-- Must never write a turn that did not begin from the current version, nor end a run that has something left to read.
 -- @include include-entrance.lua
--- @include include-finish.lua
 --
 -- KEYS[4..6] as include-entrance.lua says
 -- ARGV[1] version the turn began from   ARGV[2] token of this commit, which tells a repeat
@@ -12,139 +10,111 @@
 -- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
 -- ARGV[14] the most bytes of a request, which only the end of the run may pass
--- ARGV[15] number of signals   ARGV[16] when the turn was read   ARGV[17] channel on which the engine that takes this turn
---   hears of ends ('' = none)   ARGV[18] bytes of the largest envelope that a job carries
--- ARGV[19] number of the words of an end (0 = there is none), then these: id, fence, status, retention_ms, how, as finish.lua reads them,
---   then its signals, JSON, the terminal one last; then as `announce` reads them, then the signals, JSON, then the directives, as
---   include-accept.lua says
--- Returns { 'committed', version, now, 1 = there is more to read, last sequence, 1 = what was to be claimed is } | { 'version', current one } | { 'more' }
+-- ARGV[15] number of signals   ARGV[16] when the turn was read
+-- ARGV[17..] as `announce` reads them, then the signals, JSON, then the directives, as include-accept.lua says
+-- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
---   | { 'no_room', bytes that the request holds } | { 'unknown' };
---   with an end { 'with_end', as `finish_directive` answers, as above, or nothing: then the turn was not tried }.
+--   | { 'no_room', bytes that the request holds } | { 'unknown' }.
 --
 -- The field `@run|turn<version>` of the state says when a turn was read and written, and which signals it wrote:
 -- `<read at> <written at> <sequence before them> <the last one>`. The newest are kept; nothing is decided by them.
 local TURNS_KEPT, TURN_BYTES = 128, 96
 
--- The instant of a turn that brings an end is by the clock of its process. Where that stood still, or the one of Redis was moved, the
--- instant is not that of the turn: what counts from it would be over at once, or too late.
-local MOST_APART_MS = 5000
-
 local RUN_FIELDS = { '@run|version', '@run|token', '@run|inputs' }
 
-local END, END_FIELDS = 20, 5
-local announcements = END + tonumber(ARGV[19])
+local announcements = 17
 local signals = after_announcements(announcements)
 local directives = signals + tonumber(ARGV[15])
 local now = now_ms()
 
--- `ended`: as `finish_directive` answers about the end before it (nil = there is none).
-local function commit(ended)
-  local verdicts, fresh, stored, read = judge_batch(directives, RUN_FIELDS)
-  local _, _, stored_open, count, seq, inbox, stored_bytes, stored_version, token, inputs = unpack(read, 1, #OPENING_FIELDS + #RUN_FIELDS)
-  local version, final = tonumber(stored_version or '-1'), ARGV[8] == '1'
-  if not stored_version then
-    return { 'unknown' }
-  end
-  if version == tonumber(ARGV[1]) + 1 and token == ARGV[2] then
-    return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(seq) }
-  elseif version ~= tonumber(ARGV[1]) or (ended and ended[1] ~= 'ended') then
-    return { 'version', version }
-  end
-  if ended and math.abs(now - tonumber(ARGV[16])) > MOST_APART_MS then
-    return { 'version', version }
-  end
+local verdicts, fresh, stored, read = judge_batch(directives, RUN_FIELDS)
+local _, _, stored_open, count, seq, inbox, stored_bytes, stored_version, token, inputs = unpack(read, 1, #OPENING_FIELDS + #RUN_FIELDS)
+local version, final = tonumber(stored_version or '-1'), ARGV[8] == '1'
+if not stored_version then
+  return { 'unknown' }
+end
+if version == tonumber(ARGV[1]) + 1 and token == ARGV[2] then
+  return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(seq) }
+elseif version ~= tonumber(ARGV[1]) then
+  return { 'version', version }
+end
+local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
+if final and inbox and rest ~= '' then
+  return { 'more' }
+end
+if not verdicts then
+  return { 'conflict', fresh, stored }
+end
+-- The run itself counts as one of what is open.
+local open = tonumber(stored_open) + fresh
+if ARGV[12] ~= '' and fresh > 0 and open - 1 > tonumber(ARGV[12]) then
+  return { 'overflow', open - 1 }
+end
+-- Before its first turn a run has no document.
+local bytes = #ARGV[4] - (version > 0 and redis.call('HSTRLEN', BODIES, '@run') or 0) + bytes_of_signals(signals, directives - 1)
+if ARGV[5] ~= '' then
+  bytes = bytes + #ARGV[5] - redis.call('HSTRLEN', BODIES, '@spec')
+end
+local added = bytes + bytes_of_batch(directives, verdicts)
+if not final and added > 0 and not has_room(added, stored_bytes, open, ARGV[14]) then
+  return { 'no_room', tonumber(stored_bytes or '0') }
+end
 
-  -- With an end, that is all there is to read.
-  local rest = inbox and string.sub(inbox, (ended and #inbox or tonumber(ARGV[3])) + 1)
-  if final and inbox and rest ~= '' then
-    return { 'more' }
-  end
-  if not verdicts then
-    return { 'conflict', fresh, stored }
-  end
-  -- The run itself counts as one of what is open.
-  local open = tonumber(stored_open) + fresh
-  if ARGV[12] ~= '' and fresh > 0 and open - 1 > tonumber(ARGV[12]) then
-    return { 'overflow', open - 1 }
-  end
-  -- Before its first turn a run has no document.
-  local bytes = #ARGV[4] - (version > 0 and redis.call('HSTRLEN', BODIES, '@run') or 0) + bytes_of_signals(signals, directives - 1)
-  if ARGV[5] ~= '' then
-    bytes = bytes + #ARGV[5] - redis.call('HSTRLEN', BODIES, '@spec')
-  end
-  local added = bytes + bytes_of_batch(directives, verdicts)
-  if not final and added > 0 and not has_room(added, stored_bytes, open, ARGV[14]) then
-    return { 'no_room', tonumber(stored_bytes or '0') }
-  end
-
-  if KEYS[4] then
-    announce(announcements, now)
-  end
-  local ends = final and inbox
-  if ends then
-    open = open - 1
-    redis.call('HDEL', STATE, RUN_INBOX)
-  end
-  local closes = ends and open == 0
-  local before = tonumber(seq or '0')
-  local sequence = emit(before, signals, directives - 1, closes, true)
-  version = version + 1
-  bytes = tonumber(stored_bytes or '0') + bytes + (version <= TURNS_KEPT and TURN_BYTES or 0)
-  local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. int(before) .. ' ' .. int(sequence),
-    '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
-    '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11], '@run|engine', ARGV[17],
-    '@run|inputs', int(tonumber(inputs or '0') - tonumber(ARGV[10])),
-    'seq', int(sequence), 'open', int(open), 'count', int(tonumber(count or '0') + fresh) }
-  if ends then
-    add_fields(changed, '@run|ended_at', int(now))
-  elseif inbox then
-    add_fields(changed, RUN_INBOX, rest)
-  end
-  if version > TURNS_KEPT then
-    redis.call('HDEL', STATE, '@run|turn' .. int(version - TURNS_KEPT))
-  end
-  local bodies = { '@run', ARGV[4] }
-  if ARGV[5] ~= '' then
-    add_fields(bodies, '@spec', ARGV[5])
-  end
-  local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for() }
-  if fresh > 0 then
-    facts.fields, facts.bodies = changed, bodies
+if KEYS[4] then
+  announce(announcements, now)
+end
+local ends = final and inbox
+if ends then
+  open = open - 1
+  redis.call('HDEL', STATE, RUN_INBOX)
+end
+local closes = ends and open == 0
+local before = tonumber(seq or '0')
+local sequence = emit(before, signals, directives - 1, closes, true)
+version = version + 1
+bytes = tonumber(stored_bytes or '0') + bytes + (version <= TURNS_KEPT and TURN_BYTES or 0)
+local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. int(before) .. ' ' .. int(sequence),
+  '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
+  '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11],
+  '@run|inputs', int(tonumber(inputs or '0') - tonumber(ARGV[10])),
+  'seq', int(sequence), 'open', int(open), 'count', int(tonumber(count or '0') + fresh) }
+if ends then
+  add_fields(changed, '@run|ended_at', int(now))
+elseif inbox then
+  add_fields(changed, RUN_INBOX, rest)
+end
+if version > TURNS_KEPT then
+  redis.call('HDEL', STATE, '@run|turn' .. int(version - TURNS_KEPT))
+end
+local bodies = { '@run', ARGV[4] }
+if ARGV[5] ~= '' then
+  add_fields(bodies, '@spec', ARGV[5])
+end
+local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for() }
+if fresh > 0 then
+  facts.fields, facts.bodies = changed, bodies
+else
+  add_fields(changed, 'bytes', int(bytes))
+  redis.call('HSET', BODIES, unpack(bodies))
+  if closes then
+    close_request(now, ARGV[13], unpack(changed))
   else
-    add_fields(changed, 'bytes', int(bytes))
-    redis.call('HSET', BODIES, unpack(bodies))
-    if closes then
-      close_request(now, ARGV[13], unpack(changed))
-    else
-      redis.call('HSET', STATE, unpack(changed))
+    redis.call('HSET', STATE, unpack(changed))
+  end
+end
+accept_batch(directives, verdicts, now, ARGV[13], facts)
+-- What somebody else had accepted before, and what ended before, would never be heard of again.
+for position = 1, #verdicts do
+  if verdicts[position] == 'existing' and facts.run then
+    local _, terminal = end_of(STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS])
+    if terminal then
+      facts.run = facts.run .. terminal .. ','
+      redis.call('HSET', STATE, RUN_INBOX, facts.run)
     end
   end
-  accept_batch(directives, verdicts, now, ARGV[13], facts)
-  -- What somebody else had accepted before, and what ended before, would never be heard of again.
-  for position = 1, #verdicts do
-    if verdicts[position] == 'existing' and facts.run then
-      local _, terminal = end_of(STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS])
-      if terminal then
-        facts.run = facts.run .. terminal .. ','
-        redis.call('HSET', STATE, RUN_INBOX, facts.run)
-      end
-    end
-  end
-  if KEYS[6] then
-    -- What fails of it the sweeper does later.
-    pcall(enqueue_batch, directives, verdicts, now, facts.handed)
-  end
-  return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq, facts.claimed and 1 or 0 }
 end
-
-if announcements == END then
-  return commit()
+if KEYS[6] then
+  -- What fails of it the sweeper does later.
+  pcall(enqueue_batch, directives, verdicts, now, facts.handed)
 end
-local ending = { fence = ARGV[END + 1], status = ARGV[END + 2], retention_ms = ARGV[END + 3], how = ARGV[END + 4], request_bytes = ARGV[14] }
-local ended = finish_directive(ARGV[END], ending, now, END + END_FIELDS, announcements - 1)
--- An end that was there before may be that of this very call, whose answer was lost.
-if ended[1] == 'already' or (ended[1] == 'ended' and ended[6] == 1) then
-  return { 'with_end', ended, commit(ended) }
-end
-return { 'with_end', ended }
+return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }

@@ -117,7 +117,7 @@ function does.replace(open)
     turn_to(tag_of_part(open.part))
     redis.call('HSET', STATE, '@run|replaced', '1')
     if KEYS[4] then
-      look_by(KEYS[4], request_id() .. '/' .. RUN, int(now + REPLACED_LOOK_MS), false)
+      look_by(KEYS[4], request_id() .. '/' .. RUN, int(now + REPLACED_LOOK_MS))
     end
   end
   return answer

@@ -25,11 +25,11 @@ elseif not has_begun and record[8] then
   return { 'cancelled' }
 elseif not has_begun and tonumber(ARGV[6]) <= now then
   -- Likewise, and somebody is to look at it now.
-  look_by(KEYS[4], request_id() .. '/' .. id, int(now), false)
+  look_by(KEYS[4], request_id() .. '/' .. id, int(now))
   return { 'stale' }
 end
 local lease_until = int(now + tonumber(ARGV[4]))
-look_by(KEYS[4], request_id() .. '/' .. id, lease_until, false)
+look_by(KEYS[4], request_id() .. '/' .. id, lease_until)
 local changed = {}
 if record[7] then
   add_first_claim(changed, id, lease_until, claimant, began_at or ARGV[3])

@@ -14,8 +14,8 @@ beforeAll(async () => {
   engines = await openEngineTest(cluster.url, {
     agents: [scriptedAgent({ policies: { busy: 'queue' } })],
   });
-  const engine = await engines.startEngine();
-  await engines.startWorker(echo, engine.wake);
+  await engines.startEngine();
+  await engines.startWorker(echo);
 });
 afterAll(async () => {
   await engines?.[Symbol.asyncDispose]();

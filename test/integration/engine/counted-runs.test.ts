@@ -47,7 +47,7 @@ test('of many that are counted some are looked at in one go, and all in time', a
   const query = script({ inputs: 1 });
   for (let each = 0; each < LIVE; each += 1) {
     const request_id = engines.newId();
-    await engines.plainClient.start({ request_id, agent: 'scripted', query });
+    await engines.client.start({ request_id, agent: 'scripted', query });
     activity.note(request_id, 'waiting');
   }
   for (let each = 0; each < GONE; each += 1) activity.note(`gone-${each}`, 'approval');

@@ -78,9 +78,9 @@ describe('an input', () => {
   });
 
   test('that was accepted just before the end is always read', async () => {
-    const engine = await engines.startEngine();
-    await engines.startWorker(echo, engine.wake);
-    const client = engines.clientWith(async (requestId, version) => void engine.wake(requestId, version));
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const client = engines.clientWith(async (requestId, version) => void engines.wake(requestId, version));
     let accepted = 0;
     for (let round = 0; round < 60; round += 1) {
       const { request_id: id } = await client.start({ agent: 'scripted', query: script({ tools: ['a'] }) });

@@ -9,8 +9,6 @@ import { type JobData, jobDataOf, jobId } from '../../../src/queue/job.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import type { WithAcceptance } from '../../../src/journal/journal.ts';
-import { createLaneFreedom } from '../../../src/queue/lane-freedom.ts';
-import { type LocalLanes, NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../../../src/queue/run-wake.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { acceptance, endOf, LANE, toolCall } from '../../support/journal.ts';
@@ -33,20 +31,15 @@ let confirmed: { jobs: number }[] = [];
 
 /** As the service makes it; `confirm` looks at what is there. */
 function submit(...calls: ToolExec[]) {
-  return submitWith(NO_LOCAL_LANES, calls);
+  return submitWith(calls, true);
 }
 
-function submitWith(
-  local: LocalLanes,
-  calls: ToolExec[],
-  isFree = async (_lane: string) => true,
-  ordered = true,
-) {
+function submitWith(calls: ToolExec[], ordered: boolean) {
   const leave = async (ids: readonly string[]): Promise<void> => void left.push(...ids);
   const confirm = async () => async (): Promise<void> =>
     void confirmed.push({ jobs: await open.connection.llen(`${base}wait`).catch(() => -1) });
-  const options = { isFree, confirm, ordered, leave, requestBytes: REQUEST_BYTES };
-  return submitterOn(open.store, local, options).submit(calls);
+  const options = { confirm, ordered, leave, requestBytes: REQUEST_BYTES };
+  return submitterOn(open.store, options).submit(calls);
 }
 
 function batch(count: number, fields: Partial<ToolExec> = {}): ToolExec[] {
@@ -233,43 +226,6 @@ test('a repeat in one script of what has gone to another lane adds no job', asyn
   expect(await waiting()).toEqual([]);
 });
 
-test('what this process could take itself goes through a lane that others have paused or limited', async () => {
-  const { lanes, connection } = open;
-  expect(await laneScriptsOn(connection, open.keys.prefix).check()).toBeNull();
-  base = lanes.scriptedBase(LANE) ?? '';
-  const taken: string[] = [];
-  const local: LocalLanes = { canTake: () => true, take: (_lane, { id }) => taken.push(id) > 0 };
-  let [at, looks] = [0, 0];
-  const isFree = createLaneFreedom(
-    (lane) => {
-      looks += 1;
-      return lanes.isFree(lane);
-    },
-    () => at,
-  );
-  const enter = async (id: string): Promise<number> => {
-    await submitWith(local, [toolCall({ id })], isFree);
-    return (await waiting()).length;
-  };
-  expect([await enter('free'), await enter('again'), looks]).toEqual([0, 0, 1]);
-  await connection.hset(`${base}meta`, 'paused', 1);
-  at += 2_000;
-  expect(await enter('paused')).toBe(1);
-  await connection.hdel(`${base}meta`, 'paused');
-  await lanes.setGlobalConcurrency(LANE, 1);
-  at += 2_000;
-  expect(await enter('limited')).toBe(2);
-  await lanes.setGlobalConcurrency(LANE, null);
-  await lanes.pauseFor(LANE, 60_000);
-  at += 2_000;
-  expect(await enter('halted')).toBe(3);
-  await connection.del(`${base}limiter`);
-  at += 2_000;
-  expect(await enter('over')).toBe(3);
-  expect(taken).toEqual(['free', 'again', 'over']);
-  expect(await createLaneFreedom(() => Promise.reject(new Error('away')))(LANE)).toBe(false);
-});
-
 describe('a run in one script', () => {
   /** Looks at the run after 5 s, and at `ids` too. */
   function togetherIn(lane: string, ...ids: string[]): WithAcceptance {
@@ -341,7 +297,7 @@ describe('a run in one script', () => {
 
 describe('what begins later, submitted where nothing keeps the order of commands', () => {
   const YEAR_MS = 365 * 86_400_000;
-  const submitInSteps = (...calls: ToolExec[]) => submitWith(NO_LOCAL_LANES, calls, async () => true, false);
+  const submitInSteps = (...calls: ToolExec[]) => submitWith(calls, false);
   const later = () => open.store.records.later;
 
   test('waits there alone, and a repeat moves nothing of what has begun', async () => {

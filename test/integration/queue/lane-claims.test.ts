@@ -1,14 +1,12 @@
 /** Jobs that are claimed as they are taken, and end together with their directives, on a real Redis; and the same when each command
  *  is repeated, as after a lost connection. It must never make an attempt. */
 import { expect, test } from 'vitest';
-import { createJournal, DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
 import type { RunScript } from '../../../src/journal/scripts.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import type { JobData } from '../../../src/queue/job.ts';
 import { mayHaveRun } from '../../../src/queue/possible-execution.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
-import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import {
   acceptance,
   claimOf,
@@ -16,7 +14,6 @@ import {
   failureOf,
   jobOf,
   LANE,
-  RETENTION_MS,
   startedOf,
   toolCall,
 } from '../../support/journal.ts';
@@ -255,35 +252,6 @@ test('where an end has to be confirmed, its job keeps its lock until then, and t
   expect(await waitingAndActive()).toEqual([1, 1]);
   expect((await taker.done('lock', { id: nameOf(call) }, true))[1]).toBe(nameOf(next));
   expect((await taker.held(next))?.verdict?.kind).toBe('granted');
-});
-
-test('an engine that an end tells of it is looked at soon, also where the worker does not go on', async () => {
-  const call = await enqueued();
-  const { connection, keys } = open;
-  const [state] = keys.request(call.request_id);
-  const run = `${call.request_id}/@run`;
-  await connection.hset(state, '@run|inbox', '', '@run|version', '3', '@run|engine', 'engine');
-  await connection.zadd(keys.sweep, Date.now() + 3_600_000, run);
-  const listening = connectRedis(redis.url, 'subscriber');
-  await listening.subscribe('engine');
-  const taker = openTaker({ mayGoOn: () => false });
-  await taker.take('lock');
-  const job = await taker.held(call);
-  const journal = createJournal({
-    connection,
-    keys,
-    requestBytes: DEFAULT_REQUEST_BYTES,
-    retentionMs: RETENTION_MS,
-    wakeRun: async () => {},
-    mayTellEngine: () => true,
-  });
-  const end = { withJob: job?.end };
-  expect(await journal.finish(granted(call, job?.verdict), 'succeeded', [endOf(call)], end)).toMatchObject({
-    kind: 'ended',
-    told: true,
-  });
-  expect(Number(await connection.zscore(keys.sweep, run))).toBeLessThan(Date.now() + 60_000);
-  await closeRedis(listening);
 });
 
 test('a claim that is not known to be durable is asked for again, and is the same claim', async () => {

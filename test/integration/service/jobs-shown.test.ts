@@ -41,6 +41,7 @@ async function submit(url: string, directive: object): Promise<number> {
 
 /** Services with these roles; the first one has the API. */
 const DEPLOYMENTS: readonly (readonly [string, readonly Roles[]])[] = [
+  ['all roles in one process', [{ api: true, engine: true, worker: true }]],
   [
     'roles apart',
     [

@@ -155,15 +155,15 @@ test('a run that a newer engine has written is left to it, and goes on there', a
   const document = JSON.parse((await open.connection.hget(bodies, '@run')) ?? '') as object;
   await open.connection.hset(bodies, '@run', JSON.stringify({ ...document, format: 99, inner: 'other' }));
   const version = await open.connection.hget(state, '@run|version');
-  const older = await open.startEngine();
+  await open.startEngine();
   await open.client.input(id, { content: 'read by the newer one' });
-  await older.wake(id, Number(version));
+  await open.wake(id, Number(version));
   expect(await open.connection.hget(state, '@run|version')).toBe(version);
   expect(await open.runs.head(id)).toMatchObject({ ended: false, status: 'waiting', unread: true });
   expect((await open.requests.request(id))?.run).toMatchObject({ status: 'waiting', agent: 'listening' });
   // The newer engine's place is taken by one that understands what is there.
   await open.connection.hset(bodies, '@run', JSON.stringify(document));
-  await older.wake(id, Number(version));
+  await open.wake(id, Number(version));
   const log = await open.ended(id);
   expect(log.at(-1)).toMatchObject({
     type: 'ai.request.completed',
@@ -185,9 +185,9 @@ test('a run that an older engine has written goes on, and keeps its agent apart 
   expect([setup, document['setup'], format]).toMatchObject([{ agent: { name: 'listening' } }, undefined, 2]);
   await open.connection.hset(bodies, '@spec', JSON.stringify(spec));
   await open.connection.hset(bodies, '@run', JSON.stringify({ ...document, setup }));
-  const newer = await open.startEngine();
+  await open.startEngine();
   await open.client.input(id, { content: 'go on' });
-  await newer.wake(id, Number(await open.connection.hget(state, '@run|version')));
+  await open.wake(id, Number(await open.connection.hget(state, '@run|version')));
   expect((await open.ended(id)).at(-1)).toMatchObject({ data: { result: 'go on' } });
   expect(await read('@spec')).toMatchObject({ setup });
   expect(await read('@run')).not.toHaveProperty('setup');

@@ -15,22 +15,14 @@ const open = eachTest(() => openPipeline(redis.url));
 const cancelled = fails('cancelled');
 
 type Blocking = Pick<ReturnType<typeof untilAborted>, 'execute' | 'started'>;
-type Way = 'of a job' | 'without a job';
 type Fields = NonNullable<Parameters<typeof open.accepted>[0]>;
 
-/** A call that a worker makes, taken from its lane or from the engine of its process. */
-async function underWay({ execute, started }: Blocking, fields: Fields, way: Way, drainMs: number) {
-  const worker = await open.startWorker(execute, { drainMs });
-  const directive = await open.accepted(fields, Date.now() + 60_000);
-  if (way === 'of a job') await open.lanes.enqueue(LANE, jobOf(directive));
-  else expect(worker.take(LANE, jobOf(directive))).toBe(true);
-  await started;
-  return { worker, directive };
-}
-
 /** A call whose worker is stopped without a drain time while `execute` runs it; `end` resolves with its signal. */
-async function stoppedUnder(blocking: Blocking, fields: Fields, way: Way = 'of a job') {
-  const { worker, directive } = await underWay(blocking, fields, way, 0);
+async function stoppedUnder({ execute, started }: Blocking, fields: Fields) {
+  const worker = await open.startWorker(execute, { drainMs: 0 });
+  const directive = await open.accepted(fields, Date.now() + 60_000);
+  await open.lanes.enqueue(LANE, jobOf(directive));
+  await started;
   await worker.stop();
   return { directive, end: () => open.resultOf(directive) };
 }
@@ -54,20 +46,6 @@ describe('a graceful stop', () => {
     expect(ran.toSorted()).toEqual(waiting.map(({ id }) => id));
   });
 
-  test('lets work finish that was taken without a job: its consumers have nothing to wait for', async () => {
-    const only = untilResumed();
-    const { worker, directive } = await underWay(only, {}, 'without a job', 60_000);
-    const blocked = async () => String(await open.connection.client('LIST')).match(/cmd=bzpopmin/g) ?? [];
-    await expect.poll(blocked).not.toEqual([]);
-    const stopping = worker.stop();
-    await expect.poll(blocked).toEqual([]);
-    await open.connection.ping();
-    only.resume();
-    await stopping;
-    expect(await open.resultOf(directive)).toMatchObject({ attempt: 1, data: { result: { ok: true } } });
-    expect(await open.typesOf(directive)).toEqual(['ai.tool.started', 'ai.tool.result']);
-  });
-
   test('of an idle worker ends at once, and may be called twice', async () => {
     const worker = await open.startWorker(async () => done);
     await Promise.all([worker.stop(), worker.stop()]);
@@ -77,13 +55,12 @@ describe('a graceful stop', () => {
 });
 
 describe('past the drain time', () => {
-  test.each<[string, Fields, Execution, Way]>([
-    ['a call that only reads', { effect: 'read' }, { ...cancelled, ambiguous: true }, 'of a job'],
-    ['a call that may be repeated', { effect: 'idempotent' }, { ...cancelled, ambiguous: true }, 'of a job'],
-    ['a call that was not sent', { effect: 'once' }, { ...cancelled, ambiguous: false }, 'of a job'],
-    ['a call that was not sent', { effect: 'once' }, { ...cancelled, ambiguous: false }, 'without a job'],
-  ])('%s goes back to its lane, and the next worker runs it as usual', async (_what, fields, ends, way) => {
-    const { directive, end } = await stoppedUnder(untilAborted(ends), fields, way);
+  test.each<[string, Fields, Execution]>([
+    ['a call that only reads', { effect: 'read' }, { ...cancelled, ambiguous: true }],
+    ['a call that may be repeated', { effect: 'idempotent' }, { ...cancelled, ambiguous: true }],
+    ['a call that was not sent', { effect: 'once' }, { ...cancelled, ambiguous: false }],
+  ])('%s goes back to its lane, and the next worker runs it as usual', async (_what, fields, ends) => {
+    const { directive, end } = await stoppedUnder(untilAborted(ends), fields);
     expect(await open.jobs()).toBe(1);
     const view = () => open.client.directive(directive.request_id, directive.id);
     expect(await view()).toMatchObject({ status: 'waiting', attempts: 0 });
