@@ -2,14 +2,6 @@
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from './keys.ts';
 import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
-import { writePacked } from './stored-signal.ts';
-
-/** Characters of the signal of a first attempt, which may have the arguments of its call. */
-const MOST_KEPT = 1_024;
-/** Of the envelope: it is not looked at otherwise. */
-const MOST_KEPT_OF = 2 * MOST_KEPT;
-/** In the place of its instant. */
-const UNTIMED = '-';
 
 const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
@@ -19,13 +11,12 @@ const NOTHING_TOGETHER: WithAcceptance = {
 
 /** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
 export function acceptArguments(
-  requestId: string,
   batch: readonly Acceptance[],
   { together }: AcceptOptions,
   first: readonly (string | number)[],
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
-  return [...first, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
+  return [...first, ...more, ...announced(together), ...acceptanceWords(batch, together)];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -52,12 +43,11 @@ function announcementWords({ id, afterMs, later }: Announcement): (string | numb
 
 /** As include-accept.lua reads them. */
 export function acceptanceWords(
-  requestId: string,
   batch: readonly Acceptance[],
   together: WithAcceptance | undefined,
 ): (string | number)[] {
   return batch.flatMap((directive) => {
-    const { id, type, digest, lane, envelope, noticed } = directive;
+    const { id, type, digest, lane, envelope, end, noticed } = directive;
     return [
       id,
       type,
@@ -65,38 +55,18 @@ export function acceptanceWords(
       lane ?? '',
       deadlineWords(directive),
       envelope,
-      ...endWords(requestId, directive, together),
+      end?.status ?? '',
+      end ? JSON.stringify(end.signal) : '',
       noticed === true ? 1 : '',
       ...jobWords(directive, together),
     ];
   });
 }
 
-function endWords(
-  requestId: string,
-  directive: Acceptance,
-  together: WithAcceptance | undefined,
-): [string, string] {
-  const { end } = directive;
-  return end ? [end.status, JSON.stringify(end.signal)] : ['', keptStart(requestId, directive, together)];
-}
-
 /** '' = the script enqueues no job of it. */
 function jobWords({ job }: Acceptance, together: WithAcceptance | undefined): [string, string] {
   if (job === undefined || (together?.laneBase ?? null) === null) return ['', ''];
   return [JSON.stringify(job.data), JSON.stringify(job.options)];
-}
-
-/** Without its instant, which include-start.lua adds. '' = it is not kept: the claim does not come with the job, or it would be long. */
-function keptStart(
-  requestId: string,
-  { started, later, envelope }: Acceptance,
-  { laneBase }: WithAcceptance = NOTHING_TOGETHER,
-): string {
-  if (!started || later || laneBase === null) return '';
-  if (envelope.length > MOST_KEPT_OF) return '';
-  const text = writePacked(requestId, { ...started(), time: UNTIMED }) ?? '';
-  return text.length > MOST_KEPT ? '' : text;
 }
 
 function deadlineWords({ deadlineMs, later }: Acceptance): string | number {

@@ -49,8 +49,6 @@ export interface Acceptance {
   end?: { status: EndStatus; signal: SignalDraft };
   /** Its BullMQ job, without the member `deadline_at`. Default: it gets none, or a script has none to write. */
   job?: { data: object; options: object } | undefined;
-  /** Of its first attempt, as far as it is known now: a claim that comes with its job can say it then. Default: whoever claims it says it. */
-  started?: (() => SignalDraft) | undefined;
   /** Somebody may have to be notified of its end. Default: nobody. */
   noticed?: boolean;
 }
@@ -152,7 +150,7 @@ export function createJournal(options: JournalOptions) {
 
   async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
     const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
-    const args = acceptArguments(requestId, batch, how, first);
+    const args = acceptArguments(batch, how, first);
     const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
     if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
     const verdict = acceptVerdict(await run('accept', ofAll, args));

@@ -59,7 +59,7 @@ export function createOnce({ run, keys, keptMs, mostBytes, noteEnded, onEnd }: O
     how: AcceptOptions = {},
   ): Promise<OnceVerdict> {
     const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
-    const args = acceptArguments(requestId, [entry.acceptance], how, first, onceWords(entry));
+    const args = acceptArguments([entry.acceptance], how, first, onceWords(entry));
     const ends = entry.acceptance.end !== undefined;
     if (ends) await noteEnded?.([requestId], 'perhaps');
     const reply = await run(

@@ -69,9 +69,9 @@ export interface RequestRecord {
 type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
-  'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
+  'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task', 'begin', 'priority',
-  'behind', 'cancel', 'noticed', 'first', 'end',
+  'behind', 'cancel', 'noticed',
 ] as const; // prettier-ignore
 
 /** Attribute → its place among the values of a directive. */
@@ -86,43 +86,8 @@ function numberOrNull(value: string | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-const GIVEN = /^([^ ]+) ([^ ]+) (\d+) (\d+)$/;
-
-/** Adds what include-given.lua writes as one field; where it did not, each is a field. A lane of its own is where the directive waits now. */
-function addGiven(fields: Fields): void {
-  const [, type, lane, acceptedAt, deadlineAt] = GIVEN.exec(fields['given'] ?? '') ?? [];
-  if (lane === undefined) return;
-  fields['type'] ??= type;
-  fields['lane'] ??= lane === '-' ? '' : lane;
-  fields['accepted_at'] ??= acceptedAt;
-  fields['deadline_at'] ??= deadlineAt;
-}
-
-/** Lease until, token and what it found, started at. */
-const FIRST = /^(\d+) (\S+) (\d+|-)$/;
-
-/** Adds what include-first-claim.lua writes as one field; where it did not, each is a field. */
-function addFirstClaim(fields: Fields): void {
-  const [, leaseUntil, claimant, startedAt] = FIRST.exec(fields['first'] ?? '') ?? [];
-  if (leaseUntil === undefined) return;
-  Object.assign(fields, { fence: '1', lease_until: leaseUntil, claimant });
-  if (startedAt !== '-') fields['started_at'] = startedAt;
-}
-
-const ENDED = /^(\d+) (\d+)$/;
-
-/** Adds what include-end.lua writes as one field; where it did not, each is a field. */
-function addEnd(fields: Fields): void {
-  const [, endedAt, terminal] = ENDED.exec(fields['end'] ?? '') ?? [];
-  if (endedAt !== undefined) Object.assign(fields, { ended_at: endedAt, terminal });
-}
-
-/** Keeps `fields`. */
 function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   if (fields['status'] === undefined) return null;
-  addGiven(fields);
-  addFirstClaim(fields);
-  addEnd(fields);
   return {
     id,
     type: fields['type'] ?? '',

@@ -193,7 +193,7 @@ export function createRunJournal(options: RunJournalOptions) {
       turn.readAt,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
-      ...acceptanceWords(turn.requestId, turn.directives, together),
+      ...acceptanceWords(turn.directives, together),
     ];
   }
 

@@ -28,8 +28,7 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     if (envelope === acceptance.envelope) return each;
     return {
       ...each,
-      // The start of what is read from the store is said once that is done.
-      acceptance: { ...acceptance, envelope, started: undefined },
+      acceptance: { ...acceptance, envelope },
       span: each.span && offloadedSpan(each.span, acceptance),
     };
   }

@@ -7,13 +7,11 @@ import type { Spender } from '../contract/budget.ts';
 import { type FlowSettings, NO_FLOW, type Ticket, type Tickets } from '../contract/flow.ts';
 import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/end-notices.ts';
 import { errorResult, type Result } from '../contract/result.ts';
-import { startedTool } from '../contract/started-tool.ts';
 import { contentDigest } from '../journal/content-digest.ts';
 import { tenantOf } from '../contract/tenant.ts';
 import { ticketsOf } from '../flow/ticket.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Announcement } from '../journal/journal.ts';
-import { startedSignal } from '../journal/started-signal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataOf, type JobData, jobOptionsOf } from './job.ts';
@@ -149,7 +147,6 @@ export function createPreparer(
       later: beginOf(directive),
       envelope: encodeEnvelope(envelope),
       job: lane === null ? undefined : { data: job, options: jobOptionsOf(job) },
-      started: startOf(directive, traceparent),
       noticed,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
@@ -169,12 +166,6 @@ function ticketsIn(
   models: readonly string[] | undefined,
 ): Tickets {
   return lane === null ? NO_TICKETS : ticketsOf(directive, { settings, lane, models });
-}
-
-/** Of a call to a tool. */
-function startOf(directive: Directive, traceparent: string): Acceptance['started'] {
-  if (directive.type !== 'tool_exec') return undefined;
-  return () => startedSignal(directive, startedTool(directive), traceparent);
 }
 
 /** What is known is read again where it does not hold one of them. */

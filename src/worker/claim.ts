@@ -86,29 +86,14 @@ function startOf(
   return data && startedSignal(directive, data, traceparent);
 }
 
-/** A claim that came with its job is asked about once more after that, milliseconds. */
-const SURE_MS = 100;
-/** By how much the clocks of this machine and of Redis may differ: a machine that has slept looks like one whose clock is wrong. */
-const MOST_SKEW_MS = 1_000;
-
-/** Whether a call may begin without a question: somebody may have cancelled it since, or ended it. */
-function isSure({ held, lane, claimedAt, granted }: Claimed): boolean {
-  if (held === null || !isToolLane(lane)) return true;
-  const isAsTaken = claimedAt === held.askedAt;
-  return (
-    isAsTaken &&
-    performance.now() - claimedAt <= SURE_MS &&
-    Math.abs(Date.now() - granted.now) <= MOST_SKEW_MS
-  );
-}
-
 /**
- * Before the call, as with a claim that says so itself. The lease begins anew, and the answer is asked for again until it is fresh.
- * null: the claim was taken over, or has run out, or the deadline has passed: the sweeper ends it. `cancelled`: after it was claimed.
+ * Reports the start of a call of a tool whose claim came with its job, before it is sent: it may have been cancelled since. The lease
+ * begins anew, and the answer is asked for again until it is fresh. null: the claim was taken over, or has run out, or the deadline has
+ * passed: the sweeper ends it. `cancelled`: after it was claimed.
  */
 export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Claimed | 'cancelled' | null> {
-  const { claim: ref, granted, envelope, definition } = claimed;
-  if (!granted.owesStart && isSure(claimed)) return claimed;
+  const { claim: ref, granted, envelope, definition, held, lane } = claimed;
+  if (!granted.owesStart && (held === null || !isToolLane(lane))) return claimed;
   const { leaseMs } = parts.limits;
   const signal = startOf(envelope, definition);
   for (;;) {

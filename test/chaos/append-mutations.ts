@@ -8,7 +8,7 @@ export const APPEND_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'append-fence': [
     patch(
       `${SCRIPTS}/append.lua`,
-      "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
+      "if record[1] ~= 'running' or record[2] ~= fence then",
       "if record[1] ~= 'running' then",
     ),
   ],

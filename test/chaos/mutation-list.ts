@@ -18,7 +18,7 @@ import { type Patch, patch, SCRIPTS } from './patch.ts';
 
 const WITHOUT_FENCE = patch(
   `${SCRIPTS}/append.lua`,
-  "if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then",
+  "if record[1] ~= 'running' or record[2] ~= fence then",
   "if record[1] ~= 'running' then",
 );
 
@@ -27,14 +27,10 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   fencing: [
     patch(
       `${SCRIPTS}/include-finish.lua`,
-      "elseif fence ~= '' and fence ~= claim_from(record[10], record[2]) then",
+      "elseif fence ~= '' and fence ~= record[2] then",
       'elseif false then',
     ),
-    patch(
-      `${SCRIPTS}/retry.lua`,
-      'elseif claim_from(record[11], record[2]) ~= ARGV[2] then',
-      'elseif false then',
-    ),
+    patch(`${SCRIPTS}/retry.lua`, 'elseif record[2] ~= ARGV[2] then', 'elseif false then'),
     WITHOUT_FENCE,
   ],
   sweeper: [patch('src/queue/sweep.ts', '    work: sweepAll,\n', '    work: async () => {},\n')],
@@ -306,7 +302,7 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'serial-claim': [patch(`${SCRIPTS}/include-take.lua`, "redis.call('EXISTS', key) == 1", 'false')],
   'start-once': [patch(`${SCRIPTS}/start.lua`, 'if not began_at then', 'if true then')],
   'start-cancelled': [
-    patch(`${SCRIPTS}/start.lua`, 'elseif not has_begun and record[8] then', 'elseif false then'),
+    patch(`${SCRIPTS}/start.lua`, 'elseif not has_begun and record[6] then', 'elseif false then'),
   ],
   'start-deadline': [
     patch(

@@ -21,7 +21,6 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
   'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
   'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
-  'offer-start': [patch(ACCEPT, "ARGV[at + 7] ~= '' and not slot then", "ARGV[at + 7] ~= '' then")],
   'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
   'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
   'offer-delayed': [
@@ -33,7 +32,13 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
   'offer-full': [patch(TAKER, 'claims.mayGoOn() && claims.reserve()', 'claims.reserve() || true')],
-  'offer-claim': [patch(RETURN, "redis.call('HDEL', STATE, id .. '|first')\n", '\n')],
+  'offer-claim': [
+    patch(
+      RETURN,
+      "redis.call('HDEL', STATE, id .. '|fence', id .. '|lease_until', id .. '|claimant', id .. '|started_at')\n",
+      '\n',
+    ),
+  ],
   'offer-returned': [patch(RETURN, "redis.call('RPUSH', BASE .. 'wait', job)", '')],
   'offer-withdrawn': [patch('src/queue/consume.ts', '  await claims?.offers?.withdraw();\n', '')],
   'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],

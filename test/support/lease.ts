@@ -1,4 +1,4 @@
-/** The lease of a claim, in whichever of its two forms the journal has it.
+/** The lease of a claim, changed in the journal.
  *  It must never be written by anything but a test. */
 import type { RedisConnection } from '../../src/redis/connection.ts';
 
@@ -9,7 +9,5 @@ export async function setLeaseEnd(
   id: string,
   untilAt: number,
 ): Promise<void> {
-  const first = await connection.hget(state, `${id}|first`);
-  if (first === null) await connection.hset(state, `${id}|lease_until`, untilAt);
-  else await connection.hset(state, `${id}|first`, first.replace(/^\d+/, String(untilAt)));
+  await connection.hset(state, `${id}|lease_until`, untilAt);
 }

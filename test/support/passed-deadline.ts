@@ -14,7 +14,6 @@ export async function passDeadline(
   id: string,
 ): Promise<void> {
   const [state] = keys.request(requestId);
-  const [type, lane, acceptedAt] = ((await connection.hget(state, `${id}|given`)) ?? '').split(' ');
-  if (acceptedAt === undefined) throw new Error(`nothing is known of ${requestId}/${id}`);
-  await connection.hset(state, `${id}|given`, `${type} ${lane} ${acceptedAt} 1`);
+  const set = await connection.hset(state, `${id}|deadline_at`, 1);
+  if (set !== 0) throw new Error(`nothing is known of ${requestId}/${id}`);
 }

@@ -29,8 +29,8 @@ function does.open_one(part, id)
     return nil
   end
   local state = tag_of_part(part) .. ':state'
-  local read = redis.call('HMGET', state, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|behind', id .. '|given', id .. '|lane')
-  local lane, accepted_at, deadline_at = given_of(state, id, read[5], read[6])
+  local read = redis.call('HMGET', state, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|behind')
+  local lane, accepted_at, deadline_at = given_of(state, id)
   return { part = part, id = id, status = read[1], begun = read[2], cancelled = read[3], behind = read[4], lane = lane,
     accepted_at = accepted_at, deadline_at = deadline_at }
 end

@@ -9,8 +9,8 @@
 --   | { 'already', at, action, cause, digest, by }: it has this answer | { 'over' } | { 'unknown' } | { 'no_room', bytes }.
 local id, number, fence = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|asked', id .. '|cancel',
-  id .. '|input' .. ARGV[2], 'seq', 'bytes', 'open', id .. '|lease_until', id .. '|first')
-local holder, lease_until = claim_from(record[10], record[2], record[9])
+  id .. '|input' .. ARGV[2], 'seq', 'bytes', 'open', id .. '|lease_until')
+local holder, lease_until = record[2], record[9]
 local round = asked_round(record[3])
 if not record[1] or not round or number >= round.first + round.count then
   return { 'unknown' }

@@ -10,8 +10,8 @@
 -- Returns for each its last sequence | 'stale' | 'no_room' | '-' and the error of Redis.
 local function append(id, fence, last_id, most_bytes, first, last)
   local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', 'seq', id .. '|appended', 'bytes', 'open',
-    claim_field(id, fence), id .. '|first')
-  if record[1] ~= 'running' or claim_from(record[8], record[2]) ~= fence then
+    claim_field(id, fence))
+  if record[1] ~= 'running' or record[2] ~= fence then
     return 'stale'
   end
   if record[4] == last_id then

@@ -12,12 +12,12 @@
 -- Returns { 'asked' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' } | { 'no_room' }.
 local id, fence, how, first = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|asked', id .. '|waits',
-  'seq', 'bytes', 'open', claim_field(id, fence), id .. '|first')
+  'seq', 'bytes', 'open', claim_field(id, fence))
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
-elseif claim_from(record[10], record[2]) ~= fence then
+elseif record[2] ~= fence then
   return { 'stale' }
 end
 local before = asked_round(record[4])
@@ -49,7 +49,6 @@ if how == 'r' then
   if not string.find(',' .. said, ',input_required,', 1, true) then
     said = said .. 'input_required,'
   end
-  part_first_claim(changed, id, record[10])
   set('|status', 'waiting')
   set('|next_attempt_at', ARGV[6])
   set('|waits', fence .. ' input_required ' .. ARGV[6] .. ' ' .. said)

@@ -11,13 +11,13 @@
 --   | { 'already', status } | { 'running' } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked', id .. '|started_at', id .. '|first')
+  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked', id .. '|started_at')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'already', record[1] }
 end
-local fence, leased, began_at = claim_from(record[12], record[9], record[2], record[11])
+local fence, leased, began_at = record[9], record[2], record[11]
 local now = now_ms()
 if record[1] == 'running' and tonumber(leased or '0') > now then
   if ARGV[6] == '1' then
@@ -38,6 +38,6 @@ end
 if record[10] then
   forget_round(id, record[10])
 end
-local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7], first = record[12] }
+local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
 local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)
 return { 'ended', sequence, facts.run and tonumber(record[8]) or -1 }

@@ -7,5 +7,4 @@
 -- ARGV[6] signal JSON to append at the first claim ('' = none)   ARGV[7] lane in which the worker took the job ('' = none)
 -- Returns as `claim_directive`.
 local wish = { digest = ARGV[2], lease_ms = ARGV[3], slack_ms = ARGV[4], token = ARGV[5], lane = ARGV[7], index = KEYS[4] }
-wish.start = ARGV[6] ~= '' and redis.call('HGET', BODIES, START .. ARGV[1]) or nil
 return claim_directive(ARGV[1], wish, now_ms(), ARGV[6] ~= '' and 6 or nil)

@@ -5,13 +5,9 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] lease_ms
 -- Returns { 'extended' } | { 'cancelled' } | { 'lost' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|first')
-if record[1] ~= 'running' or claim_from(record[4], record[2]) ~= ARGV[2] then
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|cancel')
+if record[1] ~= 'running' or record[2] ~= ARGV[2] then
   return { 'lost' }
 end
-local held = {}
-part_first_claim(held, id, record[4])
-held[#held + 1] = id .. '|lease_until'
-held[#held + 1] = int(now_ms() + tonumber(ARGV[3]))
-redis.call('HSET', STATE, unpack(held))
+redis.call('HSET', STATE, id .. '|lease_until', int(now_ms() + tonumber(ARGV[3])))
 return { record[3] and 'cancelled' or 'extended' }

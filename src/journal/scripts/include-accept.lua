@@ -3,11 +3,9 @@
 -- @include include-record.lua
 -- @include include-given.lua
 -- @include include-later.lua
--- @include include-start.lua
 --
 -- ARGV from `first` on, eleven per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
---   end status ('' = stays open), terminal signal JSON (of what stays open the signal of its first attempt, if include-start.lua is
---   to keep it, else ''), 1 = its end may have a notice, or '', data of its job as
+--   end status ('' = stays open), terminal signal JSON ('' of what stays open), 1 = its end may have a notice, or '', data of its job as
 --   job.ts writes it, JSON without deadline_at, and the job's options, JSON ('' = this script enqueues no job of it)
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
@@ -102,7 +100,7 @@ end
 -- The first claim of a directive, for a slot that another process has offered, and which hears of it once all is written.
 local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
   add_fields(record, id .. '|status', 'running')
-  add_first_claim(record, id, int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
+  add_claim(record, id, '1', int(now + slot.lease_ms), slot.token .. '/0', not slot.owes_start and int(now))
   slot.deadline_at = int(now + deadline_ms)
   facts.handed = facts.handed or {}
   facts.handed[position] = slot
@@ -140,10 +138,6 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
       local bodies = facts.bodies or {}
       facts.bodies = nil
       add_fields(bodies, id, ARGV[at + 5])
-      if ARGV[at + 6] == '' and ARGV[at + 7] ~= '' and not slot then
-        add_fields(bodies, START .. id, ARGV[at + 7])
-        facts.bytes = facts.bytes + bytes_of_signals(at + 7, at + 7)
-      end
       add_fields(record, 'bytes', int(facts.bytes))
       redis.call('HSET', BODIES, unpack(bodies))
       redis.call('HSET', STATE, unpack(record))

@@ -2,8 +2,6 @@
 -- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
 -- take its own grant for somebody else's when a lost connection repeats the command.
 -- @include include-claims.lua
--- @include include-given.lua
--- @include include-start.lua
 -- @include include-sweep.lua
 
 -- Whether it was to begin by an instant that has passed, and has not. `begin`: as include-accept.lua writes it.
@@ -17,7 +15,6 @@ end
 --   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, somebody
 --   looks when the lease ends, not when the directive was to be looked at anyhow
 --   owes_start: the worker reports the first attempt by start.lua, once it has the claim (nil = it does not)
---   start: the signal of the first attempt as it was kept, which its claim writes then (nil = it is not kept)
 -- `started_at`: where in ARGV the signal is that the first claim appends, JSON (nil = there is none)
 -- Returns { verdict, ... }:
 --   unknown | stale_body | moved, lane | held, until | wait, until
@@ -30,24 +27,23 @@ end
 --   LOST: 1 = an attempt may have been under way and its worker is gone, 2 = its worker is gone before the first one began, 0 = neither
 --   LOST CLAIM: its fence, its token and the end of its lease
 local function claim_directive(id, wish, now, started_at)
-  local status, digest, given, moved, waits, seq = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|given',
-    id .. '|lane', id .. '|waits', 'seq'))
+  local status, digest, lane, accepted_at, deadline_at, waits, seq = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|digest',
+    id .. '|lane', id .. '|accepted_at', id .. '|deadline_at', id .. '|waits', 'seq'))
   if not status then
     return { 'unknown' }
   end
   -- What has been accepted and never claimed has none of these.
-  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin, first =
+  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin =
     unpack(status ~= 'accepted' and redis.call('HMGET', STATE, id .. '|lease_until', id .. '|next_attempt_at', id .. '|failures',
       id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', id .. '|claimant', id .. '|released', id .. '|stage',
-      id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin', id .. '|first') or {})
-  last_fence, lease_until, began_at, last_claim = claim_from(first, last_fence, lease_until, began_at, last_claim)
+      id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin') or {})
   if is_terminal(status) then
     local run = redis.call('HMGET', STATE, RUN_INBOX, '@run|version')
     return { 'ended', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, task or '' }
   elseif digest ~= wish.digest then
     return { 'stale_body' }
   end
-  local lane, accepted_at, deadline_at = given_of(STATE, id, given, moved)
+  accepted_at, deadline_at = tonumber(accepted_at), tonumber(deadline_at)
   if wish.lane ~= '' and lane ~= wish.lane then
     return { 'moved', lane }
   end
@@ -63,11 +59,7 @@ local function claim_directive(id, wish, now, started_at)
   local claimant, was_lost = string.match(last_claim or '', '^(.*)/(%d)$')
   if status == 'running' and claimant == wish.token then
     local lost_fence, lost_token, lost_until = string.match((was_lost ~= '0') and lost_claim or '', '^(%d+) (%S*) (%d+)$')
-    local held = {}
-    part_first_claim(held, id, first)
-    held[#held + 1] = id .. '|lease_until'
-    held[#held + 1] = new_lease
-    redis.call('HSET', STATE, unpack(held))
+    redis.call('HSET', STATE, id .. '|lease_until', new_lease)
     return { 'granted', last_fence, failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage or '',
       lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, waits or '', task or '', asked or '', owes }
   elseif status == 'running' and lease_until > now then
@@ -86,12 +78,7 @@ local function claim_directive(id, wish, now, started_at)
   local fence = int(tonumber(last_fence or '0') + 1)
   local begins_now = not began_at and not wish.owes_start
   local claim = { id .. '|status', 'running' }
-  part_first_claim(claim, id, first)
-  if status == 'accepted' then
-    add_first_claim(claim, id, new_lease, wish.token .. '/0', begins_now and int(now))
-  else
-    add_claim_fields(claim, id, fence, new_lease, wish.token .. '/' .. lost, begins_now and int(now))
-  end
+  add_claim(claim, id, fence, new_lease, wish.token .. '/' .. lost, begins_now and int(now))
   if lost > 0 then
     redeliveries = redeliveries + 1
     claim[#claim + 1] = id .. '|redeliveries'
@@ -109,10 +96,9 @@ local function claim_directive(id, wish, now, started_at)
       grow(CLAIM_BYTES)
     end
   end
-  if begins_now and (wish.start or started_at) then
-    local before = tonumber(seq or '0')
+  if begins_now and started_at then
     claim[#claim + 1] = 'seq'
-    claim[#claim + 1] = int(wish.start and emit_start(id, wish.start, before, now) or (emit(before, started_at, started_at, false)))
+    claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
   end
   redis.call('HSET', STATE, unpack(claim))
   return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage or '',

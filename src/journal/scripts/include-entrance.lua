@@ -49,9 +49,8 @@ end
 
 -- The deadline of a directive that was there before and still has to be taken from this lane; nil = it has not.
 local function waits_in(lane, id)
-  local record = redis.call('HMGET', STATE, id .. '|status', id .. '|given', id .. '|lane')
-  local in_lane, _, deadline_at = given_of(STATE, id, record[2], record[3])
-  return not is_terminal(record[1]) and in_lane == lane and deadline_at or nil
+  local status, own, deadline_at = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|lane', id .. '|deadline_at'))
+  return not is_terminal(status) and own == lane and deadline_at or nil
 end
 
 -- The job of a directive (ARGV[at] on): id, data, options.

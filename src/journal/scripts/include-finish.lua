@@ -11,19 +11,17 @@ local function end_claim(id, fence, how, record, now)
     claim_ended(unused, id, fence, redis.call('HGET', STATE, claim_field(id, fence)), now, 'unused', 0, 0)
     redis.call('HSET', STATE, unpack(unused))
   elseif fence == '' and record[1] == 'running' then
-    local _, until_at = claim_from(record[10], record[2], redis.call('HGET', STATE, id .. '|lease_until'))
-    local lease_until = tonumber(until_at or '0')
+    local lease_until = tonumber(redis.call('HGET', STATE, id .. '|lease_until') or '0')
     if lease_until <= now then
       local ended = {}
-      claim_lost(ended, id, (claim_from(record[10], record[2])), lease_until)
+      claim_lost(ended, id, record[2], lease_until)
       redis.call('HSET', STATE, unpack(ended))
     end
   end
 end
 
-local function may_have_begun(id, status, now, first)
-  local started, leased = unpack(redis.call('HMGET', STATE, id .. '|started_at', id .. '|lease_until'))
-  local _, lease_until, started_at = claim_from(first, nil, leased, started)
+local function may_have_begun(id, status, now)
+  local started_at, lease_until = unpack(redis.call('HMGET', STATE, id .. '|started_at', id .. '|lease_until'))
   return started_at or (status == 'running' and tonumber(lease_until or '0') > now)
 end
 
@@ -38,16 +36,15 @@ end
 local function finish_directive(id, ending, now, first, last)
   local fence = ending.fence
   local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|inbox', 'open', 'seq', RUN_INBOX, 'bytes',
-    id .. '|asked', id .. '|task', id .. '|first')
+    id .. '|asked', id .. '|task')
   local run = record[6] and tonumber(redis.call('HGET', STATE, '@run|version') or '-1') or -1
   if not record[1] then
     return { 'unknown' }
   elseif is_terminal(record[1]) then
-    local _, terminal = end_of(STATE, id)
-    return { 'already', record[1], tonumber(terminal), run }
-  elseif fence ~= '' and fence ~= claim_from(record[10], record[2]) then
+    return { 'already', record[1], tonumber(redis.call('HGET', STATE, id .. '|terminal')), run }
+  elseif fence ~= '' and fence ~= record[2] then
     return { 'stale' }
-  elseif ending.how == '3' and may_have_begun(id, record[1], now, record[10]) then
+  elseif ending.how == '3' and may_have_begun(id, record[1], now) then
     return { 'stale' }
   end
   local bytes = bytes_of_signals(first, last)
@@ -55,7 +52,7 @@ local function finish_directive(id, ending, now, first, last)
     return { 'no_room', tonumber(record[7]) }
   end
   local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[6],
-    bytes = tonumber(record[7] or '0'), first = record[10] }
+    bytes = tonumber(record[7] or '0') }
   end_claim(id, fence, ending.how, record, now)
   if record[8] then
     forget_round(id, record[8])

@@ -41,7 +41,6 @@ end
 
 -- Writes anew when a directive begins, which no attempt was made of. `record`: fields and values to be written.
 local function change_begin(record, id, given, at, by)
-  redis.call('HDEL', STATE, id .. '|given', id .. '|type', id .. '|lane', id .. '|accepted_at', id .. '|deadline_at')
   add_given(record, id, given.type, given.lane, int(given.accepted_at), int(at + given.deadline_ms))
   for _, field in ipairs({ id .. '|begin', int(at) .. ' ' .. by, id .. '|next_attempt_at', int(at) }) do
     record[#record + 1] = field

@@ -5,14 +5,12 @@
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
 --                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
 -- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start, with its agent and tools;
---                 `@payload|<id>` -> a payload that is too large for the log, JSON; `@start|<id>` as include-start.lua says
+--                 `@payload|<id>` -> a payload that is too large for the log, JSON
 -- KEYS[3] log     list of signals, as include-log.lua says; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
 -- core that Redis has, and another line of the append-only file.
 -- @include include-log.lua
--- @include include-first-claim.lua
--- @include include-end.lua
 
 -- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
 -- together with writing it, so that the sum cannot drift.
@@ -35,6 +33,14 @@ end
 -- Whether `more` bytes may be written to a request that holds `bytes` and has `open` things to end.
 local function has_room(more, bytes, open, limit)
   return tonumber(bytes or '0') + more + tonumber(open or '0') * END_BYTES <= tonumber(limit)
+end
+
+-- Adds to `changed`, fields and values to be written, the claim of a directive. `started_at`: nil or false = it is not to be written.
+local function add_claim(changed, id, fence, lease_until, claimant, started_at)
+  for name, value in pairs({ fence = fence, lease_until = lease_until, claimant = claimant, started_at = started_at or nil }) do
+    changed[#changed + 1] = id .. '|' .. name
+    changed[#changed + 1] = value
+  end
 end
 
 -- Bytes of ARGV from `first` to `last` as signals.
@@ -103,17 +109,12 @@ end
 
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the
 -- run that goes on from it, and closes the request if nothing else is open. `facts`: open, seq, inbox (false = none),
--- run (the RUN_INBOX, false = none; it grows by the terminal signal), bytes that the request holds (nil = unknown), first (its `|first`;
--- what fails is redriven by what is known of its claim, by an older process too).
+-- run (the RUN_INBOX, false = none; it grows by the terminal signal), bytes that the request holds (nil = unknown).
 local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
   local sequence, announcement = emit(facts.seq, first, last, open == 0, facts.bytes)
   local number = int(sequence)
-  local ended = { id .. '|status', status, 'seq', number, 'open', int(open) }
-  add_end(ended, id, now, number)
-  if status == 'failed' then
-    part_first_claim(ended, id, facts.first)
-  end
+  local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
   if facts.bytes then
     facts.bytes = facts.bytes + bytes_of_signals(first, last)
     ended[#ended + 1] = 'bytes'

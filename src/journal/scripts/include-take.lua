@@ -8,7 +8,7 @@
 
 -- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
 --   nothing is claimed), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
---   call at a time ('' = none), 1 = the worker reports a first attempt whose signal is not kept, sweep index, slots to be offered where there is
+--   call at a time ('' = none), 1 = the worker reports the first attempt, sweep index, slots to be offered where there is
 --   nothing to take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes
 --   after the answer
 local TAKE_FIELDS = 13
@@ -39,12 +39,12 @@ local function claim_of(at, data, now, token)
   if next_member == 'gated' or redis.call('HSTRLEN', BODIES, id) > MOST_INLINE_BYTES then
     return
   end
-  local body, start = unpack(redis.call('HMGET', BODIES, id, START .. id))
+  local body = redis.call('HGET', BODIES, id)
   if not body then
     return
   end
   local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
-    owes_start = ARGV[at + 9] == '1' and not start, start = start or nil }
+    owes_start = ARGV[at + 9] == '1' }
   return with_body(data, body), claim_directive(id, wish, now)
 end
 

@@ -2,8 +2,6 @@
 -- it gives the sweeper a few: each other has its job, or waits in the lane's gate, so that it only has to be looked at later. So has what
 -- a worker has in hand just now, where many are due.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
--- @include include-end.lua
--- @include include-first-claim.lua
 -- @include include-given.lua
 -- @include include-job-data.lua
 -- @include include-tag.lua
@@ -49,8 +47,8 @@ local function record_of(member)
   local id = string.sub(member, slash + 1)
   if string.byte(id) ~= 64 then
     local state = PREFIX .. ':' .. tag_of(string.sub(member, 1, slash - 1)) .. ':state'
-    local status, given, lane, waits = unpack(redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits'))
-    return { member = member, id = id, state = state, status = status, given = given, lane = lane, waits = waits }
+    local status, waits = unpack(redis.pcall('HMGET', state, id .. '|status', id .. '|waits'))
+    return { member = member, id = id, state = state, status = status, waits = waits }
   end
 end
 
@@ -64,7 +62,7 @@ local function waiting(record)
   if record.status ~= 'accepted' and not since then
     return
   end
-  local lane, accepted_at, deadline_at = given_of(record.state, record.id, record.given, record.lane)
+  local lane, accepted_at, deadline_at = given_of(record.state, record.id)
   if is_known(lane, record.member) then
     local said = record.waits and string.match(record.waits, '^%S+ %S+') or ''
     return lane .. ' ' .. said, since or accepted_at, math.min(deadline_at, by)
@@ -89,13 +87,11 @@ end
 local function in_hand_until(record)
   local at, ends_at = nil, math.huge
   if record.status == 'running' then
-    local _, _, deadline_at = given_of(record.state, record.id, record.given, record.lane)
-    local started, leased, first =
-      unpack(redis.call('HMGET', record.state, record.id .. '|started_at', record.id .. '|lease_until', record.id .. '|first'))
-    local _, lease_until, began_at = claim_from(first, nil, leased, started)
-    at, ends_at = began_at, math.min(tonumber(lease_until or '0'), deadline_at)
+    local began_at, lease_until, deadline_at =
+      unpack(redis.call('HMGET', record.state, record.id .. '|started_at', record.id .. '|lease_until', record.id .. '|deadline_at'))
+    at, ends_at = began_at, math.min(tonumber(lease_until or '0'), tonumber(deadline_at or '') or 0)
   elseif record.status == 'succeeded' then
-    at = end_of(record.state, record.id)
+    at = redis.call('HGET', record.state, record.id .. '|ended_at')
   end
   local until_at = at and math.min(tonumber(at) + IN_HAND_MS, ends_at)
   return until_at and until_at > now and until_at or nil

@@ -11,10 +11,9 @@ if redis.call('GET', BASE .. job .. ':lock') ~= token then
   return { 0 }
 end
 turn_to(ARGV[3] .. ':' .. tag_of(ARGV[4]))
-local status, first = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|first'))
-local _, _, _, claimant = claim_from(first)
+local status, claimant = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|claimant'))
 if status == 'running' and claimant == token .. '/0' then
-  redis.call('HDEL', STATE, id .. '|first')
+  redis.call('HDEL', STATE, id .. '|fence', id .. '|lease_until', id .. '|claimant', id .. '|started_at')
   redis.call('HSET', STATE, id .. '|status', 'accepted')
 end
 redis.call('DEL', BASE .. job .. ':lock')

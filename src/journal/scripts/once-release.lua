@@ -6,8 +6,7 @@
 -- Returns { 'released', when it begins } | { 'held' }: that one has not ended | { 'none' }: it does not wait for one.
 -- The field `<id>|behind` of the state: `<part> <id> <its own instant> <deadline_ms> <start_by_ms, or ->`.
 local id = ARGV[1]
-local behind, status, given, moved, type = unpack(redis.call('HMGET', STATE, id .. '|behind', id .. '|status', id .. '|given', id .. '|lane',
-  id .. '|type'))
+local behind, status, type = unpack(redis.call('HMGET', STATE, id .. '|behind', id .. '|status', id .. '|type'))
 if not behind or (status ~= 'waiting' and id ~= RUN) or (id == RUN and is_to_end(STATE)) then
   return { 'none' }
 end
@@ -21,8 +20,8 @@ redis.call('HDEL', STATE, id .. '|behind')
 if id == RUN then
   redis.call('HSET', STATE, '@run|begin', int(at) .. ' ' .. by, '@run|until', int(at + tonumber(deadline_ms)))
 else
-  local lane, accepted_at = given_of(STATE, id, given, moved)
-  local known = { type = type or string.match(given, '^[^ ]+'), lane = lane, accepted_at = accepted_at, deadline_ms = tonumber(deadline_ms) }
+  local lane, accepted_at = given_of(STATE, id)
+  local known = { type = type, lane = lane, accepted_at = accepted_at, deadline_ms = tonumber(deadline_ms) }
   change_begin({}, id, known, at, by)
 end
 return { 'released', int(at) }

@@ -5,8 +5,8 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] payload, JSON   ARGV[4] the most bytes of a request
 -- Returns { 'kept' } | { 'stale' } | { 'no_room', bytes that the request holds }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', 'bytes', 'open', id .. '|first')
-if record[1] ~= 'running' or claim_from(record[5], record[2]) ~= ARGV[2] then
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', 'bytes', 'open')
+if record[1] ~= 'running' or record[2] ~= ARGV[2] then
   return { 'stale' }
 end
 local more = #ARGV[3] - redis.call('HSTRLEN', BODIES, PAYLOAD .. id)

@@ -12,12 +12,12 @@
 -- Returns { 'released' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released', id .. '|cancel',
-  id .. '|waits', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]), id .. '|first')
+  id .. '|waits', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]))
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
-elseif claim_from(record[10], record[2]) ~= ARGV[2] then
+elseif record[2] ~= ARGV[2] then
   return { 'stale' }
 elseif record[1] == 'waiting' then
   return { 'released' }
@@ -29,7 +29,6 @@ local now = now_ms()
 local next_attempt_at = int(now + tonumber(ARGV[3]))
 local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
   id .. '|released', int(tonumber(record[3] or '0') + unseen) }
-part_first_claim(waiting, id, record[10])
 if ARGV[7] ~= '' then
   local request = { seq = tonumber(record[6] or '0'), bytes = record[7], open = record[8], limit = ARGV[6] }
   say_wait(waiting, id, record[5], ARGV[2], ARGV[5], next_attempt_at, request, 7, ARGV[9] == '1')

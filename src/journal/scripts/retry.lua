@@ -10,12 +10,12 @@
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
-  id .. '|failures', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]), id .. '|task', id .. '|first')
+  id .. '|failures', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]), id .. '|task')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
-elseif claim_from(record[11], record[2]) ~= ARGV[2] then
+elseif record[2] ~= ARGV[2] then
   return { 'stale' }
 elseif record[4] then
   return { 'cancelled' }
@@ -28,7 +28,6 @@ local last = has_room(bytes_of_signals(7, #ARGV), record[7], record[8], ARGV[6])
 local sequence = emit(tonumber(record[6] or '0'), 7, last, false)
 local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
   id .. '|failures', int(tonumber(record[5] or '0') + 1), 'seq', int(sequence) }
-part_first_claim(waiting, id, record[11])
 if ARGV[4] ~= '' then
   waiting[#waiting + 1] = id .. '|stage'
   waiting[#waiting + 1] = ARGV[4]

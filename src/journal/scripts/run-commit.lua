@@ -106,7 +106,7 @@ accept_batch(directives, verdicts, now, ARGV[13], facts)
 -- What somebody else had accepted before, and what ended before, would never be heard of again.
 for position = 1, #verdicts do
   if verdicts[position] == 'existing' and facts.run then
-    local _, terminal = end_of(STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS])
+    local terminal = redis.call('HGET', STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS] .. '|terminal')
     if terminal then
       facts.run = facts.run .. terminal .. ','
       redis.call('HSET', STATE, RUN_INBOX, facts.run)

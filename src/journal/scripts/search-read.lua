@@ -7,23 +7,20 @@
 local MOST_BYTES = tonumber(ARGV[1])
 local HEAD_FIELDS = { 'created_at', 'open', 'seq', 'closed_at', 'count', '@run|version', 'bytes' }
 
--- Its id and envelope; false = its content is stored in more than one part. The start that is kept for its first claim is none.
+-- Its id and envelope; false = its content is stored in more than one part.
 local function only_directive(bodies)
-  local id, envelope, other, text, more = unpack(redis.call('HGETALL', bodies))
-  if other and string.sub(id, 1, 7) == '@start|' then
-    id, envelope, other = other, text, id
-  end
-  return id and not more and (not other or other == '@start|' .. id) and id, envelope
+  local id, envelope, other = unpack(redis.call('HGETALL', bodies))
+  return id and not other and id, envelope
 end
 
 -- false = it failed, asks, waits for an instant, or is not there.
 local function type_of(state, id)
-  local fields = { id .. '|status', id .. '|given', id .. '|asked', id .. '|type', id .. '|begin' }
-  local status, given, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
+  local fields = { id .. '|status', id .. '|asked', id .. '|type', id .. '|begin' }
+  local status, asked, type, begin = unpack(redis.call('HMGET', state, unpack(fields)))
   if not status or status == 'failed' or asked or (begin and status == 'waiting') then
     return false
   end
-  return given and string.match(given, '^([^ ]+) [^ ]+ %d+ %d+$') or type
+  return type
 end
 
 local function read(state, bodies)

@@ -11,9 +11,8 @@
 -- ARGV[7] 1 = its call has not begun, though its start may be written
 -- Returns { 'started', now } | { 'stale' } | { 'cancelled' }: nobody gets another claim of it, and who holds this one ends it.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until', id .. '|claimant',
-  id .. '|first', id .. '|cancel')
-local fence, leased, began_at, claimant = claim_from(record[7], record[2], record[5], record[3], record[6])
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until', id .. '|cancel')
+local fence, leased, began_at = record[2], record[5], record[3]
 local now = now_ms()
 local has_begun = began_at and ARGV[7] ~= '1'
 if record[1] ~= 'running' or fence ~= ARGV[2] then
@@ -21,7 +20,7 @@ if record[1] ~= 'running' or fence ~= ARGV[2] then
 elseif tonumber(leased or '0') <= now then
   -- Whoever looks at it now may end it, and would say that no attempt was made.
   return { 'stale' }
-elseif not has_begun and record[8] then
+elseif not has_begun and record[6] then
   return { 'cancelled' }
 elseif not has_begun and tonumber(ARGV[6]) <= now then
   -- Likewise, and somebody is to look at it now.
@@ -30,12 +29,7 @@ elseif not has_begun and tonumber(ARGV[6]) <= now then
 end
 local lease_until = int(now + tonumber(ARGV[4]))
 look_by(KEYS[4], request_id() .. '/' .. id, lease_until)
-local changed = {}
-if record[7] then
-  add_first_claim(changed, id, lease_until, claimant, began_at or ARGV[3])
-else
-  add_claim_fields(changed, id, fence, lease_until, claimant, began_at or ARGV[3])
-end
+local changed = { id .. '|lease_until', lease_until, id .. '|started_at', began_at or ARGV[3] }
 if not began_at then
   local last = (ARGV[5] ~= '') and 5 or 4
   changed[#changed + 1] = 'seq'

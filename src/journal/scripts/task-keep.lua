@@ -5,8 +5,8 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] the task, opaque, of a few KiB at most: it is written in any case
 -- Returns { 'kept' } | { 'stale' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|task', id .. '|first')
-if record[1] ~= 'running' or claim_from(record[4], record[2]) ~= ARGV[2] then
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|task')
+if record[1] ~= 'running' or record[2] ~= ARGV[2] then
   return { 'stale' }
 end
 redis.call('HSET', STATE, id .. '|task', ARGV[3])

@@ -9,9 +9,8 @@
 -- Returns { 'said', sequence } | { 'known' }: said before, or no room | { 'stale' }.
 local LOST_MS = 1000
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|waits', 'seq', 'bytes', 'open', id .. '|lease_until', id .. '|first')
-local held_by, lease_until = claim_from(record[8], record[2], record[7])
-local status, fence = record[1], held_by or '0'
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|waits', 'seq', 'bytes', 'open', id .. '|lease_until')
+local status, fence, lease_until = record[1], record[2] or '0', record[7]
 local waits = status == 'accepted' or status == 'waiting' or (id == '@run' and (status == 'pending' or status == 'running'))
 if status == 'running' and id ~= '@run' and ARGV[3] == 'worker_lost' then
   waits = tonumber(lease_until or '0') + LOST_MS <= now_ms()

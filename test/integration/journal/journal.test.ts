@@ -200,36 +200,6 @@ describe.each([
     });
   });
 
-  test('reads what is given with a directive as one field, as the fields of an earlier version, and where it is long or damaged', async () => {
-    const call = await open.accepted();
-    const [state] = open.keys.request(call.request_id);
-    const record = await recordOf(call);
-    const { type, lane, acceptedAt, deadlineAt } = record ?? { deadlineAt: null };
-    expect(await open.connection.hget(state, `${call.id}|given`)).toBe(
-      `${type} ${lane} ${acceptedAt} ${deadlineAt}`,
-    );
-    const fields = { type, lane, accepted_at: acceptedAt, deadline_at: deadlineAt };
-    await open.connection.hset(state, `${call.id}|given`, `${type} ${lane} ${acceptedAt} soon`);
-    for (const [name, value] of Object.entries(fields))
-      await open.connection.hset(state, `${call.id}|${name}`, String(value));
-    expect(await recordOf(call)).toEqual(record);
-    expect(await open.journal.claim({ ...claimOf(call), lane: 'tool.other' })).toEqual({
-      kind: 'moved',
-      lane,
-    });
-    expect(await open.journal.claim(claimOf(call))).toMatchObject({ kind: 'granted', deadlineAt });
-    const long = { ...acceptance({ ...call, id: 'long' }), lane: `tool.${'x'.repeat(64)}` };
-    await open.journal.accept(call.request_id, [long]);
-    const kept = (await open.journal.request(call.request_id))?.directives.find(({ id }) => id === 'long');
-    expect(kept).toMatchObject({ type, lane: long.lane, status: 'accepted' });
-    expect(Number(kept?.deadlineAt) - Number(kept?.acceptedAt)).toBe(long.deadlineMs);
-    const blank = { ...acceptance({ ...call, id: 'blank' }), lane: 'a b' };
-    await open.journal.accept(call.request_id, [blank]);
-    expect((await open.journal.directive(call.request_id, 'blank'))?.lane).toBe('a b');
-    const wish = { ...claimOf({ ...call, id: 'blank' }), digest: blank.digest, lane: 'a b' };
-    expect(await open.journal.claim(wish)).toMatchObject({ kind: 'granted' });
-  });
-
   test('sends a worker with another body back to the journal', async () => {
     const call = await open.accepted();
     expect((await open.journal.claim({ ...claimOf(call), digest: 'other' })).kind).toBe('stale_body');

@@ -108,7 +108,7 @@ test('a directive that has failed and left a task is a dead letter at once; afte
   await sweep();
   expect([await open.jobs(), given]).toEqual([1, []]);
   const [state] = open.keys.request(call.request_id);
-  await open.connection.hset(state, `${call.id}|end`, `${PAST} 2`);
+  await open.connection.hset(state, `${call.id}|ended_at`, PAST);
   await sweep();
   expect(given).toEqual([{ requestId: call.request_id, id: call.id, lane: LANE }]);
   expect([await open.jobs(), await open.dead.size()]).toEqual([0, 1]);

@@ -343,7 +343,7 @@ test('what is handed over to a worker without a free slot is given back, and beg
   const { status, lane } = (await open.recordOf(only)) ?? {};
   expect([status, lane]).toEqual(['accepted', LANE]);
   // As if nobody had ever had a claim of it.
-  expect(await client().hexists(open.keys.request(only.request_id)[0], `${only.id}|first`)).toBe(0);
+  expect(await client().hexists(open.keys.request(only.request_id)[0], `${only.id}|claimant`)).toBe(0);
   const other = inTurn(done);
   await open.startWorker(other.execute, { isHanded: true });
   expect((await open.resultOf(only))?.data).toMatchObject({
