@@ -22,7 +22,7 @@ import { createQuestions } from './questions.ts';
 import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
-import { prepareScripts, type ScriptReply } from './scripts.ts';
+import { prepareScripts } from './scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -166,8 +166,8 @@ export function createJournal(options: JournalOptions) {
   }
 
   /** What came with a job, as include-claim.lua answers. */
-  async function claimedWithJob(requestId: string, reply: ScriptReply): Promise<ClaimVerdict> {
-    return wake(requestId, claimVerdict(reply));
+  async function claimedWithJob(requestId: string, verdict: ClaimVerdict): Promise<ClaimVerdict> {
+    return wake(requestId, verdict);
   }
 
   /**

@@ -15,7 +15,7 @@ import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { failureText } from '../queue/job.ts';
 import type { GatedLanes } from '../queue/gated-lanes.ts';
-import type { HeldJob } from '../queue/lane-claims.ts';
+import type { HeldJob } from '../queue/lane-take.ts';
 import type { CallNotice } from '../queue/notice.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { Logger } from '../telemetry/logger.ts';

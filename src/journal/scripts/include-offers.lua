@@ -22,10 +22,10 @@ local function place_of_lane()
   return place and string.sub(place, 1, -#lane - 2), lane
 end
 
--- ARGV[at]: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
+-- `text`: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
 -- offered.
-local function make_offers(at, now)
-  local words, names = string.match(ARGV[at], '^([^\n]+)\n(.+)$')
+local function make_offers(text, now)
+  local words, names = string.match(text, '^([^\n]+)\n(.+)$')
   if not words then
     return false
   end
