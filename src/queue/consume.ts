@@ -394,6 +394,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     async stop() {
       isStopped = true;
       wake();
+      await backend.disconnectBlocking(false).catch(() => {});
       await offers?.withdraw();
       await settled(true);
       clearInterval(renewing);
