@@ -1,6 +1,6 @@
 // The loop of one lane: takes jobs with their claims for free slots, has each attempt made, and ends it with the take of the next.
 // Must never hold more jobs than slots, end a job for another worker, nor depend on being the only one that changes the lane.
-import { Job, UnrecoverableError, Worker } from 'bullmq';
+import { Job, type RedisQueueBackend, UnrecoverableError, Worker } from 'bullmq';
 import type { EndWithJob } from '../journal/endings.ts';
 import { prepareScripts, type ScriptReply } from '../journal/scripts.ts';
 import { pause } from '../lifecycle.ts';
@@ -97,6 +97,9 @@ interface TakenJob {
   next?: readonly TakenJob[];
 }
 
+/** A job and its id, for how long the lane is limited, and when its next delayed job is due; milliseconds. */
+type TheirReply = Awaited<ReturnType<RedisQueueBackend['moveToActive']>>;
+
 type Later = Extract<JobOutcome, { kind: 'later' }>;
 
 export function consumeLane(options: ConsumeOptions): LaneConsumer {
@@ -130,7 +133,8 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   let renewing: NodeJS.Timeout | undefined;
 
   const free = (): number => concurrency - running.size - coming;
-  const mayTake = (): boolean => isOpen && !isStopped && free() > 0;
+  const mayGoOn = (): boolean => isOpen && !isStopped;
+  const mayTake = (): boolean => mayGoOn() && free() > 0;
   const claimingNow = (): ClaimingLane | null => (claiming?.mayClaim() ? claiming : null);
   const offers =
     offering === undefined ? null : createLaneOffers({ ...offering, base, run, lockMs }, free);
@@ -210,7 +214,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     let ask: Ask | undefined;
     let answer: ScriptReply | undefined;
     const end: EndWithJob = async (...given) => {
-      ask ??= askFor(about, isOpen && !isStopped ? claimingNow() : null);
+      ask ??= askFor(about, mayGoOn() ? claimingNow() : null);
       answer ??= await endWithDirective(taken, given, ask);
       return answer;
     };
@@ -222,7 +226,10 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   /** By BullMQ's own script, which knows of pauses, limits and delays. */
   async function pullPlainly(): Promise<readonly TakenJob[]> {
     const lock = newShortId();
-    const [json, id, limitedMs, dueAt] = await backend.moveToActive(lock);
+    return theirsIn(await backend.moveToActive(lock), lock);
+  }
+
+  function theirsIn([json, id, limitedMs, dueAt]: TheirReply, lock: string): readonly TakenJob[] {
     if (!json || id === undefined) {
       // A limit ends without a marker.
       empty = { dueAt: limitedMs > 0 ? Date.now() + limitedMs : (dueAt ?? 0) };
@@ -242,7 +249,12 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       // A delayed job: this process looks when it is due, and others every few seconds.
       if (empty !== null) empty = { dueAt: Math.min(dueAt || Infinity, marker.score) };
     } else if (mayTake()) look();
-    else await connection.zadd(backend.toKey('marker'), 'LT', 0, marker.member);
+    else await mark();
+  }
+
+  /** Wakes the loop of one worker that waits. */
+  async function mark(): Promise<void> {
+    await connection.zadd(backend.toKey('marker'), 'LT', 0, '0');
   }
 
   function look(): void {
@@ -304,9 +316,15 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   async function settle(job: TakenJob, outcome: JobOutcome): Promise<void> {
     if (outcome.kind === 'later') return delay(job, outcome);
     const { id, lock, theirs } = job;
-    if (theirs === null) await run('job-done', [base], [id, lock, outcome.failure ?? '']);
-    else if (outcome.failure === undefined) await theirs.moveToCompleted(null, lock, false);
-    else await theirs.moveToFailed(failed(outcome.failure), lock, false);
+    if (theirs === null) {
+      await run('job-done', [base], [id, lock, outcome.failure ?? '']);
+      return;
+    }
+    // Where the lane is limited, the end of one job lets the next one begin, and no marker says so.
+    const next = await (outcome.failure === undefined
+      ? theirs.moveToCompleted(null, lock, mayGoOn())
+      : theirs.moveToFailed(failed(outcome.failure), lock, mayGoOn()));
+    if (Array.isArray(next)) job.next = theirsIn(next as unknown as TheirReply, lock);
   }
 
   async function delay({ id, lock, theirs }: TakenJob, { at, attempt }: Later): Promise<void> {
@@ -314,6 +332,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     if (!job) return;
     if (attempt !== undefined && attempt !== job.data.attempt) await job.updateData({ ...job.data, attempt });
     await job.moveToDelayed(at, lock);
+    if (theirs !== null) await mark();
   }
 
   /** However often it is asked for, it is one end, and takes one job. */
@@ -329,6 +348,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       verdict = ended;
       return foundIn(then);
     });
+    if (found.kind === 'slow') await mark();
     if (found.kind !== 'kept' && found.kind !== 'lost')
       job.next = jobsIn(found, ask, { isDurable: true, endsAtOnce: true });
     return verdict;
@@ -383,8 +403,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     },
     async pause() {
       isOpen = false;
-      await offers?.withdraw();
       await settled(false);
+      // It may have been resumed meanwhile.
+      if (!isOpen) await offers?.withdraw();
     },
     resume() {
       isOpen = true;
@@ -395,6 +416,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       isStopped = true;
       wake();
       await backend.disconnectBlocking(false).catch(() => {});
+      await settled(false);
       await offers?.withdraw();
       await settled(true);
       clearInterval(renewing);

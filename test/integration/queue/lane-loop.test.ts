@@ -73,7 +73,12 @@ async function openLane(way: 'our scripts' | "BullMQ's scripts") {
       queue.add('directive', { request_id: 'r', id, digest: 'd' }, { jobId: jobId('r', id), ...more }),
     letGo: (id: string, outcome: JobOutcome = { kind: 'done' }) => waiting.get(id)?.(outcome),
     counts: async () => {
-      const { wait, active, delayed, prioritized } = await queue.getJobCounts();
+      const { wait, active, delayed, prioritized } = await queue.getJobCounts(
+        'wait',
+        'active',
+        'delayed',
+        'prioritized',
+      );
       return { waiting: (wait ?? 0) + (prioritized ?? 0), active, delayed };
     },
     /** Names of the lane's keys that belong to jobs. */
