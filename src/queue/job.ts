@@ -57,7 +57,6 @@ export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | un
 
 /** Characters of base64url: 120 bits, so that no caller finds an id with the job id of another directive. */
 const JOB_ID_CHARACTERS = 20;
-const EARLIER_DIGITS = 31;
 
 /**
  * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than the ids it stands
@@ -65,11 +64,6 @@ const EARLIER_DIGITS = 31;
  */
 export function jobId(requestId: string, directiveId: string): string {
   return `d${hash('sha1', `${requestId}/${directiveId}`, 'base64url').slice(0, JOB_ID_CHARACTERS)}`;
-}
-
-/** The job's id in earlier versions. Such a job is taken and ended as every other; a search for a directive's job tries both. */
-export function earlierJobId(requestId: string, directiveId: string): string {
-  return `d${hash('sha1', `${requestId}/${directiveId}`).slice(0, EARLIER_DIGITS)}`;
 }
 
 /** What is known of a directive beside its envelope. */

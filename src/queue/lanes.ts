@@ -3,7 +3,7 @@
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { prepareScripts } from '../journal/scripts.ts';
-import { earlierJobId, jobId, type JobData, jobOptionsOf } from './job.ts';
+import { jobId, type JobData, jobOptionsOf } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
@@ -44,11 +44,11 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
    * after its end.
    */
   async function requeue(lane: string, data: JobData, { evenEnded = false } = {}): Promise<void> {
-    const names = await present(lane, data.request_id, data.id);
-    const states = await Promise.all(names.map((id) => queue(lane).getJobState(id)));
-    if (states.some((state) => state === 'waiting' || state === 'prioritized')) return;
+    const id = jobId(data.request_id, data.id);
+    const state = await queue(lane).getJobState(id);
+    if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
-    for (const id of names) await queue(lane).remove(id);
+    if (state !== 'unknown') await queue(lane).remove(id);
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
   }
 
@@ -63,24 +63,17 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     directiveId: string,
     failure?: () => Promise<string | null>,
   ): Promise<void> {
-    for (const id of await present(lane, requestId, directiveId)) {
-      if (await isKept(lane, id)) continue;
-      const base = queues.scriptedBase(lane);
-      const reason = base === null ? null : ((await failure?.()) ?? null);
-      if (base === null || reason === null) await queue(lane).remove(id);
-      else await run('job-fail', [base], [id, reason]);
-    }
+    const id = jobId(requestId, directiveId);
+    const isThere = (await connection.exists(queue(lane).toKey(id))) === 1;
+    if (!isThere || (await isKept(lane, id))) return;
+    const base = queues.scriptedBase(lane);
+    const reason = base === null ? null : ((await failure?.()) ?? null);
+    if (base === null || reason === null) await queue(lane).remove(id);
+    else await run('job-fail', [base], [id, reason]);
   }
 
   async function isKept(lane: string, id: string): Promise<boolean> {
     return (await connection.zscore(queue(lane).toKey('failed'), id)) !== null;
-  }
-
-  /** The job of a directive, if there is one: under its name, or that of an earlier version. */
-  async function present(lane: string, requestId: string, directiveId: string): Promise<string[]> {
-    const names = [jobId(requestId, directiveId), earlierJobId(requestId, directiveId)];
-    const found = await Promise.all(names.map((id) => connection.exists(queue(lane).toKey(id))));
-    return names.filter((_, index) => found[index] === 1);
   }
 
   /** Directives of the lane that wait to be taken. */

@@ -24,11 +24,6 @@ local function job_id(ref)
     .. four_of(sub(hex, 25, 30))
 end
 
--- As earlier versions named it.
-local function earlier_job_id(ref)
-  return 'd' .. string.sub(redis.sha1hex(ref), 1, 31)
-end
-
 -- `json`: the data as job.ts writes it.
 local function with_deadline(json, deadline_at)
   return string.sub(json, 1, -2) .. ',"deadline_at":' .. int(deadline_at) .. '}'

@@ -37,7 +37,7 @@ end
 local function is_known(lane, member)
   local tag = '{' .. PREFIX .. ':' .. lane .. '}:'
   local base = tag .. lane .. ':'
-  return redis.call('EXISTS', base .. job_id(member), base .. earlier_job_id(member)) > 0
+  return redis.call('EXISTS', base .. job_id(member)) > 0
     or redis.call('HEXISTS', tag .. 'gate:items', member) == 1
 end
 

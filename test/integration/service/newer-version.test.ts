@@ -6,9 +6,6 @@ import type { Signal } from '../../../src/contract/signal.ts';
 import { createSignalLines } from '../../../src/cli/signal-lines.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
-import { prepareScripts } from '../../../src/journal/scripts.ts';
-import { earlierJobId } from '../../../src/queue/job.ts';
-import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -70,26 +67,6 @@ test('a directive that an older process has written, with its ids in its body, g
   await open.startWorker(async () => ({ result: okResult('done') }));
   expect((await open.requests.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
   expect(await open.requests.directive(request_id, id)).toMatchObject({ id, status: 'succeeded' });
-});
-
-test('a job under the name that an older process gave it is the only one of its directive, and is executed or removed', async () => {
-  const directives = [toolCall(), toolCall()] as const;
-  const run = prepareScripts(open.connection);
-  for (const directive of directives) {
-    const { request_id, id } = directive;
-    await open.journal.accept(request_id, [acceptance(directive)]);
-    const base = `${lanePrefix(open.keys.prefix, LANE)}:${LANE}:`;
-    const data = JSON.stringify(jobOf(directive));
-    await run('job-add', [base], [earlierJobId(request_id, id), 'directive', data, '{}', Date.now(), '']);
-    await open.lanes.requeue(LANE, jobOf(directive));
-  }
-  expect(await open.jobs()).toBe(2);
-  await open.lanes.removeJob(LANE, directives[1].request_id, directives[1].id);
-  expect(await open.jobs()).toBe(1);
-  await open.startWorker(async () => ({ result: okResult('done') }));
-  const { request_id, id } = directives[0];
-  expect((await open.requests.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
-  await eventually(() => open.jobs()).toBe(0);
 });
 
 test('a directive of a later format is left to a newer worker, and ends at its deadline without one', async () => {
