@@ -84,6 +84,9 @@ const FAILED_PAUSE_MS = 500;
 /** A delayed job may be due a little before BullMQ's script thinks so. */
 const SHORTEST_WAIT_MS = 2;
 
+/** A lock is renewed so often before it runs out. */
+const RENEWALS_PER_LOCK = 4;
+
 /** A job that this process has. */
 interface TakenJob {
   readonly id: string;
@@ -93,8 +96,10 @@ interface TakenJob {
   readonly held: HeldJob | null;
   /** As BullMQ's own script took it; null: ours did. */
   readonly theirs: Job | null;
-  /** It has ended together with its directive, and this was taken then. */
+  /** It has ended, and this was taken then. */
   next?: readonly TakenJob[];
+  /** Its lock goes with its end, which is on its way. */
+  isEnding?: boolean;
 }
 
 /** A job and its id, for how long the lane is limited, and when its next delayed job is due; milliseconds. */
@@ -314,6 +319,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   }
 
   async function settle(job: TakenJob, outcome: JobOutcome): Promise<void> {
+    job.isEnding = true;
     if (outcome.kind === 'later') return delay(job, outcome);
     const { id, lock, theirs } = job;
     if (theirs === null) {
@@ -342,6 +348,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     ask: Ask,
   ): Promise<ScriptReply> {
     let verdict: ScriptReply = [];
+    job.isEnding = true;
     const found = await offeringSlots(ask.claims ? 1 : 0, false, async (offered) => {
       const given = [...args, job.id, job.lock, failure, ask.claims ? 1 : 0, ...ask.words(offered), ...texts];
       const [ended = [], then = []] = pairOf(await run('job-end', [...keys, base], given));
@@ -349,6 +356,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       return foundIn(then);
     });
     if (found.kind === 'slow') await mark();
+    job.isEnding = found.kind !== 'kept';
     if (found.kind !== 'kept' && found.kind !== 'lost')
       job.next = jobsIn(found, ask, { isDurable: true, endsAtOnce: true });
     return verdict;
@@ -379,8 +387,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     const ids = jobs.map(({ id }) => id);
     const locks = jobs.map(({ lock }) => lock);
     for (const id of await backend.extendLocks(ids, locks, lockMs)) {
-      // Its lock goes with its end, which may be on its way.
-      const lost = jobs.find((job) => job.id === id && job.next === undefined && running.has(job.lock));
+      const lost = jobs.find((job) => job.id === id && job.isEnding !== true && running.has(job.lock));
       if (lost) onError(new Error(`another worker may take the job ${id} of the lane ${lane}: its lock is gone`));
     }
   }
@@ -397,7 +404,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       const unused = await scripts.check();
       if (unused !== null) onError(new Error(unused));
       offering?.handOver.join(lane, (handed) => void takeHanded(handed).catch(onError));
-      renewing ??= setInterval(() => void renew().catch(onError), lockMs / 2);
+      renewing ??= setInterval(() => void renew().catch(onError), lockMs / RENEWALS_PER_LOCK);
       worker.startStalledCheckTimer().catch(onError);
       void serve();
     },

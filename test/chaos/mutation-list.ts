@@ -275,27 +275,18 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
 
 /** Protections of which chaos meets the occasion too rarely: the tests that notice. */
 const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'take-repeat': [
-    patch(
-      `${SCRIPTS}/job-take.lua`,
-      'local again = known == take and all_again(taken, now)',
-      'local again = nil',
-    ),
-  ],
+  'take-repeat': [patch(`${SCRIPTS}/job-take.lua`, 'if known == ask.token then', 'if false then')],
   'end-repeat': [
     patch(
       `${SCRIPTS}/include-take.lua`,
-      'local again = id and taken_again(at, id, ARGV[at])',
-      'local again = nil',
+      "if redis.call('GET', BASE .. id .. ':lock') == ask.token then",
+      'if false then',
     ),
-  ],
-  'end-repeat-lock': [
-    patch(`${SCRIPTS}/include-take.lua`, "or not redis.call('LPOS',", "or redis.call('LPOS',"),
   ],
   'end-before-job': [
     patch(
       `${SCRIPTS}/job-end.lua`,
-      "if verdict[1] ~= 'ended' and verdict[1] ~= 'already' then",
+      "if verdict[2] ~= 'ended' and verdict[2] ~= 'already' then",
       'if false then',
     ),
   ],
@@ -328,34 +319,16 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
 };
 
-/** Of several jobs that are taken at once. */
+/** Jobs of a lane that are taken at once, and failed ones that are kept. */
 const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'several-lock': [
-    patch(`${SCRIPTS}/job-take.lua`, 'pcall(take_job, lock_of(nth),', 'pcall(take_job, ARGV[1],'),
+    patch(`${SCRIPTS}/include-take.lua`, "nth == 1 and ask.token or ask.token .. '.' .. nth", 'ask.token'),
   ],
-  'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(next_ids, '\\n')", 'next_ids[1]')],
-  'several-relock': [patch(`${SCRIPTS}/job-relock.lua`, 'if not ours then', 'if false then')],
-  'several-ready': [patch('src/queue/lane-backend.ts', 'isHanded = await taker.willHaveReady();', '')],
-  'several-begun': [patch('src/queue/lane-backend.ts', 'const AT_ONCE = 1;', 'const AT_ONCE = 0;')],
-  'several-pause': [patch('src/queue/consume.ts', '  await claims?.ready.none();\n', '')],
-  'several-beside': [
-    patch(
-      'src/queue/lane-taker.ts',
-      'while (claims.ready.isArriving()) await claims.ready.arrived();\n    const',
-      'const',
-    ),
-  ],
-  'several-done': [
-    patch('src/queue/lane-taker.ts', 'if (!takesNext || claims?.ready.isNear()) {', 'if (!takesNext) {'),
-  ],
-  'several-alone': [
-    patch('src/queue/lane-claims.ts', 'return takes === 1;', 'arriving = promise;\n        return true;'),
-  ],
-  'several-waiting': [
-    patch('src/queue/lane-backend.ts', 'taker.take(token, waits.isWaiting())', 'taker.take(token)'),
-  ],
-  'several-confirmed': [
-    patch('src/queue/lane-taker.ts', 'const mayOffer = confirm === null;', 'const mayOffer = true;'),
+  'several-place': [patch(`${SCRIPTS}/job-take.lua`, "table.concat(ids, '\\n')", 'ids[1]')],
+  'several-share': [patch(`${SCRIPTS}/job-take.lua`, "redis.call('LLEN', BASE .. 'wait') / SHARE", 'most')],
+  'failed-bound': [patch(`${SCRIPTS}/include-failed.lua`, 'if excess > 0 then', 'if false then')],
+  'failed-blocks': [
+    patch(`${SCRIPTS}/include-lane.lua`, "elseif not redis.call('ZSCORE', BASE .. 'failed', id) then", 'else'),
   ],
 };
 
@@ -607,8 +580,8 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
   test: string,
 ])[] = [
-  [TESTED_MUTATIONS, 'test/integration/queue/lane-claims.test.ts'],
-  [SEVERAL_MUTATIONS, 'test/integration/queue/several-jobs.test.ts'],
+  [TESTED_MUTATIONS, 'test/integration/queue/lane-take.test.ts'],
+  [SEVERAL_MUTATIONS, 'test/integration/queue/lane-take.test.ts'],
   [ACCESS_MUTATIONS, 'test/integration/access/key-changes.test.ts'],
   [ARCHIVE_MUTATIONS, 'test/integration/archive/archive.test.ts'],
   [FLOW_MUTATIONS, 'test/integration/journal/gate.test.ts'],

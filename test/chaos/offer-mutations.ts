@@ -5,8 +5,7 @@ import { type Patch, patch, SCRIPTS } from './patch.ts';
 const OFFERS = `${SCRIPTS}/include-offers.lua`;
 const ENTRANCE = `${SCRIPTS}/include-entrance.lua`;
 const ACCEPT = `${SCRIPTS}/include-accept.lua`;
-const BACKEND = 'src/queue/lane-backend.ts';
-const TAKER = 'src/queue/lane-taker.ts';
+const LOOP = 'src/queue/consume.ts';
 const RETURN = `${SCRIPTS}/offer-return.lua`;
 
 /** Of directives. */
@@ -18,20 +17,15 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'offer-rate': [patch(OFFERS, ' or meta[3] or redis', ' or redis')],
   'offer-jump': [patch(OFFERS, "redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0", 'false')],
   'offer-serial': [patch(OFFERS, "~= 'tool.' or", "== 'tool.' or")],
-  'offer-large': [patch(ENTRANCE, ' or #envelope > tonumber(inline_bytes) then', ' then')],
+  'offer-large': [patch(ENTRANCE, ' or #envelope > MOST_INLINE_BYTES then', ' then')],
   'offer-begin': [patch(ACCEPT, 'facts.slot_for and deadline_ms and', 'facts.slot_for and')],
   'offer-unbegun': [patch(ACCEPT, 'not slot.owes_start and int(now))', 'int(now))')],
   'offer-look': [patch(ENTRANCE, 'if offer.lease_ms < FIRST_LOOK_MS then', 'if false then')],
-  'offer-lock': [patch(BACKEND, 'tokens.map(lockOf)', 'tokens')],
-  'offer-delayed': [
-    patch(
-      BACKEND,
-      'plain.moveToDelayed(id, at, delay, lockOf(token)',
-      'plain.moveToDelayed(id, at, delay, token',
-    ),
+  'offer-lock': [patch(LOOP, 'renewing ??= setInterval(', '(() => {})(')],
+  'offer-fresh': [
+    patch(LOOP, 'const askedAt = offers.instantOf(handed.at);', 'const askedAt = performance.now();'),
   ],
-  'offer-fresh': [patch(TAKER, 'askedAt: offers.instantOf(handed.at)', 'askedAt: performance.now()')],
-  'offer-full': [patch(TAKER, 'claims.mayGoOn() && claims.reserve()', 'claims.reserve() || true')],
+  'offer-full': [patch(LOOP, 'if (data !== null && mayTake() && (', 'if (data !== null && (')],
   'offer-claim': [
     patch(
       RETURN,
@@ -40,8 +34,10 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'offer-returned': [patch(RETURN, "redis.call('RPUSH', BASE .. 'wait', job)", '')],
-  'offer-withdrawn': [patch('src/queue/consume.ts', '  await claims?.offers?.withdraw();\n', '')],
-  'offer-marker': [patch('src/queue/marker-wait.ts', 'putBack(marker).catch(() => {});', '{}')],
+  'offer-withdrawn': [
+    patch(LOOP, 'await offers?.withdraw();\n      await settled(true);', 'await settled(true);'),
+  ],
+  'offer-marker': [patch(LOOP, '    else await mark();\n', '')],
   'offer-again': [patch('src/queue/lane-offers.ts', 'return [...standing];\n  }', 'return [];\n  }')],
   'offer-bound': [patch(OFFERS, "redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS", 'false')],
 };

@@ -13,12 +13,12 @@ export const laneBase = ({ keys }: Pick<Opened, 'keys'>, lane = LANE): string =>
   `${lanePrefix(keys.prefix, lane)}:${lane}:`;
 
 /** `times`: how often the command is sent, as after a lost connection; the last answer counts. */
-export async function takenFrom(open: Opened, { leaseMs = 60_000, most = 1, times = 1 } = {}) {
+export async function takenFrom(open: Opened, { leaseMs = 60_000, most = 1, times = 1, serial = '' } = {}) {
   const { connection, keys } = open;
   const how = {
     leaseMs,
     keyPrefix: keys.prefix,
-    serial: '',
+    serial,
     owesStart: true,
     sweep: keys.sweep,
     confirm: async () => null,

@@ -45,10 +45,7 @@ describe('a directive whose worker died', () => {
     await dieWith(call);
     const { execute, ran } = inTurn(done);
     const parts = open.attemptParts(execute);
-    expect(await open.attempt(parts, call)).toEqual({
-      kind: 'done',
-      errorType: 'outcome_unknown',
-    });
+    expect(await open.attempt(parts, call)).toMatchObject({ kind: 'done', errorType: 'outcome_unknown' });
     const signal = await open.resultOf(call);
     expect(errorOf(signal)).toMatchObject({ type: 'outcome_unknown', retryable: false });
     expect([ran.length, await open.typesOf(call)]).toEqual([0, ONE_END]);
@@ -140,10 +137,7 @@ describe('a directive whose worker died and whose deadline passed', () => {
     const { execute, ran } = inTurn(done);
     const parts = open.attemptParts(execute);
     await expire(call);
-    expect(await open.attempt(parts, call)).toEqual({
-      kind: 'done',
-      errorType: 'deadline_exceeded',
-    });
+    expect(await open.attempt(parts, call)).toMatchObject({ kind: 'done', errorType: 'deadline_exceeded' });
     const error = errorOf(await open.resultOf(call));
     expect([error.type, error.details['outcome'], ran.length]).toEqual(['deadline_exceeded', outcome, 0]);
   });
