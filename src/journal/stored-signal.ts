@@ -41,7 +41,7 @@ export function writeSignal(requestId: string, signal: object): string {
 }
 
 /** undefined: it is unusual, and is written whole. */
-export function writePacked(requestId: string, signal: object): string | undefined {
+function writePacked(requestId: string, signal: object): string | undefined {
   const { id, source, type, time, traceparent, causationid, attempt, data } = signal as Signal;
   const head = [id, source, type, time, traceparent, causationid, attempt ?? ''].join(NEXT);
   if (!isUsual(requestId, signal as Signal) || !HEAD.test(head)) return undefined;

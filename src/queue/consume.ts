@@ -141,8 +141,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const mayGoOn = (): boolean => isOpen && !isStopped;
   const mayTake = (): boolean => mayGoOn() && free() > 0;
   const claimingNow = (): ClaimingLane | null => (claiming?.mayClaim() ? claiming : null);
-  const offers =
-    offering === undefined ? null : createLaneOffers({ ...offering, base, run, lockMs }, free);
+  const offers = offering === undefined ? null : createLaneOffers({ ...offering, base, run, lockMs }, free);
 
   function wake(): void {
     changed.resolve();
@@ -301,7 +300,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
 
   async function outcomeOf({ id, data, held }: TakenJob): Promise<JobOutcome> {
     if (data === null) {
-      onError(new Error(`the job ${id.slice(0, 64)} of the lane ${lane} names no directive, and was dropped`));
+      onError(
+        new Error(`the job ${id.slice(0, 64)} of the lane ${lane} names no directive, and was dropped`),
+      );
       return { kind: 'done' };
     }
     try {
@@ -388,7 +389,8 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     const locks = jobs.map(({ lock }) => lock);
     for (const id of await backend.extendLocks(ids, locks, lockMs)) {
       const lost = jobs.find((job) => job.id === id && job.isEnding !== true && running.has(job.lock));
-      if (lost) onError(new Error(`another worker may take the job ${id} of the lane ${lane}: its lock is gone`));
+      if (lost)
+        onError(new Error(`another worker may take the job ${id} of the lane ${lane}: its lock is gone`));
     }
   }
 

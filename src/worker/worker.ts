@@ -93,7 +93,14 @@ function claimingOf(
   const shared = { leaseMs, keyPrefix: keys.prefix };
   const { sweep } = keys;
   return {
-    claiming: { ...shared, serial: isTool ? keys.serial(lane) : '', owesStart: isTool, sweep, confirm, mayClaim },
+    claiming: {
+      ...shared,
+      serial: isTool ? keys.serial(lane) : '',
+      owesStart: isTool,
+      sweep,
+      confirm,
+      mayClaim,
+    },
     // What it does not hear of it has not begun: that is reported before each call that may not be made twice.
     offering: handOver && { ...shared, handOver, owesStart: !mayRepeat },
   };

@@ -328,7 +328,11 @@ const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'several-share': [patch(`${SCRIPTS}/job-take.lua`, "redis.call('LLEN', BASE .. 'wait') / SHARE", 'most')],
   'failed-bound': [patch(`${SCRIPTS}/include-failed.lua`, 'if excess > 0 then', 'if false then')],
   'failed-blocks': [
-    patch(`${SCRIPTS}/include-lane.lua`, "elseif not redis.call('ZSCORE', BASE .. 'failed', id) then", 'else'),
+    patch(
+      `${SCRIPTS}/include-lane.lua`,
+      "elseif not redis.call('ZSCORE', BASE .. 'failed', id) then",
+      'else',
+    ),
   ],
 };
 

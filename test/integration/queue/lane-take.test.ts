@@ -43,7 +43,19 @@ async function end(call: ToolExec, job: JobFound, { failure = '', times = 1, fen
   };
   const ask = askFor({ lane: LANE, lockMs: 30_000, sweep: open.keys.sweep }, how);
   const status = failure === '' ? 'succeeded' : 'failed';
-  const given = [call.id, fence, status, 60_000, 0, 1_000_000, job.id, job.lock, failure, 1, ...ask.words('')];
+  const given = [
+    call.id,
+    fence,
+    status,
+    60_000,
+    0,
+    1_000_000,
+    job.id,
+    job.lock,
+    failure,
+    1,
+    ...ask.words(''),
+  ];
   const run = prepareScripts(open.connection);
   const keys = [...open.keys.request(call.request_id), laneBase(open)];
   let replies: ScriptReply[] = [];
