@@ -145,8 +145,8 @@ describe.each(['our scripts', "BullMQ's scripts"] as const)('a lane under %s', (
     await lane.work(2, true);
     await eventually(() => lane.taken).toEqual(['a1']);
     expect(await lane.counts()).toEqual({ ...NONE, active: 1, waiting: 1 });
-    await lane.queue.removeGlobalConcurrency();
     await lane.queue.setGlobalRateLimit(1, 3_600_000);
+    await lane.queue.removeGlobalConcurrency();
     lane.letGo('a1');
     await eventually(() => lane.taken).toEqual(['a1', 'a2']);
     await lane.add('a3');
