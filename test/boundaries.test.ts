@@ -26,7 +26,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'encryption',
     'telemetry',
-    'bounds',
     'redis',
     'journal',
     'flow',

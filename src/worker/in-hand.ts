@@ -1,8 +1,6 @@
 // The attempts that a worker has not recorded yet, counted for each lane.
 // Must never lose count: a stop waits until nothing is in hand.
 
-export type InHand = ReturnType<typeof createInHand>;
-
 export function createInHand() {
   const counts = new Map<string, number>();
   let total = 0;

@@ -47,7 +47,7 @@ export async function submitScripted(
   return made;
 }
 
-export function entranceOn({ records, queue }: Store, options: EntranceOptions = {}) {
+function entranceOn({ records, queue }: Store, options: EntranceOptions = {}) {
   const { confirm = async () => null, ordered = true } = options;
   const { index, later } = records;
   const { lanes, gated } = queue;
