@@ -35,7 +35,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'platform/telemetry',
     'platform/redis',
     'platform/encryption',
-    'platform/bounds',
     'store',
     'store/catalog',
     'queue',

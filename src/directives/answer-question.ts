@@ -28,7 +28,7 @@ import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { reportAnswer } from './read/answer-span.ts';
 import { instant } from '../queue/instant.ts';
-import { jobDataFor } from '../queue/job.ts';
+import { jobOfRecord } from '../queue/job.ts';
 import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { requestFull } from './read/request-full.ts';
@@ -100,7 +100,7 @@ export function createAnswerer(parts: AnswererParts) {
     const requestBytes = requestBytesOf(limitsOf, requestId, parts.requestBytes);
     const recorded = recordedAs(verdict, { place, digest, action: body.action, by, requestBytes });
     if (verdict.kind === 'answered') reportAnswer(spans, begunAt, { ...envelope, inputId, answer: body });
-    if (verdict.kind === 'answered' && verdict.open === 0) await wake(directive, envelope, json);
+    if (verdict.kind === 'answered' && verdict.open === 0) await wake(directive, envelope);
     return recorded;
   }
 
@@ -126,9 +126,10 @@ export function createAnswerer(parts: AnswererParts) {
   }
 
   /** A worker that holds the call finds the answer by itself. Where this fails, the sweeper does it. */
-  async function wake({ lane, digest, asked }: DirectiveRecord, envelope: Envelope, json: string) {
+  async function wake(record: DirectiveRecord, envelope: Envelope) {
+    const { lane, asked } = record;
     if (lane === null || asked?.held === true) return;
-    const job = jobDataFor(envelope, digest, json.length);
+    const job = jobOfRecord(envelope, record);
     const ticket = ticketIn(envelope, lane);
     await (ticket === null ? lanes.requeue(lane, job) : gated.enter(lane, job, { ticket })).catch(() => {});
   }

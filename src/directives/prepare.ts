@@ -14,7 +14,7 @@ import { encodeEnvelope, type Envelope } from '../store/request/envelope.ts';
 import type { Acceptance, Announcement } from '../store/request/journal.ts';
 import { terminalSignal } from '../store/log/terminal-signal.ts';
 import { FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
-import { jobDataFor, type JobData, withoutEnvelope } from '../queue/job.ts';
+import { jobDataOf, type JobData, jobOptionsOf } from '../queue/job.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
 import { NO_MODELS } from '../store/catalog/known-models.ts';
 import { type Known, type KnownServers, routeOf, type Route } from '../store/catalog/route.ts';
@@ -135,7 +135,7 @@ export function createPreparer(
       ...(noticed ? { noticed } : {}),
       ...sealingOf(directive, sealing),
     };
-    const encoded = encodeEnvelope(envelope);
+    const job = jobDataOf(envelope, { digest, lane });
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
     const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
     const acceptance: Acceptance = {
@@ -145,14 +145,15 @@ export function createPreparer(
       lane,
       deadlineMs: deadlineOf(directive),
       later: beginOf(directive),
-      envelope: encoded,
+      envelope: encodeEnvelope(envelope),
+      job: lane === null ? undefined : { data: job, options: jobOptionsOf(job) },
       noticed,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
         : {}),
     };
     const ticket = tickets.ticket ?? null;
-    return { acceptance, job: jobDataFor(envelope, digest, encoded.length), ticket, noticed };
+    return { acceptance, job, ticket, noticed };
   }
 
   return { prepare: prepareAll };
@@ -274,16 +275,15 @@ export function withLane(prepared: readonly Prepared[]): Prepared[] {
   return prepared.filter(({ acceptance }) => acceptance.lane !== null);
 }
 
-/** What begins later has none yet. */
-export function jobsOf(open: readonly Prepared[]): LaneJob[] {
+/** The jobs of directives that begin at once. `acceptedAt`: milliseconds since the epoch. */
+export function jobsOf(open: readonly Prepared[], acceptedAt: number): LaneJob[] {
   return open
     .filter((each) => !isLaterOn(each))
-    .map(({ acceptance, job, ticket }) => laneJob(acceptance.lane ?? '', job, ticket));
-}
-
-/** What waits in a gate brings no body: it is claimed only with a pass, and not with its job. */
-function laneJob(lane: string, job: JobData, ticket: Ticket | null): LaneJob {
-  return ticket === null ? { lane, data: job } : { lane, data: withoutEnvelope(job), ticket };
+    .map(({ acceptance: { lane, deadlineMs }, job, ticket }) => ({
+      lane: lane ?? '',
+      data: { ...job, deadline_at: acceptedAt + deadlineMs },
+      ...(ticket === null ? {} : { ticket }),
+    }));
 }
 
 /** Redis does nothing else while it accepts and enqueues them. */

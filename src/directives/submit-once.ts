@@ -14,7 +14,6 @@ import { NO_SPANS } from '../platform/telemetry/traces/spans.ts';
 import type { Entry } from '../queue/entrance.ts';
 import { keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
-import { withoutEnvelope } from '../queue/job.ts';
 import {
   answerOf,
   keptErrors,
@@ -106,7 +105,8 @@ export function createOnceSubmitter(options: SubmitterOptions) {
       requestId,
       announcements: [...announcementsOf(open), ...noticesOf([prepared]), ...note.announcements],
       accept: (together) => journal.acceptOnce(requestId, entry, { inbox: replyChannel, together }),
-      jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict)) : null),
+      jobsOf: (verdict) =>
+        verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict), verdict.now) : null,
       onlyLane: onlyLaneOf(open),
       changes: (verdict) => (verdict.kind === 'ok' ? verdict.of.requestId : requestId),
       wereThere: (verdict) =>
@@ -205,21 +205,22 @@ async function submissionOf(
  */
 function underKey(routed: Prepared, { directive, once }: OnceDirective, token: string): Prepared {
   const digest = contentDigest({ ...directive, id: '', request_id: token });
-  const { acceptance, job } = routed;
+  const { acceptance } = routed;
+  const job = { ...routed.job, digest };
   const startByMs = acceptance.later?.startByMs ?? null;
   const quiet =
     once.kind === 'debounce' && acceptance.lane !== null
       ? { later: { when: `d${Math.min(once.quietMs, once.atMostMs)}`, startByMs } }
       : {};
-  return { ...routed, acceptance: { ...acceptance, digest, ...quiet }, job: { ...job, digest } };
+  const ofLane = acceptance.job && { job: { ...acceptance.job, data: job } };
+  return { ...routed, acceptance: { ...acceptance, digest, ...quiet, ...ofLane }, job };
 }
 
-/** What gets a job here: not what waits for another one, nor what began before under another id. A repeat brings no body. */
+/** What gets a job here: not what waits for another one, nor what began before under another id. */
 function begunOf(open: readonly Prepared[], requestId: string, verdict: OnceAccepted): Prepared[] {
   const { verdict: status, of, outcome, waits } = verdict;
   if (waits || of.requestId !== requestId) return [];
   if (status === 'accepted') return [...open];
   // Whoever submitted it first may have died; it may wait for another one, which the sweeper knows.
-  if (outcome === 'replaced') return [];
-  return open.map((each) => ({ ...each, job: withoutEnvelope(each.job) }));
+  return outcome === 'replaced' ? [] : [...open];
 }

@@ -20,7 +20,6 @@ import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry } from '../queue/entrance.ts';
 import { identify, keyedIds } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
-import { withoutEnvelope } from '../queue/job.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
 import type { CallNotice } from './sweep/notice.ts';
 import { passingRefusal } from './passing-request.ts';
@@ -141,7 +140,8 @@ export function createSubmitter(options: SubmitterOptions) {
       requestId,
       announcements: [...announcementsOf(open), ...noticesOf(prepared), ...note.announcements],
       accept: (together) => journal.accept(requestId, acceptances, { inbox: replyChannel, together }),
-      jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
+      jobsOf: (verdict) =>
+        verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts), verdict.acceptedAt) : null,
       onlyLane: onlyLaneOf(open),
       wereThere: (verdict) => notAccepted(prepared, verdict),
     };
@@ -150,13 +150,12 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */
+/** Directives with a lane; one that was there before and has a ticket is in the gate already. */
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
-  return prepared.flatMap((each, position) => {
-    const isNew = verdicts[position] !== 'existing';
-    if (each.acceptance.lane === null || (each.ticket !== null && !isNew)) return [];
-    return [isNew ? each : { ...each, job: withoutEnvelope(each.job) }];
-  });
+  return prepared.filter(
+    ({ acceptance, ticket }, position) =>
+      acceptance.lane !== null && (ticket === null || verdicts[position] !== 'existing'),
+  );
 }
 
 /** The ids of all that this submission does not open. */

@@ -7,7 +7,7 @@ import { isShown, type SweepIndex } from '../store/index/sweep-index.ts';
 import type { Ticket } from '../contract/directive/flow.ts';
 import type { Confirm } from './durability.ts';
 import type { GatedLanes } from './gated-lanes.ts';
-import { type JobData, MAX_INLINE_BYTES } from './job.ts';
+import type { JobData } from './job.ts';
 import type { Lanes } from './lanes.ts';
 
 export interface LaneJob {
@@ -128,7 +128,7 @@ function togetherOf<V>(
   if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
   const laneBase = onlyLane === undefined ? null : lanes.scriptedBase(onlyLane);
   const rowAfterMs = isSwept(entry) ? null : (changes?.rowAfterMs(requestId) ?? null);
-  return { rowAfterMs, announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+  return { rowAfterMs, announcements, laneBase };
 }
 
 /** Whether the sweeper notes it again. What ends as it is accepted it never sees, and what begins later only then. */

@@ -2,13 +2,14 @@
 // Must never enqueue what still waits, nor leave in the gate what has ended.
 import type { LetOut, Pumped } from '../store/limits/gate.ts';
 import type { Journal } from '../store/request/journal.ts';
-import { type GatedLanes, isSame, jobOf } from './gated-lanes.ts';
+import { type GatedLanes, isSame } from './gated-lanes.ts';
+import { jobInJournal } from './job.ts';
 import type { Lanes } from './lanes.ts';
 
 export interface GateTendingParts {
   gated: Pick<GatedLanes, 'gate' | 'roomIn' | 'note' | 'follow' | 'remove'>;
   lanes: Pick<Lanes, 'requeue'>;
-  journal: Pick<Journal, 'directive'>;
+  journal: Pick<Journal, 'directive' | 'envelope'>;
 }
 
 /** Looks at the gate of a lane. */
@@ -20,9 +21,9 @@ const MOST_ROUNDS = 20;
 export function createGateTending({ gated, lanes, journal }: GateTendingParts): TendGate {
   /** Those whose job may lie where a worker died, or that have ended meanwhile. */
   async function lookAfter(lane: string, ref: LetOut, isOut: boolean): Promise<void> {
-    const record = await journal.directive(ref.requestId, ref.id);
-    if (record === null || record.terminal !== null) return gated.remove(lane, ref);
-    if (isOut) await lanes.requeue(lane, jobOf(ref));
+    const job = await jobInJournal(journal, ref.requestId, ref.id);
+    if (job === null) return gated.remove(lane, ref);
+    if (isOut) await lanes.requeue(lane, job);
   }
 
   async function tend(lane: string, { lapsed, unbegun, released, dueMs }: Pumped): Promise<void> {

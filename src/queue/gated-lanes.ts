@@ -2,15 +2,18 @@
 // Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
 import type { Ticket, Tickets } from '../contract/directive/flow.ts';
 import { ticketIn } from './flow/ticket.ts';
+import type { Journal } from '../store/request/journal.ts';
 import type { Entered, Gate, GateRef, LetOut, WithReleased } from '../store/limits/gate.ts';
 import { createGateNotes, type GateNews } from './gate-news.ts';
-import type { JobData } from './job.ts';
+import { type JobData, jobInJournal } from './job.ts';
 import type { LaneRoom } from './lane-room.ts';
 import type { Lanes } from './lanes.ts';
 
 export interface GatedLanesParts {
   gate: Gate;
   lanes: Pick<Lanes, 'enqueue' | 'enqueueOpen' | 'enqueueFirst'>;
+  /** What was let out gets the job that it has in the journal by then. */
+  journal: Pick<Journal, 'directive' | 'envelope'>;
   roomIn: LaneRoom;
   /** Of the process. */
   news: GateNews;
@@ -24,9 +27,9 @@ export interface Pass {
 
 export type GatedLanes = ReturnType<typeof createGatedLanes>;
 
-export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts) {
+export function createGatedLanes({ gate, lanes, journal, roomIn, news }: GatedLanesParts) {
   const note = createGateNotes(gate, news);
-  const { follow, followEntered } = followers(lanes, news);
+  const { follow, followEntered } = followers(lanes, journal, news);
 
   /** Whether it is let out itself. */
   async function enter(
@@ -112,29 +115,38 @@ export function createGatedLanes({ gate, lanes, roomIn, news }: GatedLanesParts)
   };
 }
 
-function followers(lanes: GatedLanesParts['lanes'], news: GateNews) {
+function followers(lanes: GatedLanesParts['lanes'], journal: GatedLanesParts['journal'], news: GateNews) {
   /** Enqueues what was let out. What fails of it is listed as unbegun a second later. */
   async function follow(
     lane: string,
     { released, dueMs }: Pick<WithReleased<string>, 'released' | 'dueMs'>,
   ): Promise<void> {
     if (dueMs !== null) news.due(lane, dueMs);
-    if (released.length > 0) await lanes.enqueueOpen(lane, released.map(jobOf)).catch(() => {});
+    if (released.length > 0) await enqueueReleased(lane, released).catch(() => {});
   }
 
   /** Likewise; one that goes ahead is the last that was let out. */
   async function followEntered(lane: string, entered: Entered): Promise<void> {
     const ahead = entered.kind === 'ahead' ? entered.released.at(-1) : undefined;
     if (ahead === undefined) return follow(lane, entered);
-    const first = lanes.enqueueFirst(lane, jobOf(ahead)).catch(() => {});
+    const first = enqueueAhead(lane, ahead).catch(() => {});
     await Promise.all([first, follow(lane, { ...entered, released: entered.released.slice(0, -1) })]);
   }
 
-  return { follow, followEntered };
-}
+  async function enqueueReleased(lane: string, released: readonly LetOut[]): Promise<void> {
+    const jobs = await Promise.all(released.map(({ requestId, id }) => jobInJournal(journal, requestId, id)));
+    await lanes.enqueueOpen(
+      lane,
+      jobs.filter((job) => job !== null),
+    );
+  }
 
-export function jobOf({ requestId, id, digest }: LetOut): JobData {
-  return { request_id: requestId, id, digest };
+  async function enqueueAhead(lane: string, { requestId, id }: LetOut): Promise<void> {
+    const job = await jobInJournal(journal, requestId, id);
+    if (job !== null) await lanes.enqueueFirst(lane, job);
+  }
+
+  return { follow, followEntered };
 }
 
 export function isSame(one: GateRef, other: GateRef): boolean {

@@ -47,24 +47,15 @@ local function after_announcements(first)
   return first + 2 + 2 * tonumber(ARGV[first + 1])
 end
 
--- Whether a directive that was there before still has to be taken from this lane.
+-- The deadline of a directive that was there before and still has to be taken from this lane; nil = it has not.
 local function waits_in(lane, id)
-  local status, own = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|lane'))
-  return not is_terminal(status) and own == lane
+  local status, own, deadline_at = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|lane', id .. '|deadline_at'))
+  return not is_terminal(status) and own == lane and deadline_at or nil
 end
 
--- The id of a job, and its data as job.ts writes it. Identifiers and digests have no character that JSON escapes. `rest`: what the data
--- ends with.
-local function own_job(id, digest, rest)
-  local request = request_id()
-  local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. rest
-  return job_id(request .. '/' .. id), data
-end
-
--- Without options, as BullMQ's default: no attempts of its own.
-local function add_own_job(id, digest, rest, now, replaces)
-  local job, data = own_job(id, digest, rest)
-  return add_job(job, 'directive', data, '{}', int(now), replaces)
+-- The job of a directive (ARGV[at] on): id, data, options.
+local function job_at(at, deadline_at)
+  return job_id(request_id() .. '/' .. ARGV[at]), with_deadline(ARGV[at + 9], deadline_at), ARGV[at + 10]
 end
 
 -- When the sweeper looks at what was accepted, as entrance.ts announces it; at what is handed over when its lease ends, if that is sooner.
@@ -72,18 +63,19 @@ local FIRST_LOOK_MS = 5000
 
 -- Where a new directive is handed over (ARGV[at] on), the slot that was offered; its job is written, and the caller writes its claim and
 -- hands it over. nil = it is to be enqueued.
-local function slot_for(at, inline_bytes, now)
+local function slot_for(at, now)
   local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
   -- @guard offer-large
-  if lane == '' or begins_later(ARGV[at + 4]) or #envelope > tonumber(inline_bytes) then
+  if lane == '' or begins_later(ARGV[at + 4]) or #envelope > MOST_INLINE_BYTES then
     return
   end
   local offer = offered_slot(now)
   if not offer then
     return
   end
-  offer.job, offer.data = own_job(id, ARGV[at + 2], IS_SMALL)
-  if not add_taken_job(offer.job, offer.data, offer, now) then
+  local options
+  offer.job, offer.data, options = job_at(at, now + tonumber(ARGV[at + 4]))
+  if not add_taken_job(offer.job, offer.data, options, offer, now) then
     return offer_again(offer)
   end
   -- @guard offer-look
@@ -94,16 +86,12 @@ local function slot_for(at, inline_bytes, now)
 end
 
 -- For `facts.slot_for` of `accept_batch`: the lane's offers, where the directives of the batch are enqueued here.
-local function offers_for(inline_bytes)
-  return KEYS[6] and function(at, now)
-    return slot_for(at, inline_bytes, now)
-  end
+local function offers_for()
+  return KEYS[6] and slot_for
 end
 
--- Adds the jobs of a batch (ARGV from `first` on, as judged). Their bodies are in the journal alone. Who takes the job reads the body with
--- it, unless it has more than `inline_bytes`, or was there before and has its own trace. `handed`: offers by the position of what is handed
--- over instead.
-local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
+-- Adds the jobs of a batch (ARGV from `first` on, as judged). `handed`: offers by the position of what is handed over instead.
+local function enqueue_batch(first, verdicts, now, handed)
   local added = false
   for position, verdict in ipairs(verdicts) do
     local at = first + (position - 1) * ACCEPT_FIELDS
@@ -111,9 +99,12 @@ local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
     local offer = handed and handed[position]
     if offer then
       hand_over(offer, now, offer.deadline_at, with_body(offer.data, envelope))
-    elseif lane ~= '' and not begins_later(ARGV[at + 4]) and (verdict == 'accepted' or waits_in(lane, id)) then
-      local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
-      added = add_own_job(id, ARGV[at + 2], inline and IS_SMALL or '}', now, verdict == 'accepted') or added
+    elseif lane ~= '' and not begins_later(ARGV[at + 4]) then
+      local deadline_at = verdict == 'accepted' and now + deadline_ms_of(ARGV[at + 4]) or waits_in(lane, id)
+      if deadline_at then
+        local job, data, options = job_at(at, deadline_at)
+        added = add_job(job, 'directive', data, options, int(now), verdict == 'accepted') or added
+      end
     end
   end
   if added then
@@ -122,8 +113,11 @@ local function enqueue_batch(first, verdicts, inline_bytes, now, handed)
 end
 
 -- The same for the job of a run's turn: one for each version.
-local function enqueue_turn(version, now)
-  local job, data = own_job('@run/' .. int(version), '', '}')
+local function enqueue_turn(version, agent, now)
+  local id = '@run/' .. int(version)
+  local job = job_id(request_id() .. '/' .. id)
+  local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
+    .. ',"version":' .. int(version) .. '}'
   if add_job(job, 'directive', data, '{}', int(now)) then
     wake_worker()
   end

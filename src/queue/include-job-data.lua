@@ -1,5 +1,6 @@
--- The id of a directive's job, and what its data says of its body. job.ts is its other half.
+-- The id and the data of a directive's job. job.ts is the other half: it writes the data, but for what only Redis knows.
 -- Must never give the job of a directive a number as its id: BullMQ refuses one.
+-- @include include-keys.lua
 
 local SIXTY_FOUR = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -23,10 +24,15 @@ local function job_id(ref)
     .. four_of(sub(hex, 25, 30))
 end
 
--- A member of a job's data, at its end: whoever takes the job with a claim gets the body with it, in its place. What has none of the two
--- has its body read by the worker.
-local IS_SMALL = ',"is_small":true}'
+-- `json`: the data as job.ts writes it.
+local function with_deadline(json, deadline_at)
+  return string.sub(json, 1, -2) .. ',"deadline_at":' .. int(deadline_at) .. '}'
+end
 
+-- Larger bodies are read by the worker.
+local MOST_INLINE_BYTES = 32768
+
+-- The data with the body of its directive, for the worker that takes the job with its claim.
 local function with_body(data, body)
-  return string.sub(data, 1, -#IS_SMALL - 1) .. ',"envelope":' .. body .. '}'
+  return string.sub(data, 1, -2) .. ',"envelope":' .. body .. '}'
 end

@@ -1,6 +1,6 @@
 -- Adding to a lane's BullMQ structures, as BullMQ 6.7 keeps them, without the events that nobody reads.
 -- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may.
--- @include include-keys.lua
+-- @include include-failed.lua
 
 -- By the base of a lane, what scripts that share a call read or write once: nobody else does anything meanwhile.
 local lane_metas, lane_marked = {}, {}
@@ -20,15 +20,26 @@ local function mark()
   end
 end
 
--- Adds a job behind those that wait. Returns whether it was added: while the job is there, that changes nothing. `replaces`: it takes the
--- place of a job that speaks of a directive before this one, which is rare, so that nobody looks first. `first`: before those that wait.
-local function add_job(id, name, data, options, timestamp, replaces, first)
+-- Writes the fields of a new job. Returns whether the id was free, or that of a failed job, whose place it takes. `expected`: the id is
+-- expected to be free, so that only what was written tells.
+local function write_job(id, expected, ...)
   local job = BASE .. id
-  if not replaces and redis.call('EXISTS', job) == 1 then
+  local was_free = expected or redis.call('EXISTS', job) == 0
+  if was_free and redis.call('HSET', job, ...) == select('#', ...) / 2 then
+    return true
+  -- @guard failed-blocks
+  elseif not redis.call('ZSCORE', BASE .. 'failed', id) then
     return false
   end
-  local added = redis.call('HSET', job, 'name', name, 'data', data, 'opts', options, 'timestamp', timestamp, 'delay', 0, 'priority', 0)
-  if added < 6 then
+  drop_failed({ id })
+  redis.call('HSET', job, ...)
+  return true
+end
+
+-- Adds a job behind those that wait. Returns whether it was added: while the job is there, that changes nothing. `expected`: as `write_job`
+-- has it; then it takes the place of a job that speaks of a directive before this one. `first`: before those that wait.
+local function add_job(id, name, data, options, timestamp, expected, first)
+  if not write_job(id, expected, 'name', name, 'data', data, 'opts', options, 'timestamp', timestamp, 'delay', 0, 'priority', 0) then
     return false
   end
   redis.call(first and 'RPUSH' or 'LPUSH', BASE .. 'wait', id)

@@ -22,10 +22,10 @@ local function place_of_lane()
   return place and string.sub(place, 1, -#lane - 2), lane
 end
 
--- ARGV[at]: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
+-- `text`: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
 -- offered.
-local function make_offers(at, now)
-  local words, names = string.match(ARGV[at], '^([^\n]+)\n(.+)$')
+local function make_offers(text, now)
+  local words, names = string.match(text, '^([^\n]+)\n(.+)$')
   if not words then
     return false
   end
@@ -94,14 +94,12 @@ local function offer_again(offer)
 end
 
 -- Adds a job as taken for the slot. Returns whether it was added: a job of this id may be there.
-local function add_taken_job(id, data, offer, now)
-  local job = BASE .. id
-  local added = redis.call('HSET', job, 'name', 'directive', 'data', data, 'opts', '{}', 'timestamp', int(now), 'delay', 0, 'priority', 0,
-    'processedOn', int(now))
-  if added < 7 then
+local function add_taken_job(id, data, options, offer, now)
+  if not write_job(id, true, 'name', 'directive', 'data', data, 'opts', options, 'timestamp', int(now), 'delay', 0, 'priority', 0,
+    'processedOn', int(now)) then
     return false
   end
-  redis.call('SET', job .. ':lock', offer.token, 'PX', offer.lock_ms)
+  redis.call('SET', BASE .. id .. ':lock', offer.token, 'PX', offer.lock_ms)
   redis.call('LPUSH', BASE .. 'active', id)
   return true
 end

@@ -1,22 +1,27 @@
--- Taking a lane's next job, with the claim of its directive where all keys are on one Redis, and the end of a job.
+-- Taking jobs of a lane, with the claims of their directives where all keys are on one Redis, and the end of a job.
 -- Must never claim what the worker would not: a body that has to be read first, or in a lane that runs one call at a time; nor
--- take a second job when a lost connection repeats the command.
+-- take other jobs when a lost connection repeats the command.
 -- @include include-claim.lua
 -- @include include-job-data.lua
 -- @include include-job.lua
 -- @include include-offers.lua
 
--- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
---   nothing is claimed), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
---   call at a time ('' = none), 1 = the worker reports the first attempt, sweep index, slots to be offered where there is
---   nothing to take, as include-offers.lua reads them, name of the place where a take that ends nothing is remembered; its next take comes
---   after the answer
-local TAKE_FIELDS = 13
+-- `ask`, which lane-take.ts writes: token of the jobs' locks and claims, lock_ms, now by the worker's clock, lease_ms ('' = nothing is
+-- claimed), slack_ms, prefix of the keys of requests, lane, serial: key that exists while the lane runs one call at a time ('' = none),
+-- owes_start: 1 = the worker reports the first attempt, sweep: index to write to, offers: slots that are offered where nothing waits, as
+-- include-offers.lua reads them.
+local ASK = { 'token', 'lock_ms', 'now', 'lease_ms', 'slack_ms', 'prefix', 'lane', 'serial', 'owes_start', 'sweep', 'offers' }
 
--- So many times its lock is it remembered what was taken: a job whose lock ran out stays active until BullMQ's next check but one.
-local REMEMBERED_LOCKS = 4
+-- The ask that begins at ARGV[at]; #ASK arguments.
+local function ask_at(at)
+  local ask = {}
+  for index, name in ipairs(ASK) do
+    ask[name] = ARGV[at + index - 1]
+  end
+  return ask
+end
 
--- As include-entrance.lua and job.ts write it: identifiers and digests have no character that JSON escapes.
+-- As job.ts writes it: identifiers and digests have no character that JSON escapes.
 local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"\\]+)","([a-z_]+)":'
 
 -- Whether a lane runs one call at a time, by the key that says so.
@@ -29,98 +34,112 @@ local function is_serial(key)
   return serial_lanes[key]
 end
 
--- The data of a job with its body, and the claim `token` of its directive; nothing = the worker asks for it.
-local function claim_of(at, data, now, token)
-  local request, id, digest, body_in = string.match(data, OF_DIRECTIVE)
-  local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
-  if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
+-- The data of a job with its body, and the claim of its directive; nothing = the worker asks for it.
+local function claim_of(ask, token, data, now)
+  local request, id, digest, next_member = string.match(data, OF_DIRECTIVE)
+  if ask.lease_ms == '' or not request or next_member == 'gated' or (ask.serial ~= '' and is_serial(ask.serial)) then
     return
   end
-  turn_to(ARGV[at + 6] .. ':' .. tag_of(request))
-  if body_in ~= 'envelope' and body_in ~= 'is_small' then
-    return
-  end
-  local body = redis.call('HGET', BODIES, id)
+  turn_to(ask.prefix .. ':' .. tag_of(request))
+  local body = redis.call('HSTRLEN', BODIES, id) <= MOST_INLINE_BYTES and redis.call('HGET', BODIES, id)
   if not body then
     return
   end
-  local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = token, lane = lane, index = ARGV[at + 10],
-    owes_start = ARGV[at + 9] == '1' }
-  return body_in == 'envelope' and data or with_body(data, body), claim_directive(id, wish, now)
+  local wish = { digest = digest, lease_ms = ask.lease_ms, slack_ms = ask.slack_ms, token = token, lane = ask.lane, index = ask.sweep,
+    owes_start = ask.owes_start == '1' }
+  return with_body(data, body), claim_directive(id, wish, now)
 end
 
--- A job that was taken, as `job_reply`, then the answer of `claim_directive`. `token` of the claim; nil = that of the take.
-local function with_claim(at, taken, now, token)
-  if taken[1] == 'job' then
-    -- What is wrong with it concerns its own attempt, not the lane.
-    local ran, data, verdict = pcall(claim_of, at, taken[4], now, token or ARGV[at + 3])
-    if ran and verdict and not verdict.err then
-      taken[4] = data
-      for _, value in ipairs(verdict) do
-        taken[#taken + 1] = value
-      end
+-- A taken job by name: id, lock, data, and claim as `claim_directive` answers, where it came with one.
+local function taken_job(ask, token, id, data, now)
+  -- What is wrong with it concerns its own attempt, not the lane.
+  local ran, whole, claim = pcall(claim_of, ask, token, data, now)
+  if ran and claim and not claim.err then
+    return { 'id', id, 'lock', token, 'data', whole, 'claim', claim }
+  end
+  return { 'id', id, 'lock', token, 'data', data }
+end
+
+-- The token of the nth job of a take.
+local function token_of(ask, nth)
+  -- @guard several-lock
+  return nth == 1 and ask.token or ask.token .. '.' .. nth
+end
+
+local function is_more()
+  return redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0
+end
+
+-- Takes up to `most` jobs. Returns by name: kind, jobs | none | slow (BullMQ's script decides); jobs; due_at: when the next delayed job of
+-- an empty lane is due, 0 = there is none; offered_at: the slots are offered since.
+local function take_jobs(ask, most, now)
+  local jobs, why = {}, nil
+  for nth = 1, most do
+    local token = token_of(ask, nth)
+    -- What is wrong with a later one does not lose those before it.
+    local ran, id, data = pcall(take_job, token, ask.lock_ms, ask.now)
+    if not ran and nth == 1 then
+      error(id)
+    elseif not ran or not id then
+      why = ran and data
+      break
     end
+    jobs[nth] = taken_job(ask, token, id, data, now)
   end
-  return taken
-end
-
-local function place_of(at)
-  return BASE .. 'taken:' .. ARGV[at + 12]
-end
-
--- What was taken; where there was nothing, slots are offered, and their instant is added.
-local function or_offer(at, taken, now)
-  if taken[1] == 'none' and make_offers(at + 11, now) then
-    taken[3] = int(now)
+  if #jobs > 0 then
+    if is_more() then
+      mark()
+    end
+    return { 'kind', 'jobs', 'jobs', jobs }
+  elseif why == 'slow' then
+    return { 'kind', 'slow' }
   end
-  return taken
+  return { 'kind', 'none', 'due_at', next_delayed(), 'offered_at', make_offers(ask.offers, now) and int(now) or '' }
 end
 
-local function remember_ms(at)
-  return int(tonumber(ARGV[at + 1]) * REMEMBERED_LOCKS)
-end
-
--- A job that this take has taken before, under its lock `token` again, as `job_reply`; nil = somebody else has it, or may take it.
-local function taken_again(at, id, token)
+-- A job that was taken before under the lock `token`, and is again; nil = another worker has it, or may take it.
+local function taken_again(ask, token, id, now)
   local lock = BASE .. id .. ':lock'
   local holder = redis.call('GET', lock)
-  -- @guard end-repeat-lock
   if holder ~= token and (holder or not redis.call('LPOS', BASE .. 'active', id)) then
     return nil
   end
-  redis.call('SET', lock, token, 'PX', ARGV[at + 1])
+  redis.call('SET', lock, token, 'PX', ask.lock_ms)
   redis.call('SREM', BASE .. 'stalled', id)
-  return job_reply(id, redis.call('HMGET', BASE .. id, unpack(JOB_FIELDS)), -1)
+  return taken_job(ask, token, id, redis.call('HGET', BASE .. id, 'data') or '{}', now)
 end
 
--- The job that an end took when it ran first, by its take or, where BullMQ's worker asks as if anew, by its lock. { 'done' } = none.
-local function taken_before(at, now)
-  local id = held_job(ARGV[at + 3], ARGV[at])
-  -- @guard end-repeat
-  local again = id and taken_again(at, id, ARGV[at])
-  return again and with_claim(at, again, now) or { 'done' }
-end
+-- Of the newest active jobs: where a repeat finds the one that it has taken before. Many repeats may share a call, which blocks Redis;
+-- an older job is left to BullMQ's stalled check.
+local NEWEST = 128
 
--- Removes a job that was handled, and takes the next one under the same lock where `takes`.
--- Returns { 'done' } | { 'lost' }: nothing is changed, BullMQ's script says why | as `take_job`, a job `with_claim`, of nothing `or_offer`.
-local function end_job(at, id, takes, now)
-  local token, job = ARGV[at], BASE .. id
-  if redis.call('GET', job .. ':lock') == token then
-    redis.call('DEL', job, job .. ':lock')
-    -- As BullMQ: a tool that adds a line to a job's log makes a key beside it, and so does a flow. Few do, and keys that are not there
-    -- would be two thirds of the line in the append-only file. No flow leaves the others without the results of its children.
-    if redis.call('EXISTS', job .. ':logs', job .. ':processed') > 0 then
-      redis.call('DEL', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
+-- The job that an end took when it ran first.
+local function taken_before(ask, now)
+  for _, id in ipairs(redis.call('LRANGE', BASE .. 'active', 0, NEWEST - 1)) do
+    -- @guard end-repeat
+    if redis.call('GET', BASE .. id .. ':lock') == ask.token then
+      return { 'kind', 'jobs', 'jobs', { taken_again(ask, ask.token, id, now) } }
     end
+  end
+  return { 'kind', 'done' }
+end
+
+-- Removes a job that was handled under `lock`, or keeps it as failed for `reason` ('' = it did not fail). `ask`: takes the next one (nil =
+-- none is taken). Returns { 'kind', 'done' } | { 'kind', 'lost' }: nothing is changed, another worker has the job | as `take_jobs`.
+local function end_job(id, lock, reason, ask, now)
+  local job = BASE .. id
+  if redis.call('GET', job .. ':lock') == lock then
     redis.call('LREM', BASE .. 'active', -1, id)
     redis.call('SREM', BASE .. 'stalled', id)
-  elseif redis.call('EXISTS', job) == 1 then
-    return { 'lost' }
-  else
-    return takes and taken_before(at, now) or { 'done' }
+    if reason == '' then
+      delete_job(job)
+    else
+      keep_failed(id, reason, now)
+    end
+  elseif redis.call('EXISTS', job) == 1 and not redis.call('ZSCORE', BASE .. 'failed', id) then
+    return { 'kind', 'lost' }
+  elseif ask then
+    return taken_before(ask, now)
   end
-  if not takes then
-    return { 'done' }
-  end
-  return or_offer(at, with_claim(at, take_job(token, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]), now), now)
+  return ask and take_jobs(ask, 1, now) or { 'kind', 'done' }
 end

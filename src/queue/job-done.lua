@@ -1,7 +1,18 @@
--- Removes a job that was handled, and takes the lane's next one under the same lock.
--- Must never remove a job whose lock went to another worker, nor take a second job when a lost connection repeats the command.
--- @include include-take.lua
+-- Removes a job that was handled, or keeps it as failed.
+-- Must never remove a job whose lock went to another worker.
+-- @include include-failed.lua
 --
--- ARGV[1] job id   ARGV[2] 1 = take the next one   ARGV[3..] as include-take.lua
--- Returns as `end_job`.
-return end_job(3, ARGV[1], ARGV[2] == '1', now_ms())
+-- ARGV[1] job id   ARGV[2] its lock   ARGV[3] type and message of the error with which its directive ended ('' = it did not)
+-- Returns { 1 } | { 0 }: another worker has it, or it is gone.
+local id, job = ARGV[1], BASE .. ARGV[1]
+if redis.call('GET', job .. ':lock') ~= ARGV[2] then
+  return { 0 }
+end
+redis.call('LREM', BASE .. 'active', -1, id)
+redis.call('SREM', BASE .. 'stalled', id)
+if ARGV[3] == '' then
+  delete_job(job)
+else
+  keep_failed(id, ARGV[3], now_ms())
+end
+return { 1 }

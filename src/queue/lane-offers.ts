@@ -1,27 +1,34 @@
 // The free slots of one lane that this process offers in Redis while nothing waits there: who accepts something hands it over.
 // Must never keep a slot for an offer: it is a hint, and what is handed over beyond the free slots is given back.
-import type { RunScript, ScriptReply } from '../store/scripts.ts';
+import type { RunScript } from '../store/scripts.ts';
 import type { Handed, HandOver } from './hand-over.ts';
+import type { Found } from './lane-take.ts';
 
-export interface OffersOptions {
+export interface Offering {
+  /** Of this process. */
   handOver: HandOver;
-  /** Of the lane's keys. */
-  base: string;
-  run: RunScript;
-  /** Of the claim that comes with a job. */
+  /** Lease of the claim that comes with a job, milliseconds. */
   leaseMs: number;
-  /** Of the lock of a job. */
-  lockMs: number;
   /** The worker reports the first attempt itself. */
   owesStart: boolean;
+  /** The names of all keys of requests begin with it. */
+  keyPrefix: string;
+}
+
+interface OffersOptions extends Offering {
+  /** Base of the lane's keys. */
+  base: string;
+  run: RunScript;
+  /** Of the lock of a job. */
+  lockMs: number;
 }
 
 /** Slots that are offered where a take finds nothing. */
 export interface PreparedOffers {
   /** As include-offers.lua reads it. */
   readonly text: string;
-  /** Call in any case. `reply`: of the take; undefined: none came. */
-  settle(reply: ScriptReply | undefined): void;
+  /** Call in any case. `found`: what the take found; undefined: no answer came. */
+  settle(found: Found | undefined): void;
 }
 
 export interface LaneOffers {
@@ -34,8 +41,6 @@ export interface LaneOffers {
   used(handed: Handed): void;
   /** Takes them all back. */
   withdraw(): Promise<void>;
-  /** Where jobs are handed over. Default: not to the lane's consumer. */
-  join?: HandOver['join'];
   readonly instantOf: HandOver['instantOf'];
   readonly process: string;
 }
@@ -45,13 +50,8 @@ const MOST_MADE = 16;
 /** Of one lane and process: further slots take jobs. */
 const MOST_STANDING = 64;
 
-/** BullMQ's worker looks at an empty lane every 5 s. */
+/** The loop of a lane looks at an empty one every 5 s. */
 const SAID_AGAIN_MS = 4_000;
-
-/** Whether slots were offered, since there was nothing to take. */
-function isOffered(reply: ScriptReply): boolean {
-  return reply[0] === 'none' && reply.length > 2;
-}
 
 function nameOf({ process }: Pick<HandOver, 'process'>, slot: string): string {
   return `${process} ${slot}`;
@@ -92,10 +92,10 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     coming += offers.length;
     return {
       text: [words, ...[...before, ...offers].map((slot) => nameOf(handOver, slot))].join('\n'),
-      settle(reply) {
+      settle(found) {
         coming -= offers.length;
-        if (reply === undefined || !isOffered(reply)) return trim();
-        handOver.noteClock(Number(reply[2]), askedAt);
+        if (found?.kind !== 'none' || found.offeredAt === null) return trim();
+        handOver.noteClock(found.offeredAt, askedAt);
         for (const slot of offers) standing.add(slot);
       },
     };
@@ -113,12 +113,11 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     if (names.length > 0) await run('offers-withdraw', [base], names);
   }
 
-  const { join, instantOf, process } = handOver;
+  const { instantOf, process } = handOver;
   return {
     prepare,
     used: ({ slot }) => void standing.delete(slot),
     withdraw: async () => takeBack([...standing]).catch(() => {}),
-    join,
     instantOf,
     process,
   };

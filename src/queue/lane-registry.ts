@@ -11,10 +11,13 @@ const LANE_IDLE_MS = 3_600_000;
 /** Removed in one look, so that the sweeper does not wait for it. */
 const MOST_REMOVED = 100;
 
+/** Failed jobs of a lane that are removed in one look because they are too old. */
+const MOST_EXPIRED = 200;
+
 /** BullMQ's names of what holds jobs, and of the rest that it keeps once for each lane. */
-const WITH_JOBS = ['wait', 'active', 'delayed', 'prioritized', 'paused'];
+const WITH_JOBS = ['wait', 'active', 'delayed', 'prioritized', 'paused', 'failed'];
 const WITHOUT_JOBS =
-  'meta id events marker offers pc limiter stalled stalled-check completed failed repeat waiting-children'.split(
+  'meta id events marker offers pc limiter stalled stalled-check completed repeat waiting-children'.split(
     ' ',
   );
 export const LANE_KEYS: readonly string[] = [...WITH_JOBS, ...WITHOUT_JOBS];
@@ -46,12 +49,12 @@ export function createLaneRegistry(connection: RedisConnection, keys: KeySpace) 
     return performance.now() - (usedAt.get(lane) ?? -Infinity) > LANE_IDLE_MS / 2;
   }
 
-  /** Removes lanes that nobody has used for `idleMs` and that hold no job. */
+  /** Removes lanes that were not used for `idleMs` and that hold no job, not even a failed one. */
   async function forgetIdle(idleMs: number = LANE_IDLE_MS): Promise<void> {
     for (const lane of await run('lane-idle', [keys.lanes], [idleMs, MOST_REMOVED])) {
       const name = String(lane);
       const key = (part: string): string => `${lanePrefix(keys.prefix, name)}:${name}:${part}`;
-      const [kind] = await run('lane-remove', LANE_KEYS.map(key), []);
+      const [kind] = await run('lane-remove', [...LANE_KEYS.map(key), key('')], [MOST_EXPIRED]);
       if (kind === 'removed') await run('lane-forget', [keys.lanes], [name, idleMs]);
       // It is looked at again after as long, and does not stand before the others.
       else await run('lane-note', [keys.lanes], [name]);

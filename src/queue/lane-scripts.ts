@@ -3,17 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type RedisQueueBackend } from 'bullmq';
 import { Cluster, type Redis } from 'ioredis';
-import type { RunScript } from '../store/scripts.ts';
+import { prepareScripts, type RunScript, type ScriptReply } from '../store/scripts.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { settledWithin } from '../platform/lifecycle.ts';
+import { askFor, foundIn } from './lane-take.ts';
 import { laneBackend, type LaneBackend } from './lane-backend.ts';
-import type { LaneClaims } from './lane-claims.ts';
 import { lanePrefix, LANE_KEYS } from './lane-registry.ts';
 
 export interface LaneScripts {
   readonly backend: LaneBackend;
-  /** Of a worker that claims as it takes. */
-  claiming(claims: LaneClaims): LaneBackend;
   /** Whether ours are used. */
   fit(): boolean;
   /** Once for a connection; until then, and when it fails, BullMQ's are used. Returns why ours are not used; null: they are, or need no word. */
@@ -83,8 +81,7 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
   }
 
   return {
-    backend: laneBackend(connection, () => fits),
-    claiming: (claims) => laneBackend(connection, () => fits, undefined, claims),
+    backend: laneBackend(() => fits, prepareScripts(connection)),
     fit: () => fits,
     check: () => (checking ??= look()),
     async settled() {
@@ -100,7 +97,7 @@ async function misfit(connection: Redis, prefix: string): Promise<string | null>
   const worker = { prefix: lanePrefix(prefix, 'check'), lockDuration: LOCK_MS, removeOnComplete };
   const options = { ...worker, connection, skipVersionCheck: true, skipWaitingForReady: true };
   const commands: Command[] = [];
-  const [theirs, ours] = recording(connection, `check-${randomUUID()}`, options, commands);
+  const [theirs, ours] = recording(`check-${randomUUID()}`, options, commands);
   try {
     if (theirs['version'] !== KNOWN_VERSION) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
     await record(theirs, ours, commands);
@@ -112,7 +109,6 @@ async function misfit(connection: Redis, prefix: string): Promise<string | null>
 
 /** Both kinds of a lane. What they would send is added to `commands`, and they go on as if it had been answered. */
 function recording(
-  connection: Redis,
   name: string,
   options: Parameters<LaneBackend>[1],
   commands: Command[],
@@ -124,13 +120,16 @@ function recording(
   };
   const run: RunScript = async (script, keys, args) => {
     commands.push([`adjutant:${script}`, [keys.length, ...keys, ...args]]);
-    return ['none', 0];
+    return [];
   };
-  const ours = laneBackend(connection, () => true, run)(name, options);
+  const ours = laneBackend(() => true, run)(name, options);
   // The connection's own; without a listener they end the process.
   for (const backend of [theirs, ours]) backend.on('error', () => {});
   return [theirs, ours];
 }
+
+/** Where job-take.lua remembers a take of the check. */
+const PLACE = 'check';
 
 /** What `fault` looks at, in its order, and at last the removal of all of it. */
 async function record(
@@ -138,25 +137,23 @@ async function record(
   ours: RedisQueueBackend,
   commands: Command[],
 ): Promise<void> {
+  const base = theirs.toKey('');
+  const ask = askFor({ lane: '', lockMs: LOCK_MS, sweep: '' }, null).words('');
+  const take = (): void => void commands.push(['adjutant:job-take', [1, base, ...ask, PLACE, 1]]);
   await theirs.addJob(jobOf('a'), 'a');
   await ours.addJob(jobOf('b'), 'b');
-  await ours.moveToActive('t1');
+  take();
   await theirs.moveToActive('t2');
   await theirs.getCounts(['wait', 'active']);
-  await theirs.moveToCompleted(endOf('a'), null, undefined as never, 't1', false);
-  await ours.moveToCompleted(endOf('b'), null, undefined as never, 't2', false);
+  await theirs.moveToCompleted(endOf('a'), null, undefined as never, String(ask[0]), false);
+  commands.push(['adjutant:job-done', [1, base, 'b', 't2', '']]);
   await theirs.getCounts(['wait', 'active']);
-  commands.push(['hset', [theirs.toKey('meta'), 'paused', 1]]);
+  commands.push(['del', [`${base}taken:${PLACE}`]], ['hset', [theirs.toKey('meta'), 'paused', 1]]);
   await ours.addJob(jobOf('c'), 'c');
-  await ours.moveToActive('t3');
+  take();
   const jobKeys = ['a', 'b', 'c'].flatMap((id) => [id, `${id}:lock`]);
-  const left = [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part));
-  commands.push(['del', [...left, ...commands.flatMap(([name, args]) => rememberedBy(name, args))]]);
-}
-
-/** Where job-take.lua remembers a take. */
-function rememberedBy(name: string, args: readonly unknown[]): string[] {
-  return name === 'adjutant:job-take' ? [`${String(args[1])}taken:${String(args.at(-2))}`] : [];
+  const left = [...LANE_KEYS, ...jobKeys, `taken:${PLACE}`].map((part) => theirs.toKey(part));
+  commands.push(['del', left]);
 }
 
 /** Redis does all of it or nothing, so that nothing is left when this process or its connection ends meanwhile. */
@@ -181,13 +178,14 @@ function inFull(connection: Redis, name: string, args: readonly unknown[]): [str
 
 /** `replies`: of what `record` asks. */
 function fault(replies: readonly unknown[]): string | null {
-  const [, , first, second, taken, , , ended, , , paused] = replies as unknown[][];
-  // Ours names the fields of a job in its reply's own order; BullMQ's reply begins with all of them.
-  if (first?.[3] !== jobOf('a').data || !String(second?.[0]).includes(jobOf('b').data))
-    return 'a job is not as it was added';
+  const [, , first, second, taken, , , ended, , , , paused] = replies as unknown[][];
+  const found = foundIn(first as ScriptReply);
+  const isFirst = found.kind === 'jobs' && found.jobs[0]?.data === jobOf('a').data;
+  // BullMQ's reply begins with all fields of a job.
+  if (!isFirst || !String(second?.[0]).includes(jobOf('b').data)) return 'a job is not as it was added';
   if (String(taken) !== '0,2') return 'jobs are not where they should be';
   if (String(ended) !== '0,0') return 'jobs that were done are still there';
-  return paused?.[0] === 'slow' ? null : 'a job of a paused lane was taken';
+  return foundIn(paused as ScriptReply).kind === 'slow' ? null : 'a job of a paused lane was taken';
 }
 
 function jobOf(id: string): Parameters<RedisQueueBackend['addJob']>[0] {

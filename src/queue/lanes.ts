@@ -2,7 +2,8 @@
 // Must never decide whether a directive runs; it only enqueues its job.
 import type { KeySpace } from '../store/keys.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { jobId, type JobData } from './job.ts';
+import { prepareScripts } from '../store/scripts.ts';
+import { jobId, type JobData, jobOptionsOf } from './job.ts';
 import { createLaneAges } from './lane-ages.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
@@ -25,13 +26,16 @@ export type Lanes = ReturnType<typeof createLanes>;
 export function createLanes(connection: RedisConnection, keys: KeySpace) {
   const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
+  const run = prepareScripts(connection);
   const throttle = createLaneThrottle(queue);
   const { addAll, addFirst, enqueueFirst, enqueueOpen } = createOpenJobs(connection, keys, queues);
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
     const delay = delayMs > 0 ? { delay: delayMs } : {};
-    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
+    const id = jobId(data.request_id, data.id);
+    if (queues.scriptedBase(lane) === null && (await isKept(lane, id))) await queue(lane).remove(id);
+    await queue(lane).add(JOB_NAME, data, { jobId: id, ...jobOptionsOf(data), ...delay });
   }
 
   /**
@@ -40,21 +44,37 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
    * after its end.
    */
   async function requeue(lane: string, data: JobData, { evenEnded = false } = {}): Promise<void> {
-    const state = await queue(lane).getJobState(jobId(data.request_id, data.id));
+    const id = jobId(data.request_id, data.id);
+    const state = await queue(lane).getJobState(id);
     if (state === 'waiting' || state === 'prioritized') return;
     // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
-    await removeJob(lane, data.request_id, data.id);
+    if (state !== 'unknown') await queue(lane).remove(id);
     // @guard job-of-left-task
     await (evenEnded ? addFirst : enqueueFirst)(lane, data);
   }
 
   /**
-   * Takes the job of an ended directive out of the queue; a running one stays with its worker. Most have none any more, and BullMQ walks
-   * through all that waits to find that out.
+   * Takes the job of an ended directive out of the queue; a running one stays with its worker, and a failed one is kept. Most have none any
+   * more, and BullMQ walks through all that waits to find that out. `failure`: asked for type and message of the error in which the directive
+   * ended, with which its job is kept as failed; null: it succeeded. Default: it is removed.
    */
-  async function removeJob(lane: string, requestId: string, directiveId: string): Promise<void> {
+  async function removeJob(
+    lane: string,
+    requestId: string,
+    directiveId: string,
+    failure?: () => Promise<string | null>,
+  ): Promise<void> {
     const id = jobId(requestId, directiveId);
-    if ((await connection.exists(queue(lane).toKey(id))) === 1) await queue(lane).remove(id);
+    const isThere = (await connection.exists(queue(lane).toKey(id))) === 1;
+    if (!isThere || (await isKept(lane, id))) return;
+    const base = queues.scriptedBase(lane);
+    const reason = base === null ? null : ((await failure?.()) ?? null);
+    if (base === null || reason === null) await queue(lane).remove(id);
+    else await run('job-fail', [base], [id, reason]);
+  }
+
+  async function isKept(lane: string, id: string): Promise<boolean> {
+    return (await connection.zscore(queue(lane).toKey('failed'), id)) !== null;
   }
 
   /** Directives of the lane that wait to be taken. */

@@ -4,13 +4,10 @@ import type { KeySpace } from '../store/keys.ts';
 import type { DirectiveStatus } from '../store/request/records.ts';
 import { prepareScripts } from '../store/scripts.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { jobId, type JobData } from './job.ts';
+import { jobId, type JobData, jobOptionsOf } from './job.ts';
 import type { LaneQueues } from './lane-queues.ts';
 
 export const JOB_NAME = 'directive';
-
-/** As BullMQ keeps them of such a job. */
-const FIRST_OPTIONS = JSON.stringify({ attempts: 0, lifo: true });
 
 const ENDED: ReadonlySet<string | null> = new Set<DirectiveStatus>(['succeeded', 'failed']);
 
@@ -23,7 +20,11 @@ export function createOpenJobs(
 
   /** Before those that wait, whether it has ended or not. */
   async function addFirst(lane: string, data: JobData): Promise<void> {
-    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), lifo: true });
+    await queue(lane).add(JOB_NAME, data, {
+      jobId: jobId(data.request_id, data.id),
+      ...jobOptionsOf(data),
+      lifo: true,
+    });
   }
 
   /** Before those that wait. */
@@ -34,7 +35,7 @@ export function createOpenJobs(
       return void (await run(
         'job-add',
         [base],
-        [id, JOB_NAME, JSON.stringify(data), FIRST_OPTIONS, Date.now(), 'first'],
+        [id, JOB_NAME, JSON.stringify(data), JSON.stringify(jobOptionsOf(data)), Date.now(), 'first'],
       ));
     await addFirst(lane, data);
     // @guard first-job-looked-at
@@ -43,7 +44,11 @@ export function createOpenJobs(
 
   async function addAll(lane: string, jobs: readonly JobData[]): Promise<void> {
     await queue(lane).addBulk(
-      jobs.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
+      jobs.map((data) => ({
+        name: JOB_NAME,
+        data,
+        opts: { jobId: jobId(data.request_id, data.id), ...jobOptionsOf(data) },
+      })),
     );
   }
 

@@ -17,11 +17,11 @@ export type WakeRun = (requestId: string, version: number) => Promise<void>;
 
 /** One job for each version: what came since the turn of that version waits for one look, however often it is enqueued. */
 export function wakeJob(requestId: string, version: number): JobData {
-  return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '' };
+  return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '', type: 'run', version };
 }
 
 function jobAt(requestId: string, at: number): JobData {
-  return { request_id: requestId, id: `${RUN_ENTRY}/at/${at}`, digest: '' };
+  return { request_id: requestId, id: `${RUN_ENTRY}/at/${at}`, digest: '', type: 'run' };
 }
 
 export function createRunWaker(lanes: Lanes) {

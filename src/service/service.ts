@@ -212,9 +212,7 @@ function workerOn(
   execution: Parameters<typeof createWorkerRole>[2],
   shared: Shared,
 ): WorkerRole {
-  // Push dispatch is for processes that only work.
-  const isHanded = shared.roles.api !== true && shared.roles.engine !== true;
-  return createWorkerRole(store, redis.open('subscriber'), execution, { ...shared, isHanded });
+  return createWorkerRole(store, redis.open('subscriber'), execution, shared);
 }
 
 function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {

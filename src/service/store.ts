@@ -10,7 +10,7 @@ import { createConversationJournal } from '../store/run/conversation-journal.ts'
 import { createDeadLetterIndex } from '../store/index/dead-letter-index.ts';
 import { createGate } from '../store/limits/gate.ts';
 import { createEndRecorder } from '../store/index/end-recorder.ts';
-import { createJournal } from '../store/request/journal.ts';
+import { createJournal, type Journal } from '../store/request/journal.ts';
 import { type KeySpace, keySpace } from '../store/keys.ts';
 import { NO_OBJECTS, type PayloadObjects } from '../store/request/large-payloads.ts';
 import { createPayloadStore } from '../store/request/payload-store.ts';
@@ -77,7 +77,8 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const records = recordsOn(connection, keys, options, wakeRun);
   const catalog = createCatalog(connection, keys, options.configured);
   const tenants = createSeenTenants();
-  const gated = gatedOn(connection, keys, { lanes, workers: catalog.workers, news: options.news });
+  const { journal } = records;
+  const gated = gatedOn(connection, keys, { lanes, journal, workers: catalog.workers, news: options.news });
   const { reports = NO_REPORTS, spans = NO_SPANS, endNotices = UNKNOWN_END_NOTICES } = options;
   return {
     connection,
@@ -147,13 +148,20 @@ function waysOn(
   };
 }
 
+interface GatesOf {
+  lanes: Lanes;
+  journal: Journal;
+  workers: Workers;
+  news: GateNews | undefined;
+}
+
 function gatedOn(
   connection: RedisConnection,
   keys: KeySpace,
-  { lanes, workers, news = createGateNews() }: { lanes: Lanes; workers: Workers; news: GateNews | undefined },
+  { lanes, journal, workers, news = createGateNews() }: GatesOf,
 ): GatedLanes {
   const roomIn = createLaneRoom(workers, lanes);
-  return createGatedLanes({ gate: createGate(connection, keys), lanes, roomIn, news });
+  return createGatedLanes({ gate: createGate(connection, keys), lanes, journal, roomIn, news });
 }
 
 /** The truth: requests, directives, runs, conversations, and the indexes over them. */

@@ -45,7 +45,7 @@ export type ScriptName =
   | 'job-add'
   | 'job-done'
   | 'job-end'
-  | 'job-relock'
+  | 'job-fail'
   | 'job-take'
   | 'lane-enter'
   | 'lane-leave'
@@ -105,6 +105,20 @@ export type ScriptName =
   | 'worker-list';
 
 export type ScriptReply = (string | number)[];
+
+/** A reply of names and values in turns, read by name; what is absent is '', 0 and false. */
+export function namedIn(reply: ScriptReply) {
+  const values = new Map<string, string | number>();
+  for (let at = 0; at < reply.length; at += 2) values.set(String(reply[at]), reply[at + 1] ?? '');
+  return {
+    text: (name: string): string => String(values.get(name) ?? ''),
+    number: (name: string): number => Number(values.get(name) ?? 0),
+    flag: (name: string): boolean => Number(values.get(name) ?? 0) === 1,
+    /** A reply in the reply; null: there is none. */
+    list: (name: string): ScriptReply | null =>
+      (values.get(name) as unknown as ScriptReply | undefined) ?? null,
+  };
+}
 
 /** Runs a script on keys of one slot: those of one request, of one provider's limits, or a single one. Rejects only when Redis does not answer or refuses. */
 export type RunScript = (

@@ -76,10 +76,11 @@ async function leaveAfter(
   outcome: JobOutcome,
 ): Promise<JobOutcome> {
   const againInMs = outcome.kind === 'later' ? outcome.at - Date.now() : null;
-  const said = outcome.errorType === undefined ? {} : { errorType: outcome.errorType };
   try {
     const isOut = await gated.leave(pass, ref, againInMs);
-    return isOut ? { kind: 'later', at: Date.now(), ...said } : { kind: 'done', ...said };
+    if (outcome.kind === 'done') return outcome;
+    if (isOut) return { ...outcome, at: Date.now() };
+    return outcome.errorType === undefined ? DONE : { kind: 'done', errorType: outcome.errorType };
   } catch {
     return outcome;
   }

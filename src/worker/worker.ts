@@ -1,6 +1,5 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
-import { createSemaphore, type Semaphore } from '../platform/bounds/semaphore.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import type { KeySpace } from '../store/keys.ts';
 import { isToolLane } from '../store/catalog/route.ts';
@@ -8,7 +7,7 @@ import { createLaneLimits } from '../store/catalog/lane-limits.ts';
 import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { HandOver } from '../queue/hand-over.ts';
 import type { JobData } from '../queue/job.ts';
-import { type ClaimingLane, claimWords, type HeldJob } from '../queue/lane-claims.ts';
+import type { HeldJob } from '../queue/lane-take.ts';
 import { type Deadline, settledWithin } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { attemptDirective } from './attempt/attempt.ts';
@@ -63,15 +62,8 @@ function isLocal({ globalConcurrency, rate }: ServedLane): boolean {
   return globalConcurrency === null && rate === null;
 }
 
-/** By lane: how many attempts may begin at once, wherever this process alone decides it. */
-function slotsOf(serves: readonly ServedLane[]): ReadonlyMap<string, Semaphore> {
-  const local = serves.filter(isLocal);
-  return new Map(local.map(({ name, concurrency }) => [name, createSemaphore(concurrency)]));
-}
-
-/** Of a worker, by lane. `isOpen`: whether it is taken from. */
+/** What a worker does with its lanes. `isOpen`: whether the lane is taken from. */
 interface LaneWork {
-  slots: ReadonlyMap<string, Semaphore>;
   isOpen(lane: string): boolean;
   handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome>;
 }
@@ -81,33 +73,37 @@ function consumerOf(options: WorkerOptions, lane: ServedLane, work: LaneWork): L
   const { name, concurrency } = lane;
   const consumed = { lane: name, concurrency, connection, prefix: keys.prefix, lockMs, stalledCheckMs };
   const handle: ConsumeOptions['handle'] = (job, held) => work.handle(job, name, held);
-  return consumeLane({ ...consumed, handle, claiming: claimingOf(options, lane, work), onError });
+  return consumeLane({ ...consumed, handle, ...claimingOf(options, lane, work), onError });
 }
 
 /**
- * What its scripts need to claim what a worker takes of a lane, with a slot of it; undefined: a limit over all workers decides, so
- * that each attempt asks for its own claim.
+ * How the claims of a lane come with its jobs, and how its free slots are offered; nothing: a limit over all workers decides, so that each
+ * attempt asks for its own claim.
  */
 function claimingOf(
   { attempt: { confirm, limits, breaker }, keys, handOver }: WorkerOptions,
-  { name: lane, serial, mayRepeat = false }: ServedLane,
-  { slots, isOpen }: LaneWork,
-): ClaimingLane | undefined {
-  const slot = slots.get(lane);
-  if (slot === undefined || serial) return undefined;
+  served: ServedLane,
+  { isOpen }: LaneWork,
+): Pick<ConsumeOptions, 'claiming' | 'offering'> {
+  const { name: lane, serial, mayRepeat = false } = served;
+  if (!isLocal(served) || serial) return {};
   const isTool = isToolLane(lane);
   const { leaseMs } = limits;
-  const serialKey = isTool ? keys.serial(lane) : '';
-  const words = claimWords({ lane, leaseMs, keyPrefix: keys.prefix, serial: serialKey, owesStart: isTool });
-  const isServed = (): boolean => isOpen(lane) && breaker.downForMs(lane) === null;
-  // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
-  const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
-  const reserve = (): boolean => isServed() && slot.tryTake();
-  const gate = { mayGoOn, reserve, release: () => slot.release() };
-  // What it does not hear of it has not begun: that is said before each call that may not be made twice.
-  const keyPrefix = keys.prefix;
-  const offering = handOver && { handOver, leaseMs, owesStart: !mayRepeat, keyPrefix, freeSlots: slot.free };
-  return { words, sweep: keys.sweep, confirm, ...gate, offering };
+  const mayClaim = (): boolean => isOpen(lane) && breaker.downForMs(lane) === null;
+  const shared = { leaseMs, keyPrefix: keys.prefix };
+  const { sweep } = keys;
+  return {
+    claiming: {
+      ...shared,
+      serial: isTool ? keys.serial(lane) : '',
+      owesStart: isTool,
+      sweep,
+      confirm,
+      mayClaim,
+    },
+    // What it does not hear of it has not begun: that is reported before each call that may not be made twice.
+    offering: handOver && { ...shared, handOver, owesStart: !mayRepeat },
+  };
 }
 
 function busyLane({ name, concurrency }: ServedLane, running: number, rates: WorkerOptions['rates']) {
@@ -122,24 +118,11 @@ export function createWorker(options: WorkerOptions) {
   const pauses = createLanePauses(onError);
   const limits = createLaneLimits(options.connection, options.keys);
   const shared = createSharedLimits({ serves, limits, serial: records.serial, lanes, logger, onError });
-  const slots = slotsOf(serves);
   const inHand = createInHand();
   let stopping: Promise<void> | undefined;
 
-  /** A claim that came with its job has a slot already. */
-  async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
-    if (held === null) await slots.get(lane)?.take();
-    return inHand.during(lane, () => attempt(job, lane, held));
-  }
-
-  /** With a slot of the lane, which it gives back, or on to the next job. */
-  async function attempt(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
-    try {
-      return await attemptDirective(options.attempt, job, lane, held);
-    } finally {
-      if (!held?.slotPassed()) slots.get(lane)?.release();
-    }
-  }
+  const handle: LaneWork['handle'] = async (job, lane, held) =>
+    inHand.during(lane, () => attemptDirective(options.attempt, job, lane, held));
 
   function isOpen(lane: string): boolean {
     if (stopping || consumers.isDraining()) return false;
@@ -149,7 +132,7 @@ export function createWorker(options: WorkerOptions) {
   async function start(): Promise<void> {
     await shared.start();
     for (const { name } of serves) reports.meters.served(name);
-    const opened = serves.map((lane) => consumerOf(options, lane, { slots, isOpen, handle }));
+    const opened = serves.map((lane) => consumerOf(options, lane, { isOpen, handle }));
     await consumers.start(opened);
   }
 

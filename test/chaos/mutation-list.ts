@@ -57,10 +57,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch('serial-place-2', 'await lanes.setGlobalConcurrency(lane, null);'),
   ],
   'unknown-outcome': [
-    patch(
-      'unknown-outcome',
-      "return { 'expired', 0, last_fence or 0, claimant or '', int(lease_until), task or '', deadline_at <= now and 0 or 1 }",
-    ),
+    patch('unknown-outcome', "return ends('expired', 0, lost_now, task, deadline_at <= now and 0 or 1)"),
     patch('unknown-outcome-2', 'return false;'),
   ],
   'delta-fence': [WITHOUT_FENCE],
@@ -156,14 +153,8 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
 
 /** Protections of which chaos meets the occasion too rarely: the tests that notice. */
 const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'take-repeat': [patch('take-repeat', 'local again = nil')],
-  'end-repeat': [patch('end-repeat', 'local again = nil')],
-  'end-repeat-lock': [
-    patch(
-      'end-repeat-lock',
-      "if holder ~= token and (holder or redis.call('LPOS', BASE .. 'active', id)) then",
-    ),
-  ],
+  'take-repeat': [patch('take-repeat', 'if false then')],
+  'end-repeat': [patch('end-repeat', 'if false then')],
   'end-before-job': [patch('end-before-job', 'if false then')],
   'serial-claim': [patch('serial-claim', 'serial_lanes[key] = false')],
   'start-once': [patch('start-once', 'if true then')],
@@ -181,29 +172,18 @@ const TESTED_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'start-fence': [patch('start-fence', 'if false then')],
 };
 
-/** Of several jobs that are taken at once. */
+/** Jobs of a lane that are taken at once, and failed ones that are kept. */
 const SEVERAL_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
-  'several-lock': [
-    patch(
-      'several-lock',
-      'local ran, job = pcall(take_job, ARGV[1], ARGV[2], ARGV[3], claim_token(nth), count > 1)',
-    ),
-  ],
+  'several-lock': [patch('several-lock', 'return ask.token')],
   'several-place': [
     patch(
       'several-place',
-      "last = redis.call('SET', place, take .. ' ' .. next_ids[1], 'PX', remember_ms(1), 'GET')",
+      "local last = #ids > 0 and redis.call('SET', place, ask.token .. ' ' .. ids[1], 'PX', remembered, 'GET')",
     ),
   ],
-  'several-relock': [patch('several-relock', 'if false then')],
-  'several-ready': [patch('several-ready', '')],
-  'several-begun': [patch('several-begun', 'const AT_ONCE = 0;')],
-  'several-pause': [patch('several-pause', '')],
-  'several-beside': [patch('several-beside', 'const ready = claims.ready.next();')],
-  'several-done': [patch('several-done', 'if (!takesNext) {')],
-  'several-alone': [patch('several-alone', 'arriving = promise;\nreturn true;')],
-  'several-waiting': [patch('several-waiting', 'const reply = await taker.take(token);')],
-  'several-confirmed': [patch('several-confirmed', 'const mayOffer = true;')],
+  'several-share': [patch('several-share', 'local count = math.max(1, math.min(most, math.floor(most)))')],
+  'failed-bound': [patch('failed-bound', 'if false then')],
+  'failed-blocks': [patch('failed-blocks', 'else')],
 };
 
 /** Protections of the API keys. */
@@ -397,8 +377,8 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   mutations: Readonly<Record<string, readonly Patch[]>>,
   test: string,
 ])[] = [
-  [TESTED_MUTATIONS, 'test/integration/queue/lane-claims.test.ts'],
-  [SEVERAL_MUTATIONS, 'test/integration/queue/several-jobs.test.ts'],
+  [TESTED_MUTATIONS, 'test/integration/queue/lane-take.test.ts'],
+  [SEVERAL_MUTATIONS, 'test/integration/queue/lane-take.test.ts'],
   [ACCESS_MUTATIONS, 'test/integration/http/access/key-changes.test.ts'],
   [ARCHIVE_MUTATIONS, 'test/integration/features/archive/archive.test.ts'],
   [FLOW_MUTATIONS, 'test/integration/store/gate.test.ts'],

@@ -43,18 +43,16 @@ const OFFER_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'offer-look': [patch('offer-look', 'if false then')],
   'offer-lock': [
-    patch(
-      'offer-lock',
-      'extendLocks: async (ids, tokens, ...rest) => plain.extendLocks(ids, tokens, ...rest),',
-    ),
+    patch('offer-lock', '(() => {})(() => void renew().catch(onError), lockMs / RENEWALS_PER_LOCK);'),
   ],
-  'offer-delayed': [patch('offer-delayed', 'plain.moveToDelayed(id, at, delay, token, ...rest),')],
-  'offer-fresh': [patch('offer-fresh', 'const asked = { token: lock, askedAt: performance.now() };')],
-  'offer-full': [patch('offer-full', 'if (claims.reserve() || true) {')],
+  'offer-fresh': [patch('offer-fresh', 'const askedAt = performance.now();')],
+  'offer-full': [
+    patch('offer-full', 'if (data !== null && (claiming === undefined || claimingNow() !== null)) {'),
+  ],
   'offer-claim': [patch('offer-claim', '')],
   'offer-returned': [patch('offer-returned', '')],
-  'offer-withdrawn': [patch('offer-withdrawn', '')],
-  'offer-marker': [patch('offer-marker', 'if (marker !== null && !isAwaited) {}')],
+  'offer-withdrawn': [patch('offer-withdrawn', 'await settled(true);')],
+  'offer-marker': [patch('offer-marker', '')],
   'offer-again': [patch('offer-again', 'return [];\n}')],
   'offer-bound': [patch('offer-bound', 'if false then')],
 };

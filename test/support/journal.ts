@@ -12,6 +12,7 @@ import { draftSignal } from '../../src/store/log/signal-draft.ts';
 import { terminalSignal } from '../../src/store/log/terminal-signal.ts';
 import { contentDigest } from '../../src/store/request/content-digest.ts';
 import type { RedisConnection } from '../../src/platform/redis/connection.ts';
+import { jobDataOf, jobOptionsOf } from '../../src/queue/job.ts';
 import { newTraceparent } from '../../src/platform/telemetry/traces/trace-context.ts';
 
 export const RETENTION_MS = 60_000;
@@ -36,14 +37,17 @@ export function toolCall(fields: Partial<ToolExec> = {}): ToolExec {
 
 export function acceptance(directive: Directive, lane = LANE): Acceptance {
   const deadlineMs = 'deadline_ms' in directive ? directive.deadline_ms : 900_000;
-  const envelope = encodeEnvelope({ directive, lane, traceparent: newTraceparent() });
+  const envelope = { directive, lane, traceparent: newTraceparent() };
+  const digest = contentDigest(directive);
+  const data = jobDataOf(envelope, { digest, lane });
   return {
     id: directive.id,
     type: directive.type,
-    digest: contentDigest(directive),
+    digest,
     lane,
     deadlineMs,
-    envelope,
+    envelope: encodeEnvelope(envelope),
+    job: { data, options: jobOptionsOf(data) },
   };
 }
 

@@ -126,6 +126,7 @@ async function leftWhenOver(connection: RedisConnection, prefix: string): Promis
   let left: string[] = [];
   do {
     await new Promise((resolve) => setTimeout(resolve, RETENTION_MS / 4));
+    await ageFailedJobs(connection, prefix);
     await lanes.forgetIdle(0);
     await indexer.indexDue();
     await indexer.trim();
@@ -133,6 +134,12 @@ async function leftWhenOver(connection: RedisConnection, prefix: string): Promis
   } while (left.length > 0 && Date.now() < until);
   await lanes.close();
   return left;
+}
+
+/** As if a day had passed for the failed jobs that lanes keep. */
+async function ageFailedJobs(connection: RedisConnection, prefix: string): Promise<void> {
+  for (const key of await connection.keys(`{${prefix}:*}:*:failed`))
+    for (const id of await connection.zrange(key, '0', '-1')) await connection.zadd(key, 'XX', '1', id);
 }
 
 /** What every process does with the list of requests. */

@@ -180,7 +180,7 @@ async function commit(
       ...note.announcements,
     ],
     accept: (together) => parts.store.commit(commitOf(run, turn, texts, prepared), together),
-    jobsOf: ({ kind }) => (kind === 'committed' ? jobsOf(open) : null),
+    jobsOf: (verdict) => (verdict.kind === 'committed' ? jobsOf(open, verdict.now) : null),
     onlyLane: onlyLaneOf(open),
     afterwards: () => afterwards(parts, run, folded),
   });

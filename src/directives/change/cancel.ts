@@ -1,6 +1,7 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
 import { ownId } from '../../contract/access/tenant.ts';
+import { failureText } from '../../queue/job.ts';
 import {
   type Cancellation,
   cancelledError,
@@ -123,7 +124,7 @@ export function createCanceller(options: CancellerOptions) {
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
     await leaveGate(options, envelope, (ended ?? record).lane, { requestId, id });
-    await removeJob(ended ?? record, { requestId, id });
+    await removeJob(ended ?? record, { requestId, id }, failureText(cancelledError(reason ?? null, false)));
     return { id, status: 'cancelled' };
   }
 
@@ -131,9 +132,10 @@ export function createCanceller(options: CancellerOptions) {
   async function removeJob(
     { lane, fence, task, begin }: DirectiveRecord,
     ref: { requestId: string; id: string },
+    failure: string,
   ): Promise<void> {
     try {
-      if (lane) await lanes.removeJob(lane, ref.requestId, ref.id);
+      if (lane) await lanes.removeJob(lane, ref.requestId, ref.id, async () => failure);
       // It has a worker cancel the task of the call.
       if (task) await index.lookWithin(ref, 0);
       else if (fence > 0) index.forget(ref);

@@ -17,7 +17,7 @@ import { type EndedDirective, NO_REPORTS, type Reports } from '../../platform/te
 import { ticketNow } from '../../queue/flow/ticket.ts';
 import type { Canceller } from '../change/cancel.ts';
 import type { GatedLanes } from '../../queue/gated-lanes.ts';
-import { jobDataFor } from '../../queue/job.ts';
+import { failureText, jobOfRecord } from '../../queue/job.ts';
 import type { LaneWaits } from '../../queue/lane-waits.ts';
 import type { Lanes } from '../../queue/lanes.ts';
 import type { CallNotice } from './notice.ts';
@@ -88,9 +88,25 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */
-  async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
-    if (lane)
-      await Promise.all([lanes.removeJob(lane, requestId, id), gated.removeEnded(lane, { requestId, id })]);
+  async function removeJob(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+    const { requestId, id } = entry;
+    if (record.lane === null) return;
+    const failure = async (): Promise<string | null> => {
+      const error = await errorOf(entry, record);
+      return error && failureText(error);
+    };
+    await Promise.all([
+      lanes.removeJob(record.lane, requestId, id, failure),
+      gated.removeEnded(record.lane, { requestId, id }),
+    ]);
+  }
+
+  /** The error in which a directive ended; null: it has not ended, or not in one. */
+  async function errorOf({ requestId, id }: DueEntry, { terminal }: DirectiveRecord) {
+    const ended = terminal ?? (await journal.directive(requestId, id))?.terminal ?? null;
+    const signal = ended === null ? null : await journal.log.at(requestId, ended);
+    const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
+    return result && 'error' in result ? (result.error ?? null) : null;
   }
 
   /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
@@ -98,9 +114,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const { requestId, id } = entry;
     // Whoever redrove it took it off the list.
     if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
-    const signal = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
-    const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
-    const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
+    const errorType = (await errorOf(entry, record))?.type ?? null;
     ends.record({ requestId, id, lane: record.lane, errorType });
   }
 
@@ -108,7 +122,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
       const envelope = decodeEnvelope(json);
-      await enqueueIn(parts, record.lane, record, { envelope, bytes: json.length });
+      await enqueueIn(parts, record.lane, record, envelope);
       if (!begins) reports.meters.swept('enqueued');
       await afterEnqueuing(entry, at);
       return begins ? undefined : sayWait?.(record, envelope);
@@ -180,9 +194,9 @@ async function enqueueIn(
   { lanes, gated }: Pick<DirectiveSweepParts, 'lanes' | 'gated'>,
   lane: string,
   record: DirectiveRecord,
-  { envelope, bytes }: { envelope: Envelope; bytes: number },
+  envelope: Envelope,
 ): Promise<void> {
-  const job = jobDataFor(envelope, record.digest, bytes);
+  const job = jobOfRecord(envelope, record);
   const ticket = ticketNow(envelope, lane, record.priority);
   if (ticket !== null) await gated.enter(lane, job, { ticket, arrivedAt: dueFrom(record) });
   // Where somebody had it, its job may still lie where a worker died.

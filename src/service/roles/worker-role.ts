@@ -25,8 +25,6 @@ import type { Store } from '../store.ts';
 export interface WorkerSettings {
   config: Config;
   redisUrl: string;
-  /** Work that others accept may be handed over to it; where this process accepts work itself, that has its slots. Default: it may not. */
-  isHanded?: boolean;
   logger: Logger;
   onError: (error: Error) => void;
 }
@@ -57,7 +55,7 @@ export function createWorkerRole(
     },
   });
   const subscription = { listening, publishing: connection, onError: settings.onError };
-  const handOver = settings.isHanded === true ? createHandOver(subscription, keys) : undefined;
+  const handOver = createHandOver(subscription, keys);
   const worker = createWorker({
     ...workerSettings(settings),
     serves: executes.lanes,
@@ -78,7 +76,7 @@ export function createWorkerRole(
   });
   executes.watchReach(breaker);
   const cancels = createCancelListener(subscription, keys, running);
-  return { worker, hearing: cancels.hearing, parts: [cancels, ...(handOver ? [handOver] : []), worker] };
+  return { worker, hearing: cancels.hearing, parts: [cancels, handOver, worker] };
 }
 
 function recordingOf({ records, queue, spans }: Store) {

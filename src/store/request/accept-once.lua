@@ -3,12 +3,12 @@
 -- @include include-under-key.lua
 --
 -- KEYS[4..6] as include-entrance.lua says
--- ARGV[1..4] as accept.lua   ARGV[5..8] mode, ms ('' = none), token, has_room (1 = yes) as include-under-key.lua says
--- ARGV[9] reason for which one is cancelled that is replaced   ARGV[10..] as `announce` reads them, then the directive
+-- ARGV[1..3] as accept.lua   ARGV[4..7] mode, ms ('' = none), token, has_room (1 = yes) as include-under-key.lua says
+-- ARGV[8] reason for which one is cancelled that is replaced   ARGV[9..] as `announce` reads them, then the directive
 -- Returns what `decide` returns.
-local FIRST = after_announcements(10)
+local FIRST = after_announcements(9)
 local ID, DIGEST, DEADLINE = ARGV[FIRST], ARGV[FIRST + 2], ARGV[FIRST + 4]
-local GIVEN_NOW = { mode = ARGV[5], ms = tonumber(ARGV[6]), token = ARGV[7], digest = DIGEST, has_room = ARGV[8] == '1', id = ID,
+local GIVEN_NOW = { mode = ARGV[4], ms = tonumber(ARGV[5]), token = ARGV[6], digest = DIGEST, has_room = ARGV[7] == '1', id = ID,
   ends = ARGV[FIRST + 6] ~= '' }
 
 -- Whoever submits what replaces another one has ended that by then, or is dead.
@@ -65,7 +65,7 @@ function does.begin(outcome, replaced, before)
   local until_at = (mode == 'dedupe') and now + GIVEN_NOW.ms or (mode == 'debounce') and at or at + deadline_ms
   local ends_at = at + deadline_ms
   if KEYS[4] then
-    announce(10, now)
+    announce(9, now)
   end
   if before then
     local held_until = before.deadline_at + HOUR_MS
@@ -77,7 +77,7 @@ function does.begin(outcome, replaced, before)
     redis.call('HSET', STATE, ID .. '|behind', before.part .. ' ' .. before.id .. ' ' .. int(at) .. ' ' .. int(deadline_ms) .. ' ' .. start_by)
   elseif KEYS[6] then
     -- What fails of it the sweeper does later.
-    pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now)
+    pcall(enqueue_batch, FIRST, verdicts, now)
   end
   count(GIVEN_NOW, ID, until_at)
   local retention_ms = tonumber(ARGV[1])
@@ -113,8 +113,8 @@ function does.take_place(open, latest)
   end
   change_begin(record, open.id, { type = ARGV[FIRST + 1], lane = lane, accepted_at = open.accepted_at, deadline_ms = deadline_ms }, at, by)
   if KEYS[4] then
-    announce_change(open, lane, at, 12, FIRST - 1)
-    note_changed(10, now)
+    announce_change(open, lane, at, 11, FIRST - 1)
+    note_changed(9, now)
   end
   remember(GIVEN_NOW, 'debounced', open.part, open.id, at, nil, at + deadline_ms)
   return reply('existing', 'debounced', open.part, open.id, at, nil, not KEYS[4])
@@ -126,7 +126,7 @@ function does.replace(open)
   if answer[1] == 'ok' then
     turn_to(tag_of_part(open.part))
     -- @guard once-cancelled
-    redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[9])
+    redis.call('HSETNX', STATE, open.id .. '|cancel', ARGV[8])
     redis.call('HSETNX', STATE, open.id .. '|cancel_at', int(now))
     if open.status == 'accepted' then
       -- Of what was never claimed nobody asks whether it is cancelled.

@@ -7,12 +7,11 @@
 -- ARGV[1] retention_ms (used when immediate directives leave nothing open)
 -- ARGV[2] channel on which the ends are announced beside the log ('' = none)
 -- ARGV[3] the most bytes of a request
--- ARGV[4] bytes of the largest envelope that a job carries
--- ARGV[5..] as `announce` reads them
+-- ARGV[4..] as `announce` reads them
 -- then the directives, as include-accept.lua says
 -- Returns { 'conflict', id, stored digest } or { 'no_room', bytes that the request holds } or { 'ok', now_ms, version of the run that has an end to read (-1 = none),
 --   then per directive 'accepted' | 'existing' }.
-local FIRST = after_announcements(5)
+local FIRST = after_announcements(4)
 
 local now = now_ms()
 local verdicts, fresh, known = judge_batch(FIRST)
@@ -25,11 +24,11 @@ if request and not has_room(bytes_of_batch(FIRST, verdicts), request[7], tonumbe
   return { 'no_room', tonumber(request[7] or '0') }
 end
 if KEYS[4] then
-  announce(5, now)
+  announce(4, now)
 end
 if request then
   local facts = open_request(request, fresh, fresh, now, ARGV[2] ~= '' and ARGV[2])
-  facts.slot_for = offers_for(ARGV[4])
+  facts.slot_for = offers_for()
   accept_batch(FIRST, verdicts, now, ARGV[1], facts)
   if facts.run ~= request[6] then
     run = tonumber(redis.call('HGET', STATE, '@run|version'))
@@ -38,7 +37,7 @@ if request then
 end
 if KEYS[6] then
   -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, FIRST, verdicts, ARGV[4], now, handed)
+  pcall(enqueue_batch, FIRST, verdicts, now, handed)
 end
 table.insert(verdicts, 1, run)
 table.insert(verdicts, 1, int(now))

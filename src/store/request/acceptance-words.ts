@@ -8,7 +8,6 @@ const NOTHING_TOGETHER: WithAcceptance = {
   rowAfterMs: null,
   announcements: [],
   laneBase: null,
-  inlineBytes: 0,
 };
 
 /** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
@@ -19,8 +18,7 @@ export function acceptArguments(
   first: readonly (string | number)[],
   more: readonly (string | number)[] = [],
 ): (string | number)[] {
-  const { inlineBytes = 0 } = together ?? {};
-  return [...first, inlineBytes, ...more, ...announced(together), ...acceptanceWords(requestId, batch)];
+  return [...first, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
 }
 
 /** The KEYS of include-entrance.lua. */
@@ -46,7 +44,11 @@ function announcementWords({ id, afterMs, later }: Announcement): (string | numb
 }
 
 /** As include-accept.lua reads them. */
-export function acceptanceWords(requestId: string, batch: readonly Acceptance[]): (string | number)[] {
+export function acceptanceWords(
+  requestId: string,
+  batch: readonly Acceptance[],
+  together: WithAcceptance | undefined,
+): (string | number)[] {
   return batch.flatMap((directive) => {
     const { id, type, digest, lane, envelope, end, noticed } = directive;
     return [
@@ -59,8 +61,15 @@ export function acceptanceWords(requestId: string, batch: readonly Acceptance[])
       end?.status ?? '',
       end ? writeSignal(requestId, end.signal) : '',
       noticed === true ? 1 : '',
+      ...jobWords(directive, together),
     ];
   });
+}
+
+/** '' = the script enqueues no job of it. */
+function jobWords({ job }: Acceptance, together: WithAcceptance | undefined): [string, string] {
+  if (job === undefined || (together?.laneBase ?? null) === null) return ['', ''];
+  return [JSON.stringify(job.data), JSON.stringify(job.options)];
 }
 
 function deadlineWords({ deadlineMs, later }: Acceptance): string | number {

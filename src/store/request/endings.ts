@@ -10,7 +10,7 @@ import { type EndStatus, finishVerdict, type FinishVerdict } from './verdicts.ts
 export type EndWithJob = (
   keys: readonly string[],
   args: readonly (string | number)[],
-  signals: readonly string[],
+  last: { texts: readonly string[]; failure: string },
 ) => Promise<ScriptReply>;
 
 export interface FinishOptions {
@@ -20,6 +20,8 @@ export interface FinishOptions {
   leavesTask?: boolean;
   /** Default: the job ends later. */
   withJob?: EndWithJob | undefined;
+  /** Type and message of the error with which it ends, kept with the job. Default: '', it succeeds. */
+  failure?: string | undefined;
 }
 
 export interface EndingParts extends Pick<JournalOptions, 'keys' | 'onEnd' | 'onChange'> {
@@ -42,11 +44,11 @@ export function createEndings(parts: EndingParts) {
     ref: ClaimRef,
     status: EndStatus,
     signals: readonly SignalDraft[],
-    { attempted = true, leavesTask = false, withJob }: FinishOptions = {},
+    { attempted = true, leavesTask = false, withJob, failure = '' }: FinishOptions = {},
   ): Promise<FinishVerdict> {
     const how = attempted ? (leavesTask ? 2 : 0) : 1;
     const args = [ref.id, ref.fence, status, keptMs(ref.requestId), how, mostBytes(ref.requestId)];
-    return end(ref.requestId, args, textsOf(ref.requestId, signals), withJob);
+    return end(ref.requestId, args, textsOf(ref.requestId, signals), { withJob, failure });
   }
 
   /** Ends a directive without a claim: past its deadline, or ended by an operator. `onlyUnbegun`: what has begun is `stale`. */
@@ -72,11 +74,11 @@ export function createEndings(parts: EndingParts) {
     requestId: string,
     args: (string | number)[],
     texts: readonly string[],
-    withJob?: EndWithJob,
+    { withJob, failure = '' }: Pick<FinishOptions, 'withJob' | 'failure'> = {},
   ): Promise<FinishVerdict> {
     const ofRequest = keys.request(requestId);
     const reply = await (withJob
-      ? withJob(ofRequest, args, texts)
+      ? withJob(ofRequest, args, { texts, failure })
       : run('finish', ofRequest, [...args, ...texts]));
     const verdict = finishVerdict(reply);
     if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);

@@ -4,11 +4,12 @@
 -- @include include-given.lua
 -- @include include-later.lua
 --
--- ARGV from `first` on, nine per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
---   end status ('' = stays open), terminal signal JSON ('' of what stays open), 1 = somebody may have to be notified of its end, or ''
+-- ARGV from `first` on, eleven per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
+--   end status ('' = stays open), terminal signal JSON ('' of what stays open), 1 = its end may have a notice, or '', data of its job as
+--   job.ts writes it, JSON without deadline_at, and the job's options, JSON ('' = this script enqueues no job of it)
 --   Instead of deadline_ms, of what has an instant to begin at: `<deadline_ms> <when, as include-later.lua says, or -> <start_by_ms, or ->`;
 --   its deadline counts from there. The field `<id>|begin` of the state is then `<begins at> <to be begun by, or ->`.
-local ACCEPT_FIELDS = 9
+local ACCEPT_FIELDS = 11
 
 -- The fields to read for `open_request`.
 local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
@@ -81,6 +82,11 @@ end
 -- Whether it is given a job when it begins.
 local function begins_later(deadline)
   return string.find(deadline, ' [dt]') ~= nil
+end
+
+-- From the argument of a directive: `deadline_ms`, alone or first of three.
+local function deadline_ms_of(deadline)
+  return tonumber(string.match(deadline, '^%d+'))
 end
 
 -- Adds what is known of when it begins. Returns that instant, and its deadline_ms.

@@ -17,21 +17,37 @@ end
 --   looks when the lease ends, not when the directive was to be looked at anyhow
 --   owes_start: the worker reports the first attempt by start.lua, once it has the claim (nil = it does not)
 -- `started_at`: where in ARGV the signal is that the first claim appends, JSON (nil = there is none)
--- Returns { verdict, ... }:
---   unknown | stale_body | moved, lane | held, until | wait, until
---   ended, version of the run that has something to read (-1 = none), the task that it has left as task-keep.lua wrote it ('' = none)
---   cancelled | expired, LOST, then LOST CLAIM, then its task as above; of an expired one then 1 = it had to begin by now (else 0)
---   granted, fence, failures, redeliveries, LOST, deadline_at, now, released, stage ('' = the first),
---     when the attempt could have begun, then LOST CLAIM, why it waited as include-wait.lua writes it ('' = nobody said so),
---     the task that the attempt asks for as task-keep.lua wrote it ('' = none),
---     what its tool asks as include-questions.lua writes it ('' = nothing), 1 = its start is to be reported (else 0)
---   LOST: 1 = an attempt may have been under way and its worker is gone, 2 = its worker is gone before the first one began, 0 = neither
---   LOST CLAIM: its fence, its token and the end of its lease
+-- Returns by name: kind: unknown | stale_body | moved | held | wait | ended | cancelled | expired | granted, and with it
+--   moved: lane   held, wait: until   ended: run: version of the run that has something to read (-1 = none), task
+--   cancelled, expired: task, too_late: 1 = it had to begin by now
+--   granted: fence, failures, redeliveries, deadline_at, now, released, stage ('' = the first), due_at: when the attempt could have begun,
+--     waits: why it waited as include-wait.lua writes it ('' = unknown), task: that the attempt asks for as task-keep.lua wrote it
+--     ('' = none), asked: what its tool asks as include-questions.lua writes it ('' = nothing), owes_start: 1 = its start is to be reported
+--   cancelled, expired, granted, where a worker is gone: lost: 1 = an attempt may have been under way, 2 = before the first one began; and
+--     lost_fence, lost_token, lost_until: of its claim
+local function add_lost(reply, lost, of)
+  if lost > 0 then
+    for name, value in pairs({ lost = lost, lost_fence = of.fence, lost_token = of.token, lost_until = of.until_at }) do
+      reply[#reply + 1] = name
+      reply[#reply + 1] = value
+    end
+  end
+  return reply
+end
+
+local function granted(lost, of, fields)
+  return add_lost({ 'kind', 'granted', unpack(fields) }, lost, of)
+end
+
+local function ends(kind, lost, of, task, is_too_late)
+  return add_lost({ 'kind', kind, 'task', task or '', 'too_late', is_too_late }, lost, of)
+end
+
 local function claim_directive(id, wish, now, started_at)
   local status, digest, lane, accepted_at, deadline_at, waits, seq = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|digest',
     id .. '|lane', id .. '|accepted_at', id .. '|deadline_at', id .. '|waits', 'seq'))
   if not status then
-    return { 'unknown' }
+    return { 'kind', 'unknown' }
   end
   -- What has been accepted and never claimed has none of these.
   local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin =
@@ -40,13 +56,13 @@ local function claim_directive(id, wish, now, started_at)
       id .. '|lost', id .. '|task', id .. '|asked', id .. '|begin') or {})
   if is_terminal(status) then
     local run = redis.call('HMGET', STATE, RUN_INBOX, '@run|version')
-    return { 'ended', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, task or '' }
+    return { 'kind', 'ended', 'run', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, 'task', task or '' }
   elseif digest ~= wish.digest then
-    return { 'stale_body' }
+    return { 'kind', 'stale_body' }
   end
   accepted_at, deadline_at = tonumber(accepted_at), tonumber(deadline_at)
   if wish.lane ~= '' and lane ~= wish.lane then
-    return { 'moved', lane }
+    return { 'kind', 'moved', 'lane', lane }
   end
 
   local new_lease = int(now + tonumber(wish.lease_ms))
@@ -62,21 +78,24 @@ local function claim_directive(id, wish, now, started_at)
   if status == 'running' and claimant == wish.token then
     local lost_fence, lost_token, lost_until = string.match((was_lost ~= '0') and lost_claim or '', '^(%d+) (%S*) (%d+)$')
     redis.call('HSET', STATE, id .. '|lease_until', new_lease)
-    return { 'granted', last_fence, failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage or '',
-      lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, waits or '', task or '', asked or '', owes }
+    local lost_of = { fence = lost_fence, token = lost_token, until_at = lost_until }
+    return granted(tonumber(was_lost), lost_of, { 'fence', last_fence, 'failures', failures, 'redeliveries', redeliveries, 'deadline_at',
+      int(deadline_at), 'now', int(now), 'released', released, 'stage', stage or '', 'due_at', lost_until or int(due_at), 'waits', waits or '',
+      'task', task or '', 'asked', asked or '', 'owes_start', owes })
   elseif status == 'running' and lease_until > now then
-    return { 'held', int(lease_until) }
+    return { 'kind', 'held', 'until', int(lease_until) }
   end
   -- Before a first call is made, its start is written: here, or by start.lua.
   -- @guard begun-claim
   local lost = (status == 'running') and (began_at and 1 or 2) or 0
+  local lost_now = { fence = last_fence, token = claimant, until_at = int(lease_until) }
   if cancel then
-    return { 'cancelled', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
+    return ends('cancelled', lost, lost_now, task, 0)
   elseif deadline_at <= now or is_too_late(begin, began_at, now) then
     -- @guard unknown-outcome
-    return { 'expired', lost, last_fence or 0, claimant or '', int(lease_until), task or '', deadline_at <= now and 0 or 1 }
+    return ends('expired', lost, lost_now, task, deadline_at <= now and 0 or 1)
   elseif status == 'waiting' and next_attempt_at > now + (last_fence and tonumber(wish.slack_ms) or 0) then
-    return { 'wait', int(next_attempt_at) }
+    return { 'kind', 'wait', 'until', int(next_attempt_at) }
   end
 
   local fence = int(tonumber(last_fence or '0') + 1)
@@ -105,7 +124,7 @@ local function claim_directive(id, wish, now, started_at)
     claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
   end
   redis.call('HSET', STATE, unpack(claim))
-  return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage or '',
-    int(lost > 0 and lease_until or due_at), last_fence or 0, claimant or '', int(lease_until), waits or '', task or '', asked or '',
-    wish.owes_start and owes or 0 }
+  return granted(lost, lost_now, { 'fence', fence, 'failures', failures, 'redeliveries', redeliveries, 'deadline_at', int(deadline_at), 'now',
+    int(now), 'released', released, 'stage', stage or '', 'due_at', int(lost > 0 and lease_until or due_at), 'waits', waits or '', 'task',
+    task or '', 'asked', asked or '', 'owes_start', wish.owes_start and owes or 0 })
 end

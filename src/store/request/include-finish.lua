@@ -30,8 +30,8 @@ end
 --   '0' = otherwise, and its task is over,
 --   request_bytes: the most of a request
 -- `first`, `last`: where in ARGV its signals are, JSON, the terminal one last
--- Returns { 'ended', sequence, closed 0|1, run } | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' }
---   | { 'no_room', bytes that the request holds }: a smaller end, of END_BYTES at most, is written in any case;
+-- Returns by name: kind: ended, with sequence, closed 0|1, run | already, with status, terminal: its sequence, run | stale | unknown
+--   | no_room, with bytes that the request holds: a smaller end, of END_BYTES at most, is written in any case
 --   run: the version of the run that goes on from here (-1 = none)
 local function finish_directive(id, ending, now, first, last)
   local fence = ending.fence
@@ -39,18 +39,18 @@ local function finish_directive(id, ending, now, first, last)
     id .. '|asked', id .. '|task')
   local run = record[6] and tonumber(redis.call('HGET', STATE, '@run|version') or '-1') or -1
   if not record[1] then
-    return { 'unknown' }
+    return { 'kind', 'unknown' }
   elseif is_terminal(record[1]) then
-    return { 'already', record[1], tonumber(redis.call('HGET', STATE, id .. '|terminal')), run }
+    return { 'kind', 'already', 'status', record[1], 'terminal', tonumber(redis.call('HGET', STATE, id .. '|terminal')), 'run', run }
   -- @guard fencing
   elseif fence ~= '' and fence ~= record[2] then
-    return { 'stale' }
+    return { 'kind', 'stale' }
   elseif ending.how == '3' and may_have_begun(id, record[1], now) then
-    return { 'stale' }
+    return { 'kind', 'stale' }
   end
   local bytes = bytes_of_signals(first, last)
   if bytes > END_BYTES and not has_room(bytes, record[7], tonumber(record[4]) - 1, ending.request_bytes) then
-    return { 'no_room', tonumber(record[7]) }
+    return { 'kind', 'no_room', 'bytes', tonumber(record[7]) }
   end
   local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[6],
     bytes = tonumber(record[7] or '0') }
@@ -62,5 +62,5 @@ local function finish_directive(id, ending, now, first, last)
     redis.call('HDEL', STATE, id .. '|task')
   end
   local sequence, closed = end_directive(id, ending.status, now, ending.retention_ms, facts, first, last)
-  return { 'ended', sequence, closed and 1 or 0, run }
+  return { 'kind', 'ended', 'sequence', sequence, 'closed', closed and 1 or 0, 'run', run }
 end

@@ -22,7 +22,7 @@ import { createQuestions } from './questions.ts';
 import { createSignalLog } from '../log/signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
-import { prepareScripts, type ScriptReply } from '../scripts.ts';
+import { prepareScripts } from '../scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -47,6 +47,8 @@ export interface Acceptance {
   later?: Later | null | undefined;
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
+  /** Its BullMQ job, without the member `deadline_at`. Default: it gets none, or a script has none to write. */
+  job?: { data: object; options: object } | undefined;
   /** Somebody may have to be notified of its end. Default: nobody. */
   noticed?: boolean;
 }
@@ -72,8 +74,6 @@ export interface WithAcceptance {
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;
-  /** Larger envelopes do not travel in the job. */
-  inlineBytes: number;
 }
 
 export interface AcceptOptions {
@@ -166,8 +166,8 @@ export function createJournal(options: JournalOptions) {
   }
 
   /** What came with a job, as include-claim.lua answers. */
-  async function claimedWithJob(requestId: string, reply: ScriptReply): Promise<ClaimVerdict> {
-    return wake(requestId, claimVerdict(reply));
+  async function claimedWithJob(requestId: string, verdict: ClaimVerdict): Promise<ClaimVerdict> {
+    return wake(requestId, verdict);
   }
 
   /**

@@ -26,6 +26,8 @@ export interface OnceRef {
 export type OnceVerdict =
   | {
       kind: 'ok';
+      /** By the clock of Redis, milliseconds since the epoch. */
+      now: number;
       verdict: 'accepted' | 'existing';
       outcome: (typeof ONCE_OUTCOMES)[number];
       /** What counts. */
@@ -108,6 +110,7 @@ export function onceVerdict(requestId: string, [kind, first, second, ...rest]: S
   const [outcome, part, id, untilAt, replaced, replacedId, waits] = rest;
   return {
     kind: 'ok',
+    now: Number(first),
     verdict: second as 'accepted' | 'existing',
     outcome: outcome as (typeof ONCE_OUTCOMES)[number],
     of: refOf(part, id),

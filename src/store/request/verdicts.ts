@@ -2,7 +2,7 @@
 // Must never decide anything: a verdict says what the script did or refused.
 import { identifierAt } from '../../platform/telemetry/identifier.ts';
 import { type AskedRound, askedRound } from './asked-round.ts';
-import type { ScriptReply } from '../scripts.ts';
+import { namedIn, type ScriptReply } from '../scripts.ts';
 
 export type EndStatus = 'succeeded' | 'failed';
 
@@ -86,42 +86,52 @@ export function acceptVerdict([kind, first, second, ...verdicts]: ScriptReply): 
 }
 
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {
-  const [kind, first, second, third, fourth, fifth, sixth, seventh, eighth, ninth] = reply;
-  if (kind === 'granted') {
-    return {
-      kind,
-      fence: Number(first),
-      failures: Number(second),
-      redeliveries: Number(third),
-      lost: fourth === 1,
-      deadlineAt: Number(fifth),
-      now: Number(sixth),
-      released: Number(seventh),
-      stage: String(eighth),
-      dueAt: Number(ninth),
-      lostClaim: Number(fourth) > 0 ? lostClaim(reply.slice(10)) : null,
-      waits: waitsBefore(Number(first), String(reply[13] ?? '')),
-      task: String(reply[14] ?? '') || null,
-      asked: askedRound(String(reply[15] ?? '')),
-      owesStart: reply[16] === 1,
-    };
+  const { text, number, flag } = namedIn(reply);
+  const kind = text('kind');
+  const lost = number('lost');
+  const lostClaim = lost > 0 ? lostClaimIn(reply) : null;
+  const task = text('task') || null;
+  switch (kind) {
+    case 'granted':
+      return {
+        kind,
+        fence: number('fence'),
+        failures: number('failures'),
+        redeliveries: number('redeliveries'),
+        lost: lost === 1,
+        deadlineAt: number('deadline_at'),
+        now: number('now'),
+        released: number('released'),
+        stage: text('stage'),
+        dueAt: number('due_at'),
+        lostClaim,
+        waits: waitsBefore(number('fence'), text('waits')),
+        task,
+        asked: askedRound(text('asked')),
+        owesStart: flag('owes_start'),
+      };
+    case 'held':
+    case 'wait':
+      return { kind, until: number('until') };
+    case 'cancelled':
+    case 'expired':
+      return { kind, isTooLate: flag('too_late'), lost: lost === 1, lostClaim, task };
+    case 'moved':
+      return { kind, lane: text('lane') };
+    case 'ended':
+      return { kind, run: runVersion(number('run')), task };
+    default:
+      return { kind: kind as 'unknown' | 'stale_body' };
   }
-  if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
-  if (kind === 'cancelled' || kind === 'expired')
-    return {
-      kind,
-      isTooLate: sixth === 1,
-      lost: first === 1,
-      lostClaim: Number(first) > 0 ? lostClaim(reply.slice(2)) : null,
-      task: String(fifth ?? '') || null,
-    };
-  if (kind === 'moved') return { kind, lane: String(first) };
-  if (kind === 'ended') return { kind, run: runVersion(first), task: String(second ?? '') || null };
-  return { kind: kind as 'unknown' | 'stale_body' };
 }
 
-function lostClaim([fence, token, until]: ScriptReply): LostClaim {
-  return { fence: Number(fence), claimedAt: identifierAt(String(token)), until: Number(until) };
+function lostClaimIn(reply: ScriptReply): LostClaim {
+  const { text, number } = namedIn(reply);
+  return {
+    fence: number('lost_fence'),
+    claimedAt: identifierAt(text('lost_token')),
+    until: number('lost_until'),
+  };
 }
 
 const WAITS = /^(\d+) (\S+) \S+ (\S*)$/;
@@ -139,11 +149,12 @@ export function runVersion(value: string | number | undefined): number | null {
 }
 
 export function finishVerdict(reply: ScriptReply): FinishVerdict {
-  const [kind, first, second, third] = reply;
-  if (kind === 'ended')
-    return { kind, sequence: Number(first), closed: second === 1, run: runVersion(third) };
+  const { text, number, flag } = namedIn(reply);
+  const kind = text('kind');
+  const run = runVersion(number('run'));
+  if (kind === 'ended') return { kind, sequence: number('sequence'), closed: flag('closed'), run };
   if (kind === 'already')
-    return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
-  if (kind === 'no_room') return { kind, bytes: Number(first) };
+    return { kind, status: text('status') as EndStatus, terminal: number('terminal'), run };
+  if (kind === 'no_room') return { kind, bytes: number('bytes') };
   return { kind: kind as 'stale' | 'unknown' };
 }

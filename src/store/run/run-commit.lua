@@ -10,8 +10,8 @@
 -- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
 -- ARGV[14] the most bytes of a request, which only the end of the run may pass
--- ARGV[15] number of signals   ARGV[16] when the turn was read   ARGV[17] bytes of the largest envelope that a job carries
--- ARGV[18..] as `announce` reads them, then the signals, JSON, then the directives, as include-accept.lua says
+-- ARGV[15] number of signals   ARGV[16] when the turn was read
+-- ARGV[17..] as `announce` reads them, then the signals, JSON, then the directives, as include-accept.lua says
 -- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
 --   | { 'no_room', bytes that the request holds } | { 'unknown' }.
@@ -22,7 +22,7 @@ local TURNS_KEPT, TURN_BYTES = 128, 96
 
 local RUN_FIELDS = { '@run|version', '@run|token', '@run|inputs' }
 
-local announcements = 18
+local announcements = 17
 local signals = after_announcements(announcements)
 local directives = signals + tonumber(ARGV[15])
 local now = now_ms()
@@ -94,7 +94,7 @@ local bodies = { '@run', ARGV[4] }
 if ARGV[5] ~= '' then
   add_fields(bodies, '@spec', ARGV[5])
 end
-local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for(ARGV[17]) }
+local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest, bytes = bytes, slot_for = offers_for() }
 if fresh > 0 then
   facts.fields, facts.bodies = changed, bodies
 else
@@ -119,6 +119,6 @@ for position = 1, #verdicts do
 end
 if KEYS[6] then
   -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, directives, verdicts, ARGV[17], now, facts.handed)
+  pcall(enqueue_batch, directives, verdicts, now, facts.handed)
 end
 return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }

@@ -191,10 +191,9 @@ export function createRunJournal(options: RunJournalOptions) {
       mostBytes(turn.requestId),
       turn.signals.length,
       turn.readAt,
-      together?.inlineBytes ?? 0,
       ...announced(together),
       ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
-      ...acceptanceWords(turn.requestId, turn.directives),
+      ...acceptanceWords(turn.requestId, turn.directives, together),
     ];
   }
 

@@ -14,7 +14,7 @@
 -- What fails of it the sweeper does later.
 local function enqueue(version, now)
   if KEYS[6] and not is_later(ARGV[6]) then
-    pcall(enqueue_turn, version, now)
+    pcall(enqueue_turn, version, ARGV[2], now)
   end
 end
 

@@ -10,7 +10,7 @@ import type { Journal } from '../../store/request/journal.ts';
 import { PayloadLost, wholeEnvelope } from '../../store/request/large-payloads.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
 import { envelopeIn, type JobData } from '../../queue/job.ts';
-import type { HeldJob } from '../../queue/lane-claims.ts';
+import type { HeldJob } from '../../queue/lane-take.ts';
 import { measureAttempt, measureClaim } from './attempt-measures.ts';
 import {
   type AttemptParts,

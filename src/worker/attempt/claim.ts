@@ -5,7 +5,7 @@ import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
 import { startedSignal } from '../../store/log/started-signal.ts';
 import type { ClaimVerdict } from '../../store/request/verdicts.ts';
-import type { HeldJob } from '../../queue/lane-claims.ts';
+import type { HeldJob } from '../../queue/lane-take.ts';
 import { newShortId } from '../../platform/telemetry/identifier.ts';
 import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
@@ -41,11 +41,11 @@ async function claimAhead(
   requestId: string,
   held: HeldJob | null,
 ): Promise<Asked | null> {
-  const reply = held?.reply ?? null;
-  if (held === null || reply === null) return null;
+  const taken = held?.verdict ?? null;
+  if (held === null || taken === null) return null;
   const { askedAt } = held;
   if (!isFresh(askedAt, limits.leaseMs)) return null;
-  const verdict = await records.journal.claimedWithJob(requestId, reply);
+  const verdict = await records.journal.claimedWithJob(requestId, taken);
   return { verdict, serial: false, claimedAt: askedAt };
 }
 

@@ -13,8 +13,9 @@ import type { SignalOrigin } from '../../store/log/signal-draft.ts';
 import type { SerialLanes } from '../../store/limits/serial-lanes.ts';
 import type { ClaimVerdict } from '../../store/request/verdicts.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
+import { failureText } from '../../queue/job.ts';
 import type { GatedLanes } from '../../queue/gated-lanes.ts';
-import type { HeldJob } from '../../queue/lane-claims.ts';
+import type { HeldJob } from '../../queue/lane-take.ts';
 import type { CallNotice } from '../../directives/sweep/notice.ts';
 import type { Lanes } from '../../queue/lanes.ts';
 import type { Logger } from '../../platform/telemetry/logger.ts';
@@ -109,7 +110,7 @@ export function noteEnd(
   else parts.records.ends.recordUnfinished(end);
   if (ended.envelope.noticed) parts.callNotice?.(requestId, id);
   if (isNew) reportEnded(parts, ended, error);
-  return { kind: 'done', errorType };
+  return { kind: 'done', errorType, ...(error === null ? {} : { failure: failureText(error) }) };
 }
 
 /** Time left until the deadline when it was claimed, milliseconds. */

@@ -1,10 +1,9 @@
 // A job whose attempt does not begin now: the claim that came with it goes back, and the job to its lane.
 // Must never give back what is to end: that somebody has cancelled it, or that a call of an earlier worker may have happened.
 import { isLater } from '../../store/format.ts';
-import type { ClaimVerdict } from '../../store/request/verdicts.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
 import { envelopeIn, type JobData } from '../../queue/job.ts';
-import type { HeldJob } from '../../queue/lane-claims.ts';
+import type { HeldJob } from '../../queue/lane-take.ts';
 import { claimedOf, type ToClaim } from './claim.ts';
 import type { AttemptParts, Granted } from './claimed.ts';
 import { durably } from '../record/durably.ts';
@@ -40,8 +39,8 @@ async function grantedWith(
   { request_id: requestId }: JobData,
   held: HeldJob | null,
 ): Promise<Granted | null> {
-  const reply = held?.reply ?? null;
-  const verdict: ClaimVerdict | null = reply && (await records.journal.claimedWithJob(requestId, reply));
+  const taken = held?.verdict ?? null;
+  const verdict = taken && (await records.journal.claimedWithJob(requestId, taken));
   return verdict?.kind === 'granted' ? verdict : null;
 }
 

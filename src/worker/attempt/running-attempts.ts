@@ -1,6 +1,5 @@
 // The attempts this process is making right now, so that one can be told to stop.
 // Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
-import { createRecentIds } from '../../queue/recent-ids.ts';
 import type { ClaimRef } from '../../store/request/journal.ts';
 import type { StopReason } from './outcome.ts';
 
@@ -68,5 +67,26 @@ export function createRunningAttempts() {
     givenUp,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
+  };
+}
+
+/** Ids without a timer for each. `forMs`: how long each is known. `most`: the oldest of more are forgotten. */
+function createRecentIds(forMs: number, most: number) {
+  // The oldest come first.
+  const instants = new Map<string, number>();
+  return {
+    add(id: string): void {
+      const now = performance.now();
+      instants.delete(id);
+      instants.set(id, now);
+      for (const [oldest, at] of instants) {
+        if (instants.size <= most && now - at <= forMs) break;
+        instants.delete(oldest);
+      }
+    },
+    has(id: string): boolean {
+      const at = instants.get(id);
+      return at !== undefined && performance.now() - at <= forMs;
+    },
   };
 }

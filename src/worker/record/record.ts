@@ -10,12 +10,11 @@ import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { Release } from '../../store/request/claim-holder.ts';
-import { encodeEnvelope } from '../../store/request/envelope.ts';
 import { draftSignal, type SignalOrigin, systemStamp } from '../../store/log/signal-draft.ts';
 import { waitSignal, type WaitSignal } from '../../store/request/wait-note.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../../store/log/terminal-signal.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
-import { jobDataFor } from '../../queue/job.ts';
+import { failureText, jobDataOf } from '../../queue/job.ts';
 import { reportSettled } from '../../directives/read/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from '../attempt/claimed.ts';
 import { logIds } from './log-ids.ts';
@@ -206,8 +205,9 @@ async function recordEnd(
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const leavesTask = leavesItsTask(made);
   const withJob = claimed.held?.end;
+  const failure = result.ok ? '' : failureText(result.error);
   const verdict = await durably(parts, () =>
-    parts.records.journal.finish(ref, status, signals, { leavesTask, withJob }),
+    parts.records.journal.finish(ref, status, signals, { leavesTask, withJob, failure }),
   );
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   // The sweeper looks at what is left behind when the lease would have ended.
@@ -281,7 +281,7 @@ async function recordRetry(
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   if (verdict.kind !== 'waiting') return DONE;
-  return { kind: 'later', at: Date.now() + delayMs, errorType: error.type };
+  return { kind: 'later', at: Date.now() + delayMs, errorType: error.type, attempt: claimed.attempt + 1 };
 }
 
 /** A directive may ask for any number of retries: from the hundredth on the log has every hundredth. */
@@ -296,7 +296,7 @@ async function recordFallback(
   { error, from, to, cheaper }: Extract<Outcome, { kind: 'fallback' }>,
   made: Made,
 ): Promise<JobOutcome> {
-  const { claim: ref, envelope, digest, granted } = claimed;
+  const { claim: ref, envelope, granted } = claimed;
   const candidate =
     cheaper === undefined
       ? candidateAfter(claimed.candidate, granted, from, error)
@@ -315,12 +315,19 @@ async function recordFallback(
   const verdict = await durably(parts, () => parts.records.journal.retry(ref, 0, [signal], { stage, lane }));
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   if (verdict.kind !== 'waiting') return DONE;
-  if (lane === claimed.lane) return { kind: 'later', at: Date.now(), errorType: error.type };
+  const next = { errorType: error.type, attempt: claimed.attempt + 1 };
+  if (lane === claimed.lane) return { kind: 'later', at: Date.now(), ...next };
   // If it cannot be enqueued now, the sweeper does it.
-  await parts.gated
-    .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length), envelope)
-    .catch(() => {});
+  await parts.gated.enqueue(lane, nextJob(claimed, lane, to), envelope).catch(() => {});
   return { kind: 'done', errorType: error.type };
+}
+
+function nextJob(
+  { envelope, digest, attempt, granted: { deadlineAt } }: Claimed,
+  lane: string,
+  model: string,
+) {
+  return jobDataOf(envelope, { digest, lane, model, attempt: attempt + 1, deadlineAt });
 }
 
 function laneOf(model: string): string | null {

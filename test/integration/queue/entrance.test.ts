@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import { envelopeIn, type JobData } from '../../../src/queue/job.ts';
-import { jobId } from '../../../src/queue/job.ts';
+import { decodeEnvelope } from '../../../src/store/request/envelope.ts';
+import { type JobData, jobDataOf, jobId } from '../../../src/queue/job.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import type { WithAcceptance } from '../../../src/store/request/journal.ts';
@@ -109,31 +109,31 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  test('has a job as BullMQ keeps it, with its body, or with a word that who takes it gets it', async () => {
-    const [call] = batch(1, { arguments: { text: 'ü"\\ \u2028' } }) as [ToolExec];
+  test('has a job as BullMQ keeps it, with the facts of its directive, and no body', async () => {
+    const [call] = batch(1, { arguments: { text: 'ü"\\ \u2028' }, max_retries: 2, retry_backoff_ms: 50 }) as [
+      ToolExec,
+    ];
     const { directives } = await submit(call);
-    const { data, opts, timestamp, ...others } = await jobOf(call);
+    const { data, timestamp, opts: _opts, ...others } = await jobOf(call);
     expect(others).toEqual({ name: 'directive', delay: '0', priority: '0' });
-    if (way === 'in one script') expect(opts).toBe('{}');
-    expect(await shownOptions(idOf(call))).toMatchObject({ attempts: 0 });
+    const backoff = { type: 'fixed', delay: 50, jitter: 0 };
+    expect(await shownOptions(idOf(call))).toMatchObject({ attempts: 3, backoff });
     expect(Number(timestamp)).toBeGreaterThan(1_700_000_000_000);
     const { request_id, id } = call;
-    const { digest, ...rest } = JSON.parse(data ?? '') as JobData;
-    expect(digest).toBe(directives[0]?.digest);
-    if (way === 'in one script') expect(rest).toEqual({ request_id, id, is_small: true });
-    else {
-      const envelope = JSON.parse((await open.journal.envelope(request_id, id)) ?? '') as object;
-      // Its format is that of the text, which leaves the ids out.
-      const carried = { ...envelopeIn(rest as JobData), format: 4 };
-      expect({ ...rest, envelope: carried }).toEqual({ request_id, id, envelope });
-    }
+    const record = await open.journal.directive(request_id, id);
+    const envelope = decodeEnvelope((await open.journal.envelope(request_id, id)) ?? '');
+    const state = { digest: directives[0]?.digest ?? '', lane: LANE };
+    const { deadline_at, ...rest } = JSON.parse(data ?? '') as JobData;
+    const directive = { ...envelope.directive, request_id, id };
+    expect(rest).toEqual(jobDataOf({ ...envelope, directive }, state));
+    expect(deadline_at).toBe(record?.deadlineAt);
   });
 
   test('has a job without its body where that is large', async () => {
     const [call] = batch(1, { arguments: { text: 'x'.repeat(40_000) } }) as [ToolExec];
     const { directives } = await submit(call);
     const { request_id, id } = call;
-    expect(await dataOf(call)).toEqual({ request_id, id, digest: directives[0]?.digest });
+    expect(await dataOf(call)).toMatchObject({ request_id, id, digest: directives[0]?.digest });
   });
 
   test('again has one job, and a lost one comes back without the body of the repeat', async () => {
@@ -148,7 +148,7 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     const { request_id, id } = first;
     await open.lanes.removeJob(LANE, request_id, id);
     await submit(...calls);
-    expect(await dataOf(first)).toEqual({ request_id, id, digest: directives[0]?.digest });
+    expect(await dataOf(first)).toMatchObject({ request_id, id, digest: directives[0]?.digest });
   });
 
   test.each([
@@ -231,7 +231,7 @@ describe('a run in one script', () => {
   function togetherIn(lane: string, ...ids: string[]): WithAcceptance {
     base = open.lanes.scriptedBase(lane) ?? '';
     const announcements = [RUN_ENTRY, ...ids].map((id) => ({ id, afterMs: 5_000 }));
-    return { rowAfterMs: null, announcements, laneBase: base, inlineBytes: 32_768 };
+    return { rowAfterMs: null, announcements, laneBase: base };
   }
 
   const runOf = (requestId: string) => {
@@ -255,7 +255,7 @@ describe('a run in one script', () => {
       expect(await open.runs.start(run, together)).toMatchObject({ kind });
       expect([await waiting(), await announced()]).toEqual([[key], [`r:1/${RUN_ENTRY}`]]);
       const { data, ...others } = await open.connection.hgetall(base + key);
-      expect(JSON.parse(data ?? '')).toEqual(job);
+      expect(JSON.parse(data ?? '')).toEqual({ ...job, agent: 'a' });
       expect(await shownOptions(key, RUN_LANE)).toMatchObject({ attempts: 0 });
       expect(others).toMatchObject({ name: 'directive', delay: '0', priority: '0' });
       await open.lanes.removeJob(RUN_LANE, job.request_id, job.id);
@@ -275,7 +275,7 @@ describe('a run in one script', () => {
     expect(await open.runs.commit(turn, together)).toMatchObject({ kind: 'committed', version: 1 });
     expect(await waiting()).toEqual(calls.map(idOf));
     expect(await announced()).toEqual([RUN_ENTRY, 'c:1', 'c:2'].map((id) => `r:2/${id}`));
-    expect(await dataOf(calls[0])).toMatchObject({ id: 'c:1', is_small: true });
+    expect(await dataOf(calls[0])).toMatchObject({ id: 'c:1', tool: 'test.echo' });
     for (const { request_id, id } of calls) await open.lanes.removeJob(LANE, request_id, id);
     expect(await open.runs.commit(turn, together)).toMatchObject({ kind: 'committed', version: 1 });
     const late = turnOf('r:2', 0, [toolCall({ request_id: 'r:2', id: 'c:3' })]);

@@ -6,7 +6,7 @@ import { createGateNews } from '../../../src/queue/gate-news.ts';
 import { createGatedLanes } from '../../../src/queue/gated-lanes.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { createLaneQueues } from '../../../src/queue/lane-queues.ts';
-import { LANE } from '../../support/journal.ts';
+import { jobOf, LANE } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -21,12 +21,14 @@ test('a single call is taken before what was let out for later, whatever another
   const gated = createGatedLanes({
     gate: createGate(connection, keys),
     lanes,
+    journal: open.journal,
     roomIn,
     news: createGateNews(),
   });
-  const enter = (id: string, turn: string): Promise<boolean> => {
+  const enter = async (id: string, turn: string): Promise<boolean> => {
     const ticket = { turn, priority: 4, weight: 1, limits: [] };
-    return gated.enter(LANE, { request_id: 'r', id, digest: 'g' }, { ticket });
+    const call = await open.accepted({ request_id: 'r', id });
+    return gated.enter(LANE, jobOf(call), { ticket });
   };
   for (let n = 0; n < 20; n += 1) await enter(`f${n}`, 'flood');
   expect(await enter('single', 'single')).toBe(true);

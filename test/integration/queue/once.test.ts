@@ -397,7 +397,7 @@ describe('singleton', () => {
     const next = toolCall({ request_id: `${first.request_id.slice(0, 37)}.${randomUUID()}` });
     const once = { kind: 'singleton', key, whenOpen: 'replace' } as const;
     const entry = { acceptance: acceptance(next), once, token: 't', hasRoom: true, reason: 'replaced' };
-    const together = { rowAfterMs: null, announcements: [], laneBase: null, inlineBytes: 0 };
+    const together = { rowAfterMs: null, announcements: [], laneBase: null };
     const verdict = await open.journal.acceptOnce(next.request_id, entry, { together });
     expect(verdict).toMatchObject({ outcome: 'replaced' });
   }

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { prepareScripts } from '../../../src/store/scripts.ts';
 import { jobId } from '../../../src/queue/job.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { askFor } from '../../../src/queue/lane-take.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -438,27 +439,9 @@ test('offers that dead processes leave are bounded', async () => {
   const run = prepareScripts(open.connection);
   const text = (life: number): string =>
     ['5000 300 1', ...Array.from({ length: 100 }, (_, slot) => `life${life} ${slot}`)].join('\n');
+  const asked = { lane: LANE, lockMs: 300, sweep: '' };
   for (let life = 0; life < 40; life += 1)
-    await run(
-      'job-take',
-      [base()],
-      [
-        `lock:${life}`,
-        300,
-        Date.now(),
-        `take${life}`,
-        '',
-        '',
-        '',
-        '',
-        '',
-        '',
-        '',
-        text(life),
-        `place${life}`,
-        1,
-      ],
-    );
+    await run('job-take', [base()], [...askFor(asked, null).words(text(life)), `place${life}`, 1]);
   expect(await offers()).toBeLessThanOrEqual(1_024);
   expect(await client().pttl(`${base()}offers`)).toBeGreaterThan(0);
 });

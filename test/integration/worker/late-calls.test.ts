@@ -6,13 +6,12 @@ import { errorResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { SignalOrigin } from '../../../src/store/log/signal-draft.ts';
 import { terminalSignal } from '../../../src/store/log/terminal-signal.ts';
-import type { JobData } from '../../../src/queue/job.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { type Execute, gate, done, inTurn, untilResumed } from '../../support/executors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LANE } from '../../support/journal.ts';
 import { setLeaseEnd } from '../../support/lease.ts';
-import { nameOf, takerOn } from '../../support/lane-taker.ts';
+import { takenJob } from '../../support/lane-taken.ts';
 import { call, type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
 import { submitScripted } from '../../support/submitter.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -72,12 +71,10 @@ test('what a busy worker gives back begins once, with one start', async () => {
 
 /** An attempt that begins after `meanwhile`, with the claim that came with its job. */
 async function attemptedAfter(made: ToolExec, meanwhile: () => Promise<unknown>) {
-  const taker = takerOn(open);
-  const reply = await taker.take('lock');
-  const held = taker.claims.heldJob(nameOf(made)) ?? null;
+  const [job, held] = await takenJob(open);
+  expect(job.id).toBe(made.id);
   await meanwhile();
   const { execute, ran } = inTurn(done);
-  const job = JSON.parse(String(reply[3])) as JobData;
   const outcome = await attemptDirective(open.attemptParts(execute), job, LANE, held);
   return { outcome, ran };
 }

@@ -3,20 +3,15 @@
 import { describe, expect, test, vi } from 'vitest';
 import { signalSchema } from '../../../src/contract/signal/signal.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import { prepareScripts } from '../../../src/store/scripts.ts';
 import type { ClaimVerdict } from '../../../src/store/request/verdicts.ts';
 import { draftSignal } from '../../../src/store/log/signal-draft.ts';
 import { createCanceller } from '../../../src/directives/change/cancel.ts';
-import { type JobData, jobId } from '../../../src/queue/job.ts';
-import { claimWords, createLaneClaims, type HeldJob } from '../../../src/queue/lane-claims.ts';
-import { lanePrefix } from '../../../src/queue/lane-registry.ts';
-import { createKnownEmpty } from '../../../src/queue/known-empty.ts';
-import { createLaneTaker } from '../../../src/queue/lane-taker.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { claimOf, dueAt, failureOf, jobOf, LANE, originOf } from '../../support/journal.ts';
 import { setLeaseEnd } from '../../support/lease.ts';
+import { takenJob } from '../../support/lane-taken.ts';
 import { call, errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -50,10 +45,7 @@ describe('a directive whose worker died', () => {
     await dieWith(call);
     const { execute, ran } = inTurn(done);
     const parts = open.attemptParts(execute);
-    expect(await open.attempt(parts, call)).toEqual({
-      kind: 'done',
-      errorType: 'outcome_unknown',
-    });
+    expect(await open.attempt(parts, call)).toMatchObject({ kind: 'done', errorType: 'outcome_unknown' });
     const signal = await open.resultOf(call);
     expect(errorOf(signal)).toMatchObject({ type: 'outcome_unknown', retryable: false });
     expect([ran.length, await open.typesOf(call)]).toEqual([0, ONE_END]);
@@ -145,10 +137,7 @@ describe('a directive whose worker died and whose deadline passed', () => {
     const { execute, ran } = inTurn(done);
     const parts = open.attemptParts(execute);
     await expire(call);
-    expect(await open.attempt(parts, call)).toEqual({
-      kind: 'done',
-      errorType: 'deadline_exceeded',
-    });
+    expect(await open.attempt(parts, call)).toMatchObject({ kind: 'done', errorType: 'deadline_exceeded' });
     const error = errorOf(await open.resultOf(call));
     expect([error.type, error.details['outcome'], ran.length]).toEqual(['deadline_exceeded', outcome, 0]);
   });
@@ -342,19 +331,8 @@ describe('a job that comes with its claim, and whose start its worker reports', 
     return made;
   }
 
-  /** As a worker takes it; nobody makes its attempt yet. */
-  async function taken({ request_id, id }: Submitted): Promise<[JobData, HeldJob | null]> {
-    const { connection, keys } = open;
-    const gate = { reserve: () => true, release: () => {}, mayGoOn: () => true };
-    const asked = { lane: LANE, leaseMs: 60_000, keyPrefix: keys.prefix, serial: '', owesStart: true };
-    const words = claimWords(asked);
-    const claims = createLaneClaims({ words, sweep: keys.sweep, confirm: async () => null, ...gate });
-    const base = `${lanePrefix(keys.prefix, LANE)}:${LANE}:`;
-    const run = prepareScripts(connection);
-    const taker = createLaneTaker({ base, run, lockMs: 30_000, known: createKnownEmpty(), claims });
-    const reply = await taker.take('lock');
-    return [JSON.parse(String(reply[3])), claims.heldJob(jobId(request_id, id))];
-  }
+  /** As a worker takes it, without its attempt. */
+  const taken = async (_made: Submitted) => takenJob(open);
 
   /** As if its worker had been silent for the whole lease, and so many before. */
   async function endLease({ request_id, id }: Submitted, redeliveries = 0): Promise<void> {

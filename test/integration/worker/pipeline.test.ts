@@ -192,7 +192,7 @@ describe('an executor', () => {
     const directive = await open.accepted();
     const parts = { ...open.attemptParts(async () => done), registry: createRegistry([]) };
     const ended = { kind: 'done', errorType: 'internal_error' };
-    expect(await open.attempt(parts, directive)).toEqual(ended);
+    expect(await open.attempt(parts, directive)).toMatchObject(ended);
     expect(errorOf(await open.resultOf(directive))).toMatchObject({ type: 'internal_error' });
   });
 });

@@ -6,6 +6,7 @@ import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '.
 import { type Call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
 import { prepareScripts } from '../../../src/store/scripts.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
+import { claimVerdict } from '../../../src/store/request/verdicts.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -110,10 +111,9 @@ test.each<[string, (parts: ReturnType<typeof open.attemptParts>) => void]>([
     const reply = await prepareScripts(open.connection)('claim', ofRequest, asked);
     const held = {
       token: 'token',
-      reply,
+      verdict: claimVerdict(reply),
       askedAt: performance.now(),
       end: async () => [],
-      slotPassed: () => false,
     };
     hinder(parts);
     expect((await attemptDirective(parts, job, LANE, held)).kind).toBe('later');

@@ -2,7 +2,7 @@
  *  It must never give two directives the same job id. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobId, jobDataFor } from '../../../src/queue/job.ts';
+import { jobDataOf, jobId, jobOptionsOf } from '../../../src/queue/job.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { toolCall } from '../../support/journal.ts';
 
@@ -25,14 +25,58 @@ test('two identities never share an id', () => {
   );
 });
 
-test('a small directive travels in the job, a large one is read from the journal', () => {
-  const directive = toolCall({ id: 'a', request_id: 'r' });
-  const envelope = { directive, lane: 'tool.x', traceparent: newTraceparent() };
-  expect(jobDataFor(envelope, 'digest', 32_768)).toEqual({
+const traceparent = newTraceparent();
+
+test('the data says which tool is called and how it is retried, and nothing of its arguments or context', () => {
+  const secret = 'sk-very-secret';
+  const directive = toolCall({
+    id: 'a',
+    request_id: 'r',
+    tool_name: 'echo',
+    arguments: { key: secret },
+    context: { key: secret },
+    timeout_ms: 5_000,
+    max_retries: 3,
+    retry_backoff_ms: 200,
+    backoff: 'exponential',
+    max_backoff_ms: 1_000,
+    jitter: 0.5,
+  });
+  const job = jobDataOf(
+    { directive, lane: 'tool.x', traceparent },
+    { digest: 'd', lane: 'tool.x', deadlineAt: 9 },
+  );
+  expect(job).toEqual({
     request_id: 'r',
     id: 'a',
-    digest: 'digest',
-    envelope,
+    digest: 'd',
+    type: 'tool_exec',
+    tool: 'x.echo',
+    timeout_ms: 5_000,
+    max_retries: 3,
+    retry_backoff_ms: 200,
+    backoff: 'exponential',
+    max_backoff_ms: 1_000,
+    jitter: 0.5,
+    attempt: 1,
+    priority: 4,
+    traceparent,
+    deadline_at: 9,
   });
-  expect(jobDataFor(envelope, 'digest', 32_769)).toEqual({ request_id: 'r', id: 'a', digest: 'digest' });
+  expect(JSON.stringify(job)).not.toContain(secret);
+  expect(jobOptionsOf(job)).toEqual({
+    attempts: 4,
+    backoff: { type: 'exponential', delay: 200, jitter: 0.5 },
+  });
+});
+
+test('a model directive names the model that its lane asks', () => {
+  const directive = { ...toolCall({ id: 'a', request_id: 'r' }), type: 'llm_chat' as never };
+  const models = ['one:first', 'two:second'];
+  const job = jobDataOf(
+    { directive, lane: 'llm.one', traceparent, models },
+    { digest: 'd', lane: 'llm.two' },
+  );
+  expect(job).toMatchObject({ model: 'two:second' });
+  expect(job).not.toHaveProperty('tool');
 });
