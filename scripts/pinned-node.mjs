@@ -49,7 +49,7 @@ export function become(node, args, { cwd = process.cwd(), env }) {
 
 /**
  * Empties `/proc/<pid>/environ` of this process, which lives as long as the program: every process of the same user, and
- * so each tool server, may read it. The program does the same for itself in src/cli/environment-block.ts, which Node 20
+ * so each tool server, may read it. The program does the same for itself in src/cli/start-fault.ts, which Node 20
  * cannot load.
  */
 function hideEnvironment() {

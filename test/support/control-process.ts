@@ -17,7 +17,7 @@ export async function approvedOverKills(client: DirectiveClient, id: string): Pr
 /** Those of this process. */
 function killControlServers(): number {
   const listed = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' });
-  const mine = new RegExp(String.raw`^\s*(\d+)\s+${process.pid}\s.*control-server`, 'gm');
+  const mine = new RegExp(String.raw`^\s*(\d+)\s+${process.pid}\s.*servers/control/main`, 'gm');
   const pids = [...listed.matchAll(mine)].map(([, pid]) => Number(pid));
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   return pids.length;

@@ -165,8 +165,8 @@ async function unexplained(connection: RedisConnection, prefix: string): Promise
 }
 
 /**
- * The constants, which expire by themselves, too: catalogs, marks of corrected reservations, entries that the sweeper
- * checks again.
+ * The constants: the description of the queue for producers, and what expires by itself: catalogs, marks of corrected
+ * reservations, entries that the sweeper checks again.
  */
 async function isConstant(
   connection: RedisConnection,
@@ -175,6 +175,7 @@ async function isConstant(
   leftMs: number,
 ): Promise<boolean> {
   if (CATALOGS.some((name) => key === `${prefix}:${name}`)) return leftMs > 0 && leftMs <= A_DAY_MS;
+  if (key === `{${prefix}:queue}:directives:meta`) return true;
   if (/:\{limits:[^}]+\}:(settled:|buckets)/.test(key)) return leftMs > 0 && leftMs <= TEN_MINUTES_MS;
   if (key !== `${prefix}:sweep`) return false;
   return (await connection.zcount(key, Date.now() + LONGEST_LOOK_MS, '+inf')) === 0;

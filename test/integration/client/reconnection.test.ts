@@ -50,7 +50,10 @@ describe('a follower', () => {
       if (sequence === 200)
         worker = await startService({ redisUrl: redis.url, roles: { worker: true }, prefix: service.prefix });
     }
-    expect(seen).toEqual(upTo(202));
+    // The log has more than 202 where the directive waited so long for its worker that a signal tells why.
+    const { last_sequence: last } = await direct.page(requestId, { after: 201, limit: 100 });
+    expect(seen).toEqual(upTo(last));
+    expect(seen.length).toBeGreaterThanOrEqual(202);
     expect(proxy.cuts).toBeGreaterThan(3);
     await worker?.stop();
     await proxy.stop();
