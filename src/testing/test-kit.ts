@@ -212,15 +212,12 @@ function beginOf(
   parts: Beginning,
 ): Omit<Start, 'roles'> {
   const { model, tools, redisUrl, redis, port } = parts;
-  const { mcpServers = {}, providers = {}, models = {} } = config as Record<string, object | undefined>;
-  const isLive = typeof replay === 'object' && replay.models === 'live';
-  const scripted = { type: 'openai-compatible', base_url: model.url };
+  const { mcpServers = {} } = config as Record<string, object | undefined>;
   return {
     config: {
       ...config,
       mcpServers: { ...tools.mcpServers, ...mcpServers },
-      providers: isLive ? providers : { scripted, ...providers },
-      models: isLive ? models : { ...USUAL_MODELS, ...models },
+      ...modelSections(config, model.url, replay),
     },
     directory,
     redisPid: redis.pid,
@@ -234,6 +231,27 @@ function beginOf(
     },
   };
 }
+
+/** Providers and models: those of the script beside the configured ones, in place of them where a case answers for models. */
+function modelSections(
+  { providers = {}, models = {} }: { readonly providers?: object; readonly models?: object },
+  url: string,
+  replay: TestKitOptions['replay'],
+): { readonly providers: object; readonly models: object } {
+  const scripted = { type: 'openai-compatible', base_url: url };
+  if (replay === undefined)
+    return { providers: { scripted, ...providers }, models: { ...USUAL_MODELS, ...models } };
+  if (typeof replay === 'object' && replay.models === 'live') return { providers, models };
+  const names = [...Object.keys(providers), ...KNOWN_PROVIDERS, 'scripted'];
+  const aliases = Object.keys(models).map((alias) => [alias, `scripted:${alias}`]);
+  return {
+    providers: Object.fromEntries(names.map((name) => [name, scripted])),
+    models: { ...USUAL_MODELS, ...Object.fromEntries(aliases) },
+  };
+}
+
+/** Providers that agents may name without a configuration. */
+const KNOWN_PROVIDERS = ['openai', 'anthropic', 'google'];
 
 /** The names that agents and directives have without a configuration. */
 const USUAL_MODELS = Object.fromEntries(

@@ -92,6 +92,11 @@ export type CaseCall = z.infer<typeof caseCallSchema>;
 /** Model call of a recorded case, with all of its messages. */
 export type CaseModel = Omit<z.infer<typeof caseModelSchema>, 'kept_messages'>;
 
+/** Why lines are no case, or a request cannot become one. */
+export class CaseFault extends Error {
+  override readonly name = 'CaseFault';
+}
+
 /** One turn: a model call and the tool calls that follow it. */
 export interface CaseTurn {
   /** null: calls before any model call. */
@@ -129,14 +134,14 @@ function sharedMessages(before: readonly unknown[], after: readonly unknown[]): 
 
 /**
  * Puts the lines of a case together.
- * @throws `Error` that names the line where the lines are no case.
+ * @throws `CaseFault` that names the line where the lines are no case.
  */
 export function caseOf(lines: readonly CaseLine[]): RecordedCase {
   const [head, ...others] = lines;
-  if (head?.kind !== 'case') throw new Error('line 1 is no head of a case');
+  if (head?.kind !== 'case') throw new CaseFault('line 1 is no head of a case');
   const end = others.at(-1);
   if (end?.kind !== 'end' || end.lines !== lines.length - 1)
-    throw new Error(`the case is incomplete: its last line is not that of ${lines.length - 1} lines before it`);
+    throw new CaseFault(`the case is incomplete: its last line is not that of ${lines.length - 1} lines before it`);
   const tools: CaseTool[] = [];
   const turns: { model: CaseModel | null; calls: CaseCall[] }[] = [];
   let before: CaseModel['messages'] = [];
@@ -144,13 +149,13 @@ export function caseOf(lines: readonly CaseLine[]): RecordedCase {
     if (line.kind === 'tool') tools.push(line);
     else if (line.kind === 'model') {
       const { kept_messages: kept, ...model } = line;
-      if (kept > before.length) throw new Error(`line ${at + 2} keeps ${kept} messages of ${before.length}`);
+      if (kept > before.length) throw new CaseFault(`line ${at + 2} keeps ${kept} messages of ${before.length}`);
       before = [...before.slice(0, kept), ...line.messages];
       turns.push({ model: { ...model, messages: before }, calls: [] });
     } else if (line.kind === 'call') {
       if (turns.length === 0) turns.push({ model: null, calls: [] });
       turns.at(-1)?.calls.push(line);
-    } else throw new Error(`line ${at + 2} is of the kind "${line.kind}", which has no place there`);
+    } else throw new CaseFault(`line ${at + 2} is of the kind "${line.kind}", which has no place there`);
   }
   return { head, tools, turns };
 }

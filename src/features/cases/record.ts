@@ -2,6 +2,7 @@
 // Never writes a value that a member with the name of a secret holds, wherever else that value appears.
 import {
   CASE_FORMAT,
+  CaseFault,
   type CaseCall,
   type CaseHead,
   type CaseModel,
@@ -21,6 +22,7 @@ import {
   withoutProviderKeys,
 } from '../../contract/json/secret-text.ts';
 import { messageSchema } from '../../contract/model/message.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { Usage } from '../../contract/model/usage.ts';
 import type { ArchiveLine } from '../../contract/request/archive.ts';
 import type { Result } from '../../contract/result.ts';
@@ -57,7 +59,7 @@ type Reader = Pick<DirectiveClient, 'request' | 'directive' | 'payload' | 'tools
 
 /**
  * Records a request that the service still holds.
- * @throws `Error` where the request does not exist or has too many directives.
+ * @throws `DirectiveRefused` with `not_found` where the request does not exist, `CaseFault` where it has too many directives.
  */
 export async function recordRequest(
   client: Reader,
@@ -65,7 +67,8 @@ export async function recordRequest(
   options: RecordOptions = {},
 ): Promise<RecordedCase> {
   const view = await client.request(requestId);
-  if (view === null) throw new Error(`there is no request "${requestId}"`);
+  if (view === null)
+    throw new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
   requireFew(view.directives.length);
   const directives: EndedDirective[] = [];
   for (const { id, started_at, ended_at } of view.directives) {
@@ -89,7 +92,7 @@ export async function recordRequest(
 /**
  * Records a request from the lines of its archive. Names of secrets are redacted there already.
  * @param tools Descriptions of the tools. Default: none; a replay then offers them without a description.
- * @throws `Error` where the archive is incomplete or has too many directives.
+ * @throws `CaseFault` where the archive is incomplete or has too many directives.
  */
 export async function recordArchive(
   lines: AsyncIterable<ArchiveLine> | Iterable<ArchiveLine>,
@@ -108,7 +111,7 @@ export async function recordArchive(
     else if (line.kind === 'payload') payloads.set(line.directive_id, line.payload);
     else isWhole = true;
   }
-  if (head === null || !isWhole) throw new Error('the archive of the request is incomplete');
+  if (head === null || !isWhole) throw new CaseFault('the archive of the request is incomplete');
   const directives = views.map((view): EndedDirective => {
     const id = String(view['id']);
     return {
@@ -132,7 +135,7 @@ function noteEnd(signal: Readonly<Record<string, unknown>>, ends: Map<string, Re
 
 function requireFew(directives: number): void {
   if (directives > MOST_DIRECTIVES)
-    throw new Error(`the request has more than ${MOST_DIRECTIVES} directives, the most of a case`);
+    throw new CaseFault(`the request has more than ${MOST_DIRECTIVES} directives, the most of a case`);
 }
 
 /** Whether the signal holds only the beginning of the payload. */
