@@ -85,7 +85,11 @@ export interface OpenCase {
 
 /** Opens a case. Throws `CaseFault` where the file is no case. */
 export function openCase(options: string | ReplayOptions): OpenCase {
-  const { file, mode = 'strict', models = 'recorded' } = typeof options === 'string' ? { file: options } : options;
+  const {
+    file,
+    mode = 'strict',
+    models = 'recorded',
+  } = typeof options === 'string' ? { file: options } : options;
   const recorded = readCase(file);
   let replay = createReplay(recorded, mode);
   const isLive = models === 'live';
@@ -172,12 +176,17 @@ function sent(result: Result): SentResult {
   const carried = effects.length === 0 ? {} : { _directives: effects };
   if (isObject(payload) && Array.isArray(payload['content'])) {
     const { content, structured_content: structured } = payload;
-    const structuredContent = isObject(structured) ? { structuredContent: { ...structured, ...carried } } : {};
+    const structuredContent = isObject(structured)
+      ? { structuredContent: { ...structured, ...carried } }
+      : {};
     return new SentResult({ content: content as never, ...structuredContent });
   }
   if (isObject(payload)) {
     const text = JSON.stringify(payload);
-    return new SentResult({ content: [{ type: 'text', text }], structuredContent: { ...payload, ...carried } });
+    return new SentResult({
+      content: [{ type: 'text', text }],
+      structuredContent: { ...payload, ...carried },
+    });
   }
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const shown = effects.length === 0 ? text : JSON.stringify({ result: text, ...carried });
@@ -195,10 +204,14 @@ function replyOf(result: Result): Reply {
 /** Names on the wire depend on all tools of a call, so that the recorded ones decode them. */
 function askedOf({ messages = [], tools = [] }: Asked, { tools: recorded, turns }: RecordedCase): AskedModel {
   const offered = new Set(tools.map((tool) => tool.function.name));
-  const sets = [...turns.flatMap(({ model }) => (model === null ? [] : [model.tools])), recorded.map(({ name }) => name)];
+  const sets = [
+    ...turns.flatMap(({ model }) => (model === null ? [] : [model.tools])),
+    recorded.map(({ name }) => name),
+  ];
   const names = sets.map((set) => ({ set, names: toolNames(set) }));
   const fitting = names.find(
-    ({ set, names: each }) => set.length === offered.size && set.every((name) => offered.has(each.encode(name))),
+    ({ set, names: each }) =>
+      set.length === offered.size && set.every((name) => offered.has(each.encode(name))),
   );
   const decode = (fitting ?? names.at(-1))?.names.decode ?? ((name: string) => name);
   return {

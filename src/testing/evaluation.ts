@@ -126,14 +126,17 @@ const USED_SECTIONS = ['agents', 'strategies', 'providers', 'models', 'limits'];
 function configOf(path: string | null): Record<string, unknown> {
   if (path === null) return {};
   const read = readConfigFile(path);
-  if (!read.ok) throw new ConfigError(path, [{ path: '', message: read.message }], { placeOf: () => read.place });
+  if (!read.ok)
+    throw new ConfigError(path, [{ path: '', message: read.message }], { placeOf: () => read.place });
   const whole = isObject(read.value) ? read.value : {};
   return Object.fromEntries(Object.entries(whole).filter(([name]) => USED_SECTIONS.includes(name)));
 }
 
 /** Keys of providers, without what configures a service of this machine. */
 function environmentOf(all: EvaluationOptions['environment']): Record<string, string> {
-  const entries = Object.entries(all).filter(([name]) => !name.startsWith('ADJUTANT_') && name !== 'REDIS_URL');
+  const entries = Object.entries(all).filter(
+    ([name]) => !name.startsWith('ADJUTANT_') && name !== 'REDIS_URL',
+  );
   return Object.fromEntries(entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 

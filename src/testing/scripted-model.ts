@@ -66,7 +66,9 @@ export interface Asked {
   readonly stream?: boolean;
   readonly input?: string | readonly string[];
   readonly messages?: readonly (ModelCall['messages'][number] & {
-    readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: string } }[];
+    readonly tool_calls?: readonly {
+      readonly function: { readonly name: string; readonly arguments: string };
+    }[];
   })[];
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
@@ -176,7 +178,12 @@ function answerOf(reply: Exclude<Reply, { kind: 'status' | 'refused' | 'cut' }>,
     case 'turn': {
       const { text, calls, finish_reason, usage: recorded } = reply.turn;
       const wishes = calls.length === 0 ? {} : { tool_calls: wished(calls, nth) };
-      return { content: text, ...wishes, finish_reason, usage: recorded === null ? usage : usageOf(recorded) };
+      return {
+        content: text,
+        ...wishes,
+        finish_reason,
+        usage: recorded === null ? usage : usageOf(recorded),
+      };
     }
   }
 }

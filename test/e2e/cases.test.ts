@@ -49,11 +49,21 @@ describe('record', () => {
   test('prints one head with its version, and no value of a member with the name of a secret', async () => {
     const { code, stdout } = await adjutant('record', 'sum');
     expect(code).toBe(0);
-    const lines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { kind: string });
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string });
     expect(lines[0]).toMatchObject({ kind: 'case', format: 1, request_id: 'sum', agent: 'adder' });
-    expect(lines.map(({ kind }) => kind)).toEqual(
-      ['case', 'tool', 'tool', 'model', 'call', 'call', 'model', 'end'],
-    );
+    expect(lines.map(({ kind }) => kind)).toEqual([
+      'case',
+      'tool',
+      'tool',
+      'model',
+      'call',
+      'call',
+      'model',
+      'end',
+    ]);
     expect(stdout).not.toContain(SECRET);
     expect(stdout).toContain('it is [REDACTED]');
   });
@@ -107,7 +117,9 @@ describe('replay', () => {
     const tools = { peer: { add: { run: () => ({ sum: 6 }) }, echo: { run: () => 'other' } } };
     await using again = await startTestKit({ replay: file, tools, config });
     const failure = await again.replay.run().catch((error: unknown) => error);
-    expect((failure as ReplayDiffers).difference.place).toMatch(/^model call 2, messages\[\d\]\.content\.result$/);
+    expect((failure as ReplayDiffers).difference.place).toMatch(
+      /^model call 2, messages\[\d\]\.content\.result$/,
+    );
   });
 });
 
@@ -128,7 +140,10 @@ describe('diff', () => {
 
   test('prints one JSON value a line, the whole comparison last', async () => {
     const { stdout } = await adjutant('diff', 'sum.jsonl', 'sum', '--json');
-    const values = stdout.trim().split('\n').map((line) => JSON.parse(line) as object);
+    const values = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
     expect(values).toHaveLength(3);
     expect(values[2]).toMatchObject({ a: { turns: 2, calls: 2 }, b: { turns: 2, calls: 2 } });
   });
@@ -161,7 +176,10 @@ describe('eval', () => {
     expect(other.stdout).toContain('0 of 2 runs passed');
     const scored = await adjutant(...args, '--scores', 'score.mjs', '--json');
     expect(scored.code).toBe(0);
-    const rows = scored.stdout.trim().split('\n').map((line) => JSON.parse(line) as object);
+    const rows = scored.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
     expect(rows).toMatchObject(
       [1, 2].map((run) => ({ run, passed: true, same_calls: false, scores: [{ name: 'says-5', value: 1 }] })),
     );

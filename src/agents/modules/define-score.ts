@@ -55,7 +55,8 @@ export function isScore(value: object): value is Score {
  * ```
  */
 export function defineScore(score: Score): Score {
-  if (!isScore(score)) throw new TypeError('A score needs a name of 1 to 64 of A-Z a-z 0-9 _ . - and a function "score".');
+  if (!isScore(score))
+    throw new TypeError('A score needs a name of 1 to 64 of A-Z a-z 0-9 _ . - and a function "score".');
   return score;
 }
 
@@ -71,6 +72,11 @@ export async function verdictOf(
     if (!Number.isFinite(value)) return { name, value: null, passed: false, comment: 'answers no number' };
     return { name, value, passed, ...(comment === undefined ? {} : { comment }) };
   } catch (error) {
-    return { name, value: null, passed: false, comment: error instanceof Error ? error.message : String(error) };
+    return {
+      name,
+      value: null,
+      passed: false,
+      comment: error instanceof Error ? error.message : String(error),
+    };
   }
 }

@@ -1,7 +1,12 @@
 /** `adjutant diff`: compares two requests turn by turn, from the log, the archive or recorded cases.
  *  It must never ask a service for what it reads from a file. */
 import { existsSync } from 'node:fs';
-import { type CaseComparison, compareCases, type ComparedTurn, type Difference } from '../../contract/case/compare.ts';
+import {
+  type CaseComparison,
+  compareCases,
+  type ComparedTurn,
+  type Difference,
+} from '../../contract/case/compare.ts';
 import type { RecordedCase } from '../../contract/case/case.ts';
 import { readCaseOrArchive } from '../../features/cases/case-file.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
@@ -13,7 +18,9 @@ import { type FromArchive, recordedCase, withCaseFaults } from './record.ts';
 export function addDiff({ program, withClient }: CommandLine): void {
   program
     .command('diff <a> <b>')
-    .description('compare two requests, or files of cases or archives: turns, calls, results, cost; exit 1: they differ')
+    .description(
+      'compare two requests, or files of cases or archives: turns, calls, results, cost; exit 1: they differ',
+    )
     .option('--archive', 'read requests as they were archived when they closed')
     .action(async (a: string, b: string, given: FromArchive) =>
       withClient(async (invocation) => diff(invocation, [a, b], given)),
@@ -55,8 +62,15 @@ function comparisonLines({ parted, turns, a, b }: CaseComparison, paint: Paint):
     [paint('dim', 'cost'), costText(a.cost), costText(b.cost)],
     [paint('dim', 'time'), durationText(a.duration_ms), durationText(b.duration_ms)],
   ];
-  const head = parted === null ? paint('green', 'the same') : paint('yellow', `part at ${oneLine(parted.place)}`);
-  return [...table(sums), '', head, ...turns.flatMap((turn) => turnLines(turn, paint)), ...endLines(parted, paint)];
+  const head =
+    parted === null ? paint('green', 'the same') : paint('yellow', `part at ${oneLine(parted.place)}`);
+  return [
+    ...table(sums),
+    '',
+    head,
+    ...turns.flatMap((turn) => turnLines(turn, paint)),
+    ...endLines(parted, paint),
+  ];
 }
 
 export function costText(cost: number | null): string {
@@ -68,8 +82,10 @@ export function durationText(ms: number | null): string {
 }
 
 function turnLines({ a, b, asked, answered, calls, sums }: ComparedTurn, paint: Paint): string[] {
-  if (a === null) return [paint('yellow', `+ turn ${b}: only the second one has it`), ...callLines(calls, paint)];
-  if (b === null) return [paint('yellow', `- turn ${a}: only the first one has it`), ...callLines(calls, paint)];
+  if (a === null)
+    return [paint('yellow', `+ turn ${b}: only the second one has it`), ...callLines(calls, paint)];
+  if (b === null)
+    return [paint('yellow', `- turn ${a}: only the first one has it`), ...callLines(calls, paint)];
   const number = a === b ? String(a) : `${a} and ${b}`;
   const differences = [
     ...(asked === null ? [] : differenceLines('prompt', asked, paint)),

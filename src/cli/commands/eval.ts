@@ -27,14 +27,19 @@ const MOST_TIMES = 100;
 export function addEval({ program, local }: CommandLine): void {
   program
     .command('eval <cases...>')
-    .description('run recorded cases with other models or prompts; tools answer from the record; exit 1: a run did not pass')
+    .description(
+      'run recorded cases with other models or prompts; tools answer from the record; exit 1: a run did not pass',
+    )
     .option('--agent <name>', 'agent of the runs; default: the recorded one')
     .option('--model <provider:model>', "default: the agent's")
     .option('--prompt <file>', 'system prompt of the runs')
     .option('--times <count>', 'runs of each case, up to 100', wholeNumber, 1)
     .option('--offline', 'models answer from the record, too')
     .option('--scores <module>', 'module with scores (defineScore of adjutant/engine) that decide')
-    .option('--config <file>', 'its agents, strategies, providers, models and limits are used; default: adjutant.json')
+    .option(
+      '--config <file>',
+      'its agents, strategies, providers, models and limits are used; default: adjutant.json',
+    )
     .action(async (cases: string[], given: EvalOptions) =>
       local(async (invocation) => evaluateCases(invocation, cases, given)),
     );
@@ -64,7 +69,8 @@ async function evaluateCases(
   } finally {
     terminal.status('');
   }
-  if (rows.length === 0) throw usage('There is no case.', 'Record one: adjutant record REQUEST > cases/name.jsonl');
+  if (rows.length === 0)
+    throw usage('There is no case.', 'Record one: adjutant record REQUEST > cases/name.jsonl');
   if (!json) for (const line of resultLines(rows, terminal)) terminal.out(line);
   return rows.every(({ passed }) => passed) ? EXIT.done : EXIT.failed;
 }

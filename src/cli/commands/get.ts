@@ -218,10 +218,7 @@ const STYLES: Readonly<Record<DirectiveStatus, Style>> = {
   failed: 'red',
 };
 
-async function getArchived(
-  { archive, terminal, json }: Invocation,
-  requestId: string,
-): Promise<ExitCode> {
+async function getArchived({ archive, terminal, json }: Invocation, requestId: string): Promise<ExitCode> {
   for await (const line of archive.lines(requestId)) {
     if (json) terminal.out(JSON.stringify(line));
     else for (const text of textsOf(line, terminal)) terminal.out(text);

@@ -53,5 +53,8 @@ export async function withCaseFaults<T>(step: () => Promise<T> | T): Promise<T> 
 
 function caseFailure(error: unknown): unknown {
   if (!(error instanceof CaseFault)) return error;
-  return new CliFailure({ what: `${error.message}.`, how: 'Name a request, or a file that `adjutant record` wrote.' });
+  return new CliFailure({
+    what: `${error.message}.`,
+    how: 'Name a request, or a file that `adjutant record` wrote.',
+  });
 }

@@ -141,7 +141,9 @@ export function caseOf(lines: readonly CaseLine[]): RecordedCase {
   if (head?.kind !== 'case') throw new CaseFault('line 1 is no head of a case');
   const end = others.at(-1);
   if (end?.kind !== 'end' || end.lines !== lines.length - 1)
-    throw new CaseFault(`the case is incomplete: its last line is not that of ${lines.length - 1} lines before it`);
+    throw new CaseFault(
+      `the case is incomplete: its last line is not that of ${lines.length - 1} lines before it`,
+    );
   const tools: CaseTool[] = [];
   const turns: { model: CaseModel | null; calls: CaseCall[] }[] = [];
   let before: CaseModel['messages'] = [];
@@ -149,7 +151,8 @@ export function caseOf(lines: readonly CaseLine[]): RecordedCase {
     if (line.kind === 'tool') tools.push(line);
     else if (line.kind === 'model') {
       const { kept_messages: kept, ...model } = line;
-      if (kept > before.length) throw new CaseFault(`line ${at + 2} keeps ${kept} messages of ${before.length}`);
+      if (kept > before.length)
+        throw new CaseFault(`line ${at + 2} keeps ${kept} messages of ${before.length}`);
       before = [...before.slice(0, kept), ...line.messages];
       turns.push({ model: { ...model, messages: before }, calls: [] });
     } else if (line.kind === 'call') {

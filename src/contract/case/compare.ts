@@ -252,8 +252,7 @@ function commonLengths(a: readonly string[], b: readonly string[]): Uint16Array[
     const [row, below] = [rows[at], rows[at + 1]];
     if (row === undefined || below === undefined) continue;
     for (let to = b.length - 1; to >= 0; to -= 1)
-      row[to] =
-        a[at] === b[to] ? (below[to + 1] ?? 0) + 1 : Math.max(below[to] ?? 0, row[to + 1] ?? 0);
+      row[to] = a[at] === b[to] ? (below[to + 1] ?? 0) + 1 : Math.max(below[to] ?? 0, row[to + 1] ?? 0);
   }
   return rows;
 }

@@ -24,9 +24,13 @@ function notACase(file: string, line: number | null, why: string): CaseFault {
  * @throws `CaseFault` where the case is larger than 64 MiB.
  */
 export function caseText(recorded: RecordedCase): string {
-  const text = caseLines(recorded).map((line) => `${JSON.stringify(line)}\n`).join('');
+  const text = caseLines(recorded)
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
   if (Buffer.byteLength(text) > LARGEST_CASE_BYTES)
-    throw new CaseFault(`the case of "${recorded.head.request_id}" is larger than ${LARGEST_CASE_BYTES} bytes`);
+    throw new CaseFault(
+      `the case of "${recorded.head.request_id}" is larger than ${LARGEST_CASE_BYTES} bytes`,
+    );
   return text;
 }
 
@@ -45,7 +49,9 @@ export function readCase(file: string): RecordedCase {
 export async function readCaseOrArchive(file: string): Promise<RecordedCase> {
   const text = textOf(file);
   if (!text.startsWith('{"kind":"request"')) return parseCase(text, file);
-  const lines = linesOf(text, file).map((each, at) => lineOf(archiveLineSchema, each, { file, line: at + 1 }));
+  const lines = linesOf(text, file).map((each, at) =>
+    lineOf(archiveLineSchema, each, { file, line: at + 1 }),
+  );
   return recordArchive(lines);
 }
 

@@ -127,7 +127,10 @@ export async function recordArchive(
   return caseFrom({ requestId: head.request_id, run, directives }, tools, options);
 }
 
-function noteEnd(signal: Readonly<Record<string, unknown>>, ends: Map<string, Record<string, unknown>>): void {
+function noteEnd(
+  signal: Readonly<Record<string, unknown>>,
+  ends: Map<string, Record<string, unknown>>,
+): void {
   const { type, data } = signal;
   if ((type === 'ai.llm.response' || type === 'ai.tool.result') && isObject(data))
     ends.set(String(data['call_id']), data);
@@ -226,10 +229,16 @@ function answerOf(data: EndedDirective['data'], payload: unknown): Result {
 
 /** Tools that a model was offered or that were called, with their descriptions of the catalog. */
 function toolsOf(turns: readonly CaseTurn[], listed: readonly ListedTool[]): CaseTool[] {
-  const names = turns.flatMap(({ model, calls }) => [...(model?.tools ?? []), ...calls.map(({ tool }) => tool)]);
+  const names = turns.flatMap(({ model, calls }) => [
+    ...(model?.tools ?? []),
+    ...calls.map(({ tool }) => tool),
+  ]);
   return [...new Set(names)].toSorted().map((name) => {
-    const { description, input_schema = { type: 'object' }, effect } =
-      listed.find((tool) => tool.name === name) ?? {};
+    const {
+      description,
+      input_schema = { type: 'object' },
+      effect,
+    } = listed.find((tool) => tool.name === name) ?? {};
     const described = description === undefined ? {} : { description };
     return { kind: 'tool', name, ...described, input_schema, effect: knownRepeatPolicy(effect) };
   });

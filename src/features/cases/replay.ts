@@ -136,7 +136,8 @@ function joined(messages: readonly PlainMessage[]): PlainMessage[] {
   for (const message of messages) {
     const last = all.at(-1);
     const isSame = last?.role === message.role && (message.role === 'system' || message.role === 'user');
-    if (isSame) all.splice(-1, 1, { ...message, content: `${String(last.content)}\n\n${String(message.content)}` });
+    if (isSame)
+      all.splice(-1, 1, { ...message, content: `${String(last.content)}\n\n${String(message.content)}` });
     else all.push(message);
   }
   return all;

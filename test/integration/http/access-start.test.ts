@@ -3,7 +3,11 @@
 import { expect, test } from 'vitest';
 import { call } from '../../../src/cli/commands/call.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
-import { createAccessClient, createArchiveClient, createHttpClient } from '../../../src/client/http-client.ts';
+import {
+  createAccessClient,
+  createArchiveClient,
+  createHttpClient,
+} from '../../../src/client/http-client.ts';
 import { startService } from '../../support/running-service.ts';
 import { useRedis } from '../../support/shared.ts';
 import { textStream } from '../../support/text-stream.ts';

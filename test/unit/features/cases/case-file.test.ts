@@ -14,7 +14,14 @@ import {
 } from '../../../../src/features/cases/case-file.ts';
 
 const HEAD = { kind: 'case', format: 1, request_id: 'r', agent: null, query: null, end: null };
-const CALL = { kind: 'call', id: 'c', tool: 'a.b', arguments: {}, answer: { ok: true, payload: 1, effects: [] }, duration_ms: 1 };
+const CALL = {
+  kind: 'call',
+  id: 'c',
+  tool: 'a.b',
+  arguments: {},
+  answer: { ok: true, payload: 1, effects: [] },
+  duration_ms: 1,
+};
 const MODEL = {
   kind: 'model',
   id: 'm',
@@ -59,9 +66,17 @@ describe('a hostile file', () => {
     ['an end of other lines', textOf(HEAD, CALL, end(1)), 'the case is incomplete'],
     ['a second head', textOf(HEAD, HEAD, end(2)), 'line 2 is of the kind "case"'],
     ['no JSON', textOf(HEAD, '{'), 'f:2 is not a recorded case: the line is not JSON'],
-    ['a name of Object.prototype', textOf(HEAD, '{"kind":"call","arguments":{"__proto__":{}}}'), 'f:2 is not'],
+    [
+      'a name of Object.prototype',
+      textOf(HEAD, '{"kind":"call","arguments":{"__proto__":{}}}'),
+      'f:2 is not',
+    ],
     ['an unknown kind', textOf(HEAD, { kind: 'constructor' }, end(2)), 'f:2 is not'],
-    ['messages that were never there', textOf(HEAD, { ...MODEL, kept_messages: 9 }, end(2)), 'keeps 9 messages of 0'],
+    [
+      'messages that were never there',
+      textOf(HEAD, { ...MODEL, kept_messages: 9 }, end(2)),
+      'keeps 9 messages of 0',
+    ],
     ['deep nesting', textOf(HEAD, `${'['.repeat(600)}${']'.repeat(600)}`), 'nested deeper than 512'],
     ['very many lines', '\n'.repeat(100_000), 'more than 20000 lines'],
   ])('with %s is refused', (_, text, why) => {
