@@ -30,7 +30,7 @@ import type { RunView } from '../../contract/run/run.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 
 /** Most directives of a case. */
-export const MOST_DIRECTIVES = 5_000;
+const MOST_DIRECTIVES = 5_000;
 
 /** A directive with its end, as the log or the archive shows it. */
 interface EndedDirective {
