@@ -343,7 +343,12 @@ export function directiveClientContract(transport: string, setup: () => Promise<
 
       test('appends a signal to a closed request, once, and leaves it closed', async () => {
         const requestId = `scored-${crypto.randomUUID()}`;
-        const error = { type: 'emit_request_error', request_id: requestId, reason: 'x', message: 'x' } as const;
+        const error = {
+          type: 'emit_request_error',
+          request_id: requestId,
+          reason: 'x',
+          message: 'x',
+        } as const;
         const { sequence } = await client.execute(error);
         const score = await client.score(requestId, SCORE);
         expect(score).toEqual({ request_id: requestId, score_id: 'kept', sequence: sequence + 1 });
@@ -359,7 +364,12 @@ export function directiveClientContract(transport: string, setup: () => Promise<
 
       test('refuses other content under the same id, an unknown request, and what is no score', async () => {
         const requestId = `scored-${crypto.randomUUID()}`;
-        await client.execute({ type: 'emit_request_error', request_id: requestId, reason: 'x', message: 'x' });
+        await client.execute({
+          type: 'emit_request_error',
+          request_id: requestId,
+          reason: 'x',
+          message: 'x',
+        });
         await client.score(requestId, SCORE);
         const other = client.score(requestId, { ...SCORE, value: 1 });
         expect((await refusal(other)).code).toBe('id_conflict');

@@ -33,17 +33,9 @@ export function createScores(run: RunScript, keys: KeySpace, mostBytes: (request
     const limit = mostBytes(requestId);
     const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
     const [kind, number] = await run('score', keys.request(requestId), args);
-    switch (kind) {
-      case 'recorded':
-      case 'conflict':
-        return { kind, sequence: Number(number) };
-      case 'no_room':
-        return { kind, bytes: Number(number), limit };
-      case 'too_many':
-        return { kind };
-      default:
-        return { kind: 'unknown' };
-    }
+    if (kind === 'recorded' || kind === 'conflict') return { kind, sequence: Number(number) };
+    if (kind === 'no_room') return { kind, bytes: Number(number), limit };
+    return { kind: kind === 'too_many' ? kind : 'unknown' };
   }
 
   return { score };
