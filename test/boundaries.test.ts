@@ -55,6 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'agents/modules': ['contract', 'config', 'worker/executors', 'agents'],
   'features/schedules': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
   'features/archive': ['contract', 'platform/bounds', 'store', 'queue', 'directives'],
+  'features/cases': ['contract'],
   'http/access': ['contract', 'platform/redis', 'store'],
   'features/queue-api': [
     'contract',
@@ -109,10 +110,20 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'platform/encryption',
     'platform/bounds',
     'features/webhooks',
+    'features/cases',
     'client',
     'cli/doctor',
   ],
-  testing: ['contract', 'platform/redis', 'config', 'models', 'agents/modules', 'client', 'service'],
+  testing: [
+    'contract',
+    'platform/redis',
+    'config',
+    'models',
+    'agents/modules',
+    'features/cases',
+    'client',
+    'service',
+  ],
   'servers/directive': ['contract', 'platform/telemetry', 'platform/bounds'],
   'servers/control': ['contract', 'platform/bounds'],
   console: ['contract'],
@@ -130,6 +141,7 @@ const LAZY_FROM_CLI = [
   'servers/directive',
   'http/mcp',
   'servers/control',
+  'testing',
 ];
 
 /** Library (or prefix of it) → the places of src that may import it. */

@@ -15,6 +15,7 @@ const ENTRY_POINTS = [
   'createDirectClient',
   'defineAgent',
   'defineDirective',
+  'defineScore',
   'defineStrategy',
   'defineTool',
   'followText',

@@ -13,6 +13,8 @@ export interface Invocation {
   readonly client: DirectiveClient;
   /** Encrypts too, with the first key of the environment; null: there is none. */
   readonly encrypting: DirectiveClient | null;
+  /** Closed requests as they were archived. */
+  readonly archive: ArchiveClient;
   readonly terminal: Terminal;
   /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;
@@ -24,12 +26,6 @@ export interface Invocation {
 
 export interface KeyInvocation {
   readonly keys: AccessClient;
-  readonly terminal: Terminal;
-  readonly json: boolean;
-}
-
-export interface ArchiveInvocation {
-  readonly archive: ArchiveClient;
   readonly terminal: Terminal;
   readonly json: boolean;
 }
@@ -55,5 +51,4 @@ export interface CommandLine {
   readonly local: Runs<LocalInvocation>;
   readonly withClient: Runs<Invocation>;
   readonly withKeys: Runs<KeyInvocation>;
-  readonly withArchive: Runs<ArchiveInvocation>;
 }

@@ -122,17 +122,17 @@ function commandLine(
     withClient: async (verb) => {
       const { json } = given();
       const onReach = json ? {} : { onReach: createReachLines(terminal) };
-      const clients = clientsOf(createHttpClient({ ...(await place()), ...onReach }), environment);
+      const at = await place();
+      const clients = clientsOf(createHttpClient({ ...at, ...onReach }), environment);
+      const archive = createArchiveClient(at);
       try {
-        finish(await verb({ ...clients, json, terminal, keyboard, interrupt }));
+        finish(await verb({ ...clients, archive, json, terminal, keyboard, interrupt }));
       } finally {
         await clients.client.close();
       }
     },
     withKeys: async (verb) =>
       finish(await verb({ keys: createAccessClient(await place()), json: given().json, terminal })),
-    withArchive: async (verb) =>
-      finish(await verb({ archive: createArchiveClient(await place()), json: given().json, terminal })),
   };
 }
 

@@ -10,8 +10,10 @@ import { addCompletion } from './commands/completion.ts';
 import { addControl } from './commands/control.ts';
 import { addDead } from './commands/dead.ts';
 import { addFolder } from './commands/directive-folder.ts';
+import { addDiff } from './commands/diff.ts';
 import { addDirectiveServer } from './commands/directive-server.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addEval } from './commands/eval.ts';
 import { addGet } from './commands/get.ts';
 import { addInit } from './commands/init.ts';
 import { addKeys } from './commands/keys.ts';
@@ -21,6 +23,7 @@ import { addLlm } from './commands/llm.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPayload } from './commands/payload.ts';
 import { addPrioritize } from './commands/prioritize.ts';
+import { addRecord } from './commands/record.ts';
 import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
 import { addSchedules } from './commands/schedules.ts';
@@ -39,6 +42,9 @@ export const VERBS: readonly ((line: CommandLine) => void)[] = [
   addTail,
   addGet,
   addTrace,
+  addDiff,
+  addRecord,
+  addEval,
   addCancel,
   addPrioritize,
   addAnswer,

@@ -89,6 +89,7 @@ export type {
   ScheduleView,
   SubmittedSchedule,
 } from './schedule/schedule.ts';
+export type { RecordedScore, ScoreBody } from './case/score.ts';
 export type { SignalPage } from './signal/signal-page.ts';
 export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal/signal.ts';
 export type { Submission } from './directive/submission.ts';

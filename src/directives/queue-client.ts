@@ -37,6 +37,7 @@ import { listLanes } from '../queue/lane-list.ts';
 import { unknownDirective, unknownRequest } from './read/not-found.ts';
 import type { GateLooks } from '../queue/gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
+import { createScore } from './change/score.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
@@ -104,6 +105,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   const { journal, canceller, catalog } = parts;
   const whole = wholeResults(parts.payloads);
   const prioritize = createPrioritize(parts.journal, parts.gates);
+  const score = createScore(parts);
   const scoped = (requestId: string): string => scopedId(tenant, requestId);
 
   async function cancel(
@@ -141,6 +143,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
       const { priority: read } = readInput(priorityBodySchema, { priority }, 'invalid_body');
       return whileAvailable(() => prioritize(scoped(requestId), directiveId, read));
     },
+    score: (requestId, body) => whileAvailable(() => score(scoped(requestId), body)),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
     ...listsOf(parts.lists, tenant),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),

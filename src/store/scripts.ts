@@ -87,6 +87,7 @@ export type ScriptName =
   | 'schedule-put'
   | 'schedule-remove'
   | 'schedule-take'
+  | 'score'
   | 'search-drop'
   | 'search-mend'
   | 'search-mend-bytes'

@@ -43,25 +43,47 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
-type Reply =
+/** Answer of the scripted model. */
+export type Reply =
+  | { readonly kind: 'turn'; readonly turn: RecordedTurn }
+  | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tools'; readonly calls: readonly ToolWish[] }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfterSeconds: number }
   | { readonly kind: 'cut' };
 
-interface Asked {
+/** Recorded answer of a model. */
+interface RecordedTurn {
+  readonly text: string;
+  readonly calls: readonly (ToolWish & { readonly id: string })[];
+  readonly finish_reason: string;
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number } | null;
+}
+
+/** Request of a provider's client, in the form of OpenAI's API. */
+export interface Asked {
   readonly model?: string;
   readonly stream?: boolean;
   readonly input?: string | readonly string[];
-  readonly messages?: ModelCall['messages'];
+  readonly messages?: readonly (ModelCall['messages'][number] & {
+    readonly tool_calls?: readonly {
+      readonly function: { readonly name: string; readonly arguments: string };
+    }[];
+  })[];
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
 const NOTHING_SAID =
   'the scripted model has no answer left: say one with model.says(…), model.wants(…) or model.otherwise(…)';
 
-/** `known`: tools that the test has; the name that a provider gets of one depends on the others. */
-export async function startScriptedModel(known: readonly string[] = []): Promise<ScriptedModel> {
+/**
+ * `known`: tools that the test has; the name that a provider gets of one depends on the others.
+ * `replay`: answers each call in place of the script. Default: none.
+ */
+export async function startScriptedModel(
+  known: readonly string[] = [],
+  replay?: (asked: Asked) => Reply,
+): Promise<ScriptedModel> {
   const replies: Reply[] = [];
   const calls: ModelCall[] = [];
   let usual: Reply | null = null;
@@ -74,7 +96,7 @@ export async function startScriptedModel(known: readonly string[] = []): Promise
   function serve(path: string, asked: Asked, response: ServerResponse): void {
     if (path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(asked));
     calls.push(callOf(asked));
-    const reply = replies.shift() ?? usual;
+    const reply = replay?.(asked) ?? replies.shift() ?? usual;
     if (reply === null) return sendJson(response, 400, { error: { message: NOTHING_SAID } });
     send(response, encoded(reply, asked, known), asked, calls.length);
   }
@@ -125,26 +147,56 @@ function send(
     response.setHeader('retry-after', String(reply.retryAfterSeconds));
     return sendJson(response, reply.status, { error: { message: `the test says ${reply.status}` } });
   }
+  if (reply.kind === 'refused') return sendJson(response, 400, { error: { message: reply.message } });
   const head = { id: `answer-${nth}`, model, created: 0 };
   if (reply.kind === 'cut') return cut(response, stream ? chunk(head, { content: 'cut' }) : '{');
-  const message =
-    reply.kind === 'text' ? { content: reply.text } : { content: null, tool_calls: wished(reply.calls, nth) };
-  const finish_reason = reply.kind === 'text' ? 'stop' : 'tool_calls';
-  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  const { finish_reason, usage, ...message } = answerOf(reply, nth);
   if (!stream) {
     const choice = { index: 0, finish_reason, message: { role: 'assistant', ...message } };
     return sendJson(response, 200, { ...head, object: 'chat.completion', choices: [choice], usage });
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const delta of deltasOf(reply, message)) response.write(chunk(head, delta));
+  for (const delta of deltasOf(message)) response.write(chunk(head, delta));
   response.write(chunk(head, {}, { finish_reason, usage }));
   response.end('data: [DONE]\n\n');
 }
 
-/** Word by word, as a provider does. */
-function deltasOf(reply: Reply, message: object): object[] {
-  if (reply.kind !== 'text') return [{ role: 'assistant', ...message }];
-  return (reply.text.match(/\S*\s*/gu) ?? []).filter((piece) => piece !== '').map((content) => ({ content }));
+interface Answer {
+  readonly content: string | null;
+  readonly tool_calls?: readonly object[];
+  readonly finish_reason: string;
+  readonly usage: object;
+}
+
+function answerOf(reply: Exclude<Reply, { kind: 'status' | 'refused' | 'cut' }>, nth: number): Answer {
+  const usage = usageOf({ input_tokens: 10, output_tokens: 5 });
+  switch (reply.kind) {
+    case 'text':
+      return { content: reply.text, finish_reason: 'stop', usage };
+    case 'tools':
+      return { content: null, tool_calls: wished(reply.calls, nth), finish_reason: 'tool_calls', usage };
+    case 'turn': {
+      const { text, calls, finish_reason, usage: recorded } = reply.turn;
+      const wishes = calls.length === 0 ? {} : { tool_calls: wished(calls, nth) };
+      return {
+        content: text,
+        ...wishes,
+        finish_reason,
+        usage: recorded === null ? usage : usageOf(recorded),
+      };
+    }
+  }
+}
+
+function usageOf({ input_tokens: input, output_tokens: output }: NonNullable<RecordedTurn['usage']>): object {
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+}
+
+/** Word by word, as a provider does; tool calls at the end. */
+function deltasOf({ content, tool_calls }: Pick<Answer, 'content' | 'tool_calls'>): object[] {
+  const words = (content ?? '').match(/\S*\s*/gu) ?? [];
+  const texts = words.filter((piece) => piece !== '').map((piece) => ({ content: piece }));
+  return tool_calls === undefined ? texts : [...texts, { role: 'assistant', content: null, tool_calls }];
 }
 
 function chunk(
@@ -163,20 +215,23 @@ function cut(response: ServerResponse, begun: string): void {
 
 /** Providers do not allow a dot in the name of a tool, and no long names: each wish gets the name that the call offers. */
 function encoded(reply: Reply, { tools = [] }: Asked, known: readonly string[]): Reply {
-  if (reply.kind !== 'tools') return reply;
+  if (reply.kind !== 'tools' && reply.kind !== 'turn') return reply;
   const offered = new Set(tools.map((tool) => tool.function.name));
   const nameOf = (tool: string): string => {
     const alone = toolNames([tool]).encode(tool);
     const amongKnown = toolNames([...known, tool]).encode(tool);
     return offered.has(amongKnown) ? amongKnown : alone;
   };
-  return { kind: 'tools', calls: reply.calls.map((wish) => ({ ...wish, tool: nameOf(wish.tool) })) };
+  const named = <W extends ToolWish>(wish: W): W => ({ ...wish, tool: nameOf(wish.tool) });
+  return reply.kind === 'tools'
+    ? { ...reply, calls: reply.calls.map(named) }
+    : { ...reply, turn: { ...reply.turn, calls: reply.turn.calls.map(named) } };
 }
 
-function wished(calls: readonly ToolWish[], nth: number): object[] {
-  return calls.map(({ tool, arguments: args = {} }, index) => ({
+function wished(calls: readonly (ToolWish & { readonly id?: string })[], nth: number): object[] {
+  return calls.map(({ id = null, tool, arguments: args = {} }, index) => ({
     index,
-    id: `call-${nth}-${index}`,
+    id: id ?? `call-${nth}-${index}`,
     type: 'function',
     function: { name: tool, arguments: JSON.stringify(args) },
   }));

@@ -22,6 +22,15 @@ export interface ScriptedTool {
   readonly run: (args: Arguments, call: { readonly signal: AbortSignal }) => unknown;
 }
 
+/** Result of an MCP tool as it is sent; `run` of a scripted tool may return it in place of a value. */
+export class SentResult {
+  readonly result: CallToolResult;
+
+  constructor(result: CallToolResult) {
+    this.result = result;
+  }
+}
+
 /** Server → tool. */
 export type ScriptedServers = Readonly<Record<string, Readonly<Record<string, ScriptedTool>>>>;
 
@@ -164,6 +173,7 @@ async function call(
 const LOST = 'adjutant-testing/lost';
 
 function answerOf(value: unknown): CallToolResult {
+  if (value instanceof SentResult) return value.result;
   if (typeof value === 'string') return { content: [{ type: 'text', text: value }] };
   const text = JSON.stringify(value ?? null);
   if (typeof value !== 'object' || value === null || Array.isArray(value))

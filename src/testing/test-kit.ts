@@ -8,6 +8,7 @@ import type { DirectiveClient } from '../contract/directive/directive-client.ts'
 import type { Signal } from '../contract/signal/signal.ts';
 import { endRedis, freeLocalPort, startNewRedis } from '../platform/redis/redis-process.ts';
 import { pause } from '../platform/lifecycle.ts';
+import { type CaseReplay, type OpenCase, openCase, type ReplayOptions } from './case-replay.ts';
 import { endProcess } from './end-process.ts';
 import { removeFolder } from './remove-folder.ts';
 import { createMovedClock, type MovedClock } from './moved-clock.ts';
@@ -18,6 +19,7 @@ import { type ServiceProcess, type Start, startServiceProcess } from './service-
 
 export * from '../contract/client-names.ts';
 export { assertEndedOnce, assertFailed, assertSucceeded, matchers, type TestMatchers } from './judgement.ts';
+export { type CaseReplay, ReplayDiffers, type ReplayedRun, type ReplayOptions } from './case-replay.ts';
 export type { MovedClock } from './moved-clock.ts';
 export type { ModelCall, ScriptedModel, ToolWish } from './scripted-model.ts';
 export type { ScriptedServers, ScriptedTool, ScriptedTools, ToolCallSeen } from './scripted-tools.ts';
@@ -34,6 +36,11 @@ export interface TestKitOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Processes that execute directives. Default: 1. */
   readonly workers?: number;
+  /**
+   * Recorded case (`adjutant record`) that answers for models and tools: its path, or path and mode. Tools in `tools` take precedence
+   * over recorded ones of the same server. Default: none.
+   */
+  readonly replay?: string | ReplayOptions;
 }
 
 /** Faults that a test injects. */
@@ -76,6 +83,12 @@ export interface TestKit {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Running service that answers from a recorded case. */
+export interface ReplayKit extends TestKit {
+  /** Replay of the recorded case. */
+  readonly replay: CaseReplay;
+}
+
 /**
  * Starts a service for a test suite, with its own Redis, a scripted model and the tools of the test.
  * @param options Tools, configuration and number of workers. Default: no tools, one worker.
@@ -94,13 +107,19 @@ export interface TestKit {
  * console.log(end.type);
  * ```
  */
+export async function startTestKit(
+  options: TestKitOptions & { readonly replay: string | ReplayOptions },
+): Promise<ReplayKit>;
+export async function startTestKit(options?: TestKitOptions): Promise<TestKit>;
 export async function startTestKit(options: TestKitOptions = {}): Promise<TestKit> {
   const open: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     while (open.length > 0) await open.pop()?.();
   };
+  const recorded = options.replay === undefined ? null : openCase(options.replay);
+  const tools = { ...recorded?.tools, ...options.tools };
   try {
-    return await start(options, open, close);
+    return await start({ ...options, tools }, recorded, open, close);
   } catch (error) {
     await close();
     throw error;
@@ -108,14 +127,16 @@ export async function startTestKit(options: TestKitOptions = {}): Promise<TestKi
 }
 
 async function start(
-  options: TestKitOptions,
+  options: TestKitOptions & { readonly tools: ScriptedServers },
+  recorded: OpenCase | null,
   open: (() => Promise<unknown>)[],
   stop: () => Promise<void>,
 ): Promise<TestKit> {
+  const names = Object.entries(options.tools).flatMap(namesOf);
   const [redis, model, tools] = await Promise.all([
     openRedis(open),
-    startScriptedModel(Object.entries(options.tools ?? {}).flatMap(namesOf)),
-    startScriptedTools(options.tools ?? {}),
+    startScriptedModel(names, recorded?.answer),
+    startScriptedTools(options.tools),
   ]);
   open.push(async () => Promise.all([model.close(), tools.close()]));
   const link = await openRedisLink(redis.url);
@@ -128,8 +149,8 @@ async function start(
   const url = `http://127.0.0.1:${port}`;
   const client = createHttpClient({ baseUrl: url });
   open.push(async () => client.close());
-  await untilListed(client, Object.entries(options.tools ?? {}).flatMap(namesOf));
-  return {
+  await untilListed(client, names);
+  const kit: TestKit = {
     url,
     client,
     model,
@@ -141,6 +162,7 @@ async function start(
     stop,
     [Symbol.asyncDispose]: stop,
   };
+  return recorded === null ? kit : Object.assign(kit, { replay: recorded.replayWith(client) });
 }
 
 async function signalsOf(client: DirectiveClient, requestId: string): Promise<Signal[]> {
@@ -186,17 +208,16 @@ interface Beginning {
 }
 
 function beginOf(
-  { config = {}, directory = process.cwd(), environment = {} }: TestKitOptions,
+  { config = {}, directory = process.cwd(), environment = {}, replay }: TestKitOptions,
   parts: Beginning,
 ): Omit<Start, 'roles'> {
   const { model, tools, redisUrl, redis, port } = parts;
-  const { mcpServers = {}, providers = {}, models = {} } = config as Record<string, object | undefined>;
+  const { mcpServers = {} } = config as Record<string, object | undefined>;
   return {
     config: {
       ...config,
       mcpServers: { ...tools.mcpServers, ...mcpServers },
-      providers: { scripted: { type: 'openai-compatible', base_url: model.url }, ...providers },
-      models: { ...USUAL_MODELS, ...models },
+      ...modelSections(config, model.url, replay),
     },
     directory,
     redisPid: redis.pid,
@@ -210,6 +231,27 @@ function beginOf(
     },
   };
 }
+
+/** Providers and models: those of the script beside the configured ones, in place of them where a case answers for models. */
+function modelSections(
+  { providers = {}, models = {} }: { readonly providers?: object; readonly models?: object },
+  url: string,
+  replay: TestKitOptions['replay'],
+): { readonly providers: object; readonly models: object } {
+  const scripted = { type: 'openai-compatible', base_url: url };
+  if (replay === undefined)
+    return { providers: { scripted, ...providers }, models: { ...USUAL_MODELS, ...models } };
+  if (typeof replay === 'object' && replay.models === 'live') return { providers, models };
+  const names = [...Object.keys(providers), ...KNOWN_PROVIDERS, 'scripted'];
+  const aliases = Object.keys(models).map((alias) => [alias, `scripted:${alias}`]);
+  return {
+    providers: Object.fromEntries(names.map((name) => [name, scripted])),
+    models: { ...USUAL_MODELS, ...Object.fromEntries(aliases) },
+  };
+}
+
+/** Providers that agents may name without a configuration. */
+const KNOWN_PROVIDERS = ['openai', 'anthropic', 'google'];
 
 /** The names that agents and directives have without a configuration. */
 const USUAL_MODELS = Object.fromEntries(

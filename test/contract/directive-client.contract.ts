@@ -338,6 +338,47 @@ export function directiveClientContract(transport: string, setup: () => Promise<
       });
     });
 
+    describe('score', () => {
+      const SCORE = { score_id: 'kept', name: 'refund', value: 0.5, comment: 'no complaint' };
+
+      test('appends a signal to a closed request, once, and leaves it closed', async () => {
+        const requestId = `scored-${crypto.randomUUID()}`;
+        const error = {
+          type: 'emit_request_error',
+          request_id: requestId,
+          reason: 'x',
+          message: 'x',
+        } as const;
+        const { sequence } = await client.execute(error);
+        const score = await client.score(requestId, SCORE);
+        expect(score).toEqual({ request_id: requestId, score_id: 'kept', sequence: sequence + 1 });
+        expect(await client.score(requestId, SCORE)).toEqual(score);
+        expect((await client.request(requestId))?.status).toBe('closed');
+        const { signals } = await client.page(requestId, { after: sequence });
+        expect(signals).toMatchObject([{ type: 'score.recorded', source: '/score', data: SCORE }]);
+        // A reader of a closed request gets the score, and ends.
+        const followed: string[] = [];
+        for await (const signal of client.signals(requestId)) followed.push(signal.type);
+        expect(followed.at(-1)).toBe('score.recorded');
+      });
+
+      test('refuses other content under the same id, an unknown request, and what is no score', async () => {
+        const requestId = `scored-${crypto.randomUUID()}`;
+        await client.execute({
+          type: 'emit_request_error',
+          request_id: requestId,
+          reason: 'x',
+          message: 'x',
+        });
+        await client.score(requestId, SCORE);
+        const other = client.score(requestId, { ...SCORE, value: 1 });
+        expect((await refusal(other)).code).toBe('id_conflict');
+        expect((await refusal(client.score('nowhere', SCORE))).code).toBe('not_found');
+        const nameless = client.score(requestId, { name: '__proto__ ', value: 1 });
+        expect((await refusal(nameless)).code).toBe('invalid_body');
+      });
+    });
+
     describe('prioritize', () => {
       const waiting = async (flow: object): Promise<string> => {
         const directive = toolExec('echo', {}, { id: 'one', delay_ms: 3_600_000, ...flow });

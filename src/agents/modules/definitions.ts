@@ -15,6 +15,9 @@ export {
   type CustomDirective,
   type QueuedDirectiveType,
 } from '../core/directive-exec.ts';
+export type { CaseCall, CaseModel, CaseTool, CaseTurn, RecordedCase } from '../../contract/case/case.ts';
+export type { CaseComparison, ComparedCall, ComparedTurn, Difference } from '../../contract/case/compare.ts';
+export { defineScore, type Score, type ScoredRun, type ScoreVerdict } from './define-score.ts';
 export { defineTool, type ModuleTool, type ToolAnswer, type ToolContext } from './define-tool.ts';
 export type { ControlDirectiveInput } from '../../contract/run/control-directive.ts';
 export { toolMessage } from '../core/history.ts';

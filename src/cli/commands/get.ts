@@ -24,7 +24,7 @@ import {
   section,
 } from '../following/run-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
-import type { ArchiveInvocation, CommandLine, Invocation } from '../invocation.ts';
+import type { CommandLine, Invocation } from '../invocation.ts';
 import { noticeCells, noticeRows } from '../following/notice-lines.ts';
 import { commandLines, questionLines } from '../following/questions.ts';
 import { gistOf, waitText, whyText } from '../following/signal-gist.ts';
@@ -35,7 +35,7 @@ import { oneLine, type Style, type Terminal } from '../terminal.ts';
 const MOST_ERRORS = 20;
 const CANCEL_ASKED = 'a cancellation is asked for';
 
-export function addGet({ program, withClient, withArchive }: CommandLine): void {
+export function addGet({ program, withClient }: CommandLine): void {
   program
     .command('get <request> [directive]')
     .description('show the state of a request, or of one directive')
@@ -45,7 +45,7 @@ export function addGet({ program, withClient, withArchive }: CommandLine): void 
         return withClient(async (invocation) => get(invocation, request, directive));
       if (directive !== undefined)
         throw usage('--archive shows a whole request.', 'Leave the directive out.');
-      return withArchive(async (invocation) => getArchived(invocation, request));
+      return withClient(async (invocation) => getArchived(invocation, request));
     });
 }
 
@@ -218,10 +218,7 @@ const STYLES: Readonly<Record<DirectiveStatus, Style>> = {
   failed: 'red',
 };
 
-async function getArchived(
-  { archive, terminal, json }: ArchiveInvocation,
-  requestId: string,
-): Promise<ExitCode> {
+async function getArchived({ archive, terminal, json }: Invocation, requestId: string): Promise<ExitCode> {
   for await (const line of archive.lines(requestId)) {
     if (json) terminal.out(JSON.stringify(line));
     else for (const text of textsOf(line, terminal)) terminal.out(text);

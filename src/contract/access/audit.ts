@@ -12,6 +12,7 @@ export const AUDITED_ACTIONS = [
   'decide',
   'cancel',
   'prioritize',
+  'score',
   'redrive',
   'drain_worker',
   'resume_worker',

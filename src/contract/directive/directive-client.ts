@@ -15,6 +15,7 @@ import type {
 import type { SubmittedDirective } from './directive.ts';
 import type { Prioritized } from './flow.ts';
 import type { LaneListing } from '../request/lane-listing.ts';
+import type { RecordedScore, ScoreBody } from '../case/score.ts';
 import type { RequestListing, RequestQuery } from '../request/request-listing.ts';
 import type { RequestTrace } from '../request/request-trace.ts';
 import type { DirectiveView, RequestView } from '../request/request-view.ts';
@@ -150,6 +151,12 @@ export interface DirectiveClient {
    * is refused (`already_decided`). Refused with `not_found` where no such question was asked, `request_closed` once it is over.
    */
   answer(requestId: string, inputId: string, answer: InputAnswerBody): Promise<RecordedAnswer>;
+
+  /**
+   * Scores a request, also after it has closed; the score is its signal `score.recorded`. The same `score_id` with the same content is
+   * the same score, other content is refused (`id_conflict`). Refused with `not_found` where the request does not exist.
+   */
+  score(requestId: string, score: ScoreBody): Promise<RecordedScore>;
 
   /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
   deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;

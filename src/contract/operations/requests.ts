@@ -10,6 +10,7 @@ import {
   reindexBodySchema,
   reindexStepSchema,
 } from '../directive/bulk.ts';
+import { recordedScoreSchema, scoreBodySchema } from '../case/score.ts';
 import { cancelBodySchema, cancellationSchema } from '../directive/cancellation.ts';
 import {
   CURSOR_PATTERN,
@@ -159,6 +160,17 @@ export const REQUEST_OPERATIONS = {
       200: { description: 'Lines of JSON.', content: { 'application/jsonl': { schema: archiveLineSchema } } },
     },
     problems: [404],
+  },
+  score: {
+    tag: 'requests',
+    summary: 'Score a request, also after it has closed',
+    description:
+      'The score is the signal `score.recorded` of the request; a closed request stays closed and expires when it would have. ' +
+      'The same `score_id` with the same content is the same score. A request holds at most 1,000.',
+    body: ['score-body', scoreBodySchema],
+    answer: ['recorded-score', recordedScoreSchema],
+    statuses: { 200: 'The score is durable.' },
+    problems: [404, 409, 413, 415],
   },
   cancel: { ...cancellation, summary: 'Cancel every open directive of a request' },
   cancelDirective: { ...cancellation, summary: 'Cancel one directive' },

@@ -96,8 +96,8 @@ async function changed(
   const is = await parts.source.journal.head(requestId);
   if (is === null) return gone(parts, requestId);
   if (is.createdAt !== was.createdAt) return 'lost';
-  // A part of it is missing: it is about to expire, or damaged.
-  if (is.status === 'closed' && is.sequence === was.sequence) throw error;
+  // A part of it is missing: it is about to expire, or damaged. Or it got a score meanwhile, and is read again.
+  if (is.status === 'closed' && is.closedAt === was.closedAt) throw error;
   // Its next end notes it again.
   return 'over';
 }

@@ -1,7 +1,7 @@
 // A closed request as lines of JSON, read piece by piece.
 // Must never hold more of it than a piece, nor show a secret that its signals hide.
 import { ARCHIVE_FORMAT, type ArchiveLine } from '../../contract/request/archive.ts';
-import { jsonSafe } from '../../contract/json/json-safe.ts';
+import type { JsonValue } from '../../contract/json/json-safe.ts';
 import { redact } from '../../contract/json/redaction.ts';
 import type { RunView } from '../../contract/run/run.ts';
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
@@ -100,9 +100,9 @@ async function* signalLines(
   }
 }
 
-/** As tools' arguments are hidden in signals. */
+/** The whole view, with secrets redacted by their names. */
 function hidden(view: object): Record<string, unknown> {
-  return redact(jsonSafe(view)) as Record<string, unknown>;
+  return redact(view as JsonValue) as Record<string, unknown>;
 }
 
 function textOf(line: ArchiveLine): string {

@@ -13,6 +13,7 @@ const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'input',
   'cancel',
   'prioritize',
+  'score',
   'sign_in',
   'sign_out',
   'create_schedule',

@@ -103,6 +103,12 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.prioritize(requestId, directiveId, priority),
       );
     },
+    score: async (requestId, score) => {
+      const caller = requireCaller('submit');
+      return audit.around(caller, 'score', { requestId, target: score.name }, () =>
+        client.score(requestId, signedBy(caller, score)),
+      );
+    },
     answer: async (requestId, inputId, answer) => {
       const caller = requireCaller('decide');
       return audit.around(caller, 'answer', { requestId, target: inputId }, () =>

@@ -23,6 +23,7 @@ import { createSignalLog } from '../log/signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
 import { prepareScripts } from '../scripts.ts';
+import { createScores } from './scores.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -217,6 +218,7 @@ export function createJournal(options: JournalOptions) {
     cancel,
     prioritize,
     ...createClaimHolder(run, keys, mostBytes),
+    ...createScores(run, keys, mostBytes),
     ...createWaitNotes(run, keys, mostBytes),
     questions: createQuestions(run, { connection, keys, mostBytes, onChange }),
     ...createRecordReader(connection, keys),

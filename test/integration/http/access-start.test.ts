@@ -3,7 +3,11 @@
 import { expect, test } from 'vitest';
 import { call } from '../../../src/cli/commands/call.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
-import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
+import {
+  createAccessClient,
+  createArchiveClient,
+  createHttpClient,
+} from '../../../src/client/http-client.ts';
 import { startService } from '../../support/running-service.ts';
 import { useRedis } from '../../support/shared.ts';
 import { textStream } from '../../support/text-stream.ts';
@@ -31,10 +35,11 @@ test('without read: the command line says what was accepted, with an exit code o
   const open = createAccessClient({ baseUrl: service.url });
   const { key } = await open.create({ name: 'tests', scopes: ['submit', 'admin'] });
   const client = createHttpClient({ baseUrl: service.url, apiKey: key });
+  const archive = createArchiveClient({ baseUrl: service.url, apiKey: key });
   const terminal = createTerminal(textStream(false), textStream(false));
   const interrupt = new AbortController().signal;
   const called = call(
-    { client, encrypting: null, terminal, keyboard: null, json: false, interrupt },
+    { client, encrypting: null, archive, terminal, keyboard: null, json: false, interrupt },
     'a.b',
     undefined,
     {

@@ -1,0 +1,42 @@
+// Appends scores to the log of a request.
+// Must never open the request again.
+import { MOST_SCORES, SCORE_SIGNAL } from '../../contract/case/score.ts';
+import type { SignalDraft } from '../../contract/signal/signal.ts';
+import type { KeySpace } from '../keys.ts';
+import { draftSignal } from '../log/signal-draft.ts';
+import { writeSignal } from '../log/stored-signal.ts';
+import type { RunScript } from '../scripts.ts';
+
+export type ScoreVerdict =
+  | { readonly kind: 'recorded' | 'conflict'; readonly sequence: number }
+  | { readonly kind: 'no_room'; readonly bytes: number; readonly limit: number }
+  | { readonly kind: 'unknown' | 'too_many' };
+
+interface StoredScore {
+  readonly id: string;
+  readonly digest: string;
+  readonly data: object;
+  readonly traceparent: string;
+}
+
+/** `mostBytes`: the most that a request holds. */
+export function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
+  async function score(
+    requestId: string,
+    { id, digest, data, traceparent }: StoredScore,
+  ): Promise<ScoreVerdict> {
+    const origin = { requestId, causationId: id, traceparent };
+    const signal = {
+      ...draftSignal(SCORE_SIGNAL as SignalDraft['type'], data as never, origin),
+      source: '/score',
+    };
+    const limit = mostBytes(requestId);
+    const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
+    const [kind, number] = await run('score', keys.request(requestId), args);
+    if (kind === 'recorded' || kind === 'conflict') return { kind, sequence: Number(number) };
+    if (kind === 'no_room') return { kind, bytes: Number(number), limit };
+    return { kind: kind === 'too_many' ? kind : 'unknown' };
+  }
+
+  return { score };
+}
