@@ -10,8 +10,9 @@ import type {
   ToolCallDirective,
   ToolErrorDirective,
 } from '../strategies/strategy.ts';
-import type { JsonObject, RecordedCall } from '../turn/transition.ts';
+import type { JsonObject } from '../turn/transition.ts';
 import type { Run } from './run-state.ts';
+import type { KnownCall } from './tool-policy.ts';
 
 /** Total time of one directive; the run's own deadline cancels it earlier. */
 const DIRECTIVE_DEADLINE_MS = 900_000;
@@ -89,7 +90,7 @@ export function embedDirective(run: Run, call: EmbedCall): Directive {
 export function recordedDirective(
   run: Run,
   { id, tool_name, metadata }: ToolCallDirective,
-  { request_id, call_id, result, content }: RecordedCall,
+  { request_id, call_id, result, content }: KnownCall,
 ): Directive {
   const from_record = { request_id, call_id };
   return {

@@ -90,7 +90,6 @@ function admitAllowed(run: Run, call: ToolCallDirective, asks: boolean): void {
   const forked = forkedCall(run, call);
   if (typeof forked === 'object') {
     noteRecorded(run, forked);
-    // @guard forked-once
     return send(run, recordedDirective(run, call, forked), { type: 'emit_tool_result', name: call.tool_name });
   }
   if (forked === 'missing') return endAtMissing(run, call);

@@ -2,6 +2,7 @@
 // Must never allow a call of a denied tool because of another pattern of the same length.
 import { contentDigest } from '../../store/request/content-digest.ts';
 import type { ApprovalMode } from '../../contract/run/agent-definition.ts';
+import type { Result } from '../../contract/result.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 import { mayLoosen } from '../overrides.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
@@ -20,7 +21,10 @@ export function approvalFor(run: Run, toolName: string): ToolApproval {
 }
 
 /** `act`: as in any run; `ask`: a person decides; `missing`: no tool is called, and no equal call is recorded. */
-export type ForkedCall = 'act' | 'ask' | 'missing' | RecordedCall;
+export type ForkedCall = 'act' | 'ask' | 'missing' | KnownCall;
+
+/** A recorded call with its result. */
+export type KnownCall = RecordedCall & { readonly result: Result };
 
 /**
  * Whether a call of a fork acts. A repeat of what reads or is idempotent does no harm, and has an idempotency key of its own: it is another
@@ -36,10 +40,15 @@ export function forkedCall(run: Run, call: ToolCallDirective): ForkedCall {
   const equal = tools.record.filter((made) => made.tool_name === call.tool_name && made.digest === digest);
   const before = run.state.recorded?.[`${call.tool_name} ${digest}`] ?? 0;
   // Of equal calls each gets its own result, and those that come after the last one that of the last one.
-  const made = equal[Math.min(before, equal.length - 1)];
+  const known = equal.filter(isKnown);
+  const made = known[Math.min(before, known.length - 1)];
   if (made !== undefined) return made;
   if (tools.dry) return 'missing';
-  return tools.act ? 'act' : 'ask';
+  return tools.act && equal.length === 0 ? 'act' : 'ask';
+}
+
+function isKnown(call: RecordedCall): call is KnownCall {
+  return call.result !== null;
 }
 
 /** Counts the answer, so that the next equal call gets the next one. */

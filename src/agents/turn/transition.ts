@@ -21,14 +21,15 @@ export interface RecordedCall {
   digest: string;
   request_id: string;
   call_id: string;
-  result: Result;
+  /** null: whether the tool has acted is unknown, or not decided yet. */
+  result: Result | null;
   /** Text of the result that the model reads. */
   content: string;
 }
 
 /** How the tools of a fork act, beside the policies of its agent. */
 export interface ForkedTools {
-  /** A `once` tool is called without a question where no equal call is recorded. */
+  /** A `once` tool is called without a question, unless an equal call is recorded or may have acted. */
   act: boolean;
   /** No tool is called. */
   dry: boolean;
