@@ -1,7 +1,7 @@
 // Starts runs from other runs: again, from what the original began with; or forked, from one of its turns.
 // Must never copy a turn: the messages of a fork are those that the original's model call of that turn has in the journal.
 import { ownId, scopedId, tenantOf } from '../contract/access/tenant.ts';
-import type { DirectiveClient, StartOptions } from '../contract/directive/directive-client.ts';
+import type { StartOptions } from '../contract/directive/directive-client.ts';
 import { keyedIds } from '../directives/identify.ts';
 import type { Directive } from '../contract/directive/directive.ts';
 import { isObject } from '../contract/json/json-object.ts';

@@ -4,6 +4,7 @@ import type { AgainBody, ForkBody, RepeatedRequest } from '../../contract/run/ag
 import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
+import { originText } from '../following/run-lines.ts';
 import { objectArgument, promptOf } from '../options/option-values.ts';
 
 interface NewRequest {
@@ -127,9 +128,7 @@ function report({ terminal, json }: Invocation, repeated: RepeatedRequest): Exit
     terminal.out(JSON.stringify(repeated));
     return EXIT.done;
   }
-  const turn = origin.turn === undefined ? '' : ` at turn ${origin.turn}`;
-  const from = origin.kind === 'fork' ? `forked from ${origin.request_id}${turn}` : `again ${origin.request_id}`;
-  terminal.out(`accepted ${requestId}${id === undefined ? '' : `/${id}`}, ${from}`);
+  terminal.out(`accepted ${requestId}${id === undefined ? '' : `/${id}`}, ${originText(origin)}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   return EXIT.done;
 }

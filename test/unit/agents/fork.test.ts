@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject, RecordedCall, RunOrigin } from '../../../src/agents/turn/transition.ts';
 import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
+import { okResult } from '../../../src/contract/result.ts';
 import { contentDigest } from '../../../src/store/request/content-digest.ts';
 import { call, calls, Simulation, tool } from './simulation.ts';
 
@@ -11,7 +12,7 @@ const of = (name: string, effect: ListedTool['effect']): ListedTool => ({ ...too
 const TOOLS = [of('shop.charge', 'once'), of('shop.look', 'read'), of('shop.put', 'idempotent')];
 
 function made(tool_name: string, given: JsonObject, payload: unknown, id = 'tool-1-0'): RecordedCall {
-  const result = payload === null ? null : ({ ok: true, payload, effects: [] } as const);
+  const result = payload === null ? null : okResult(payload);
   return {
     tool_name,
     digest: contentDigest(given),
