@@ -110,10 +110,7 @@ export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeat
       const { at, say, model, system_prompt, act, dry } = body;
       const turn = await turnOf(options, at);
       const asked = await withResults(options, turn.context.messages, body.results ?? {});
-      const record = [
-        ...(await recordOf(options, { at, dry })),
-        ...(spec.origin?.tools?.record ?? []),
-      ];
+      const record = [...(await recordOf(options, { at, dry })), ...(spec.origin?.tools?.record ?? [])];
       requireRecordable(record);
       const tools = { act, dry, record };
       const prompt = system_prompt === undefined ? {} : { system_prompt };
@@ -164,7 +161,10 @@ async function turnOf({ reads, view }: ForkOptions, at: number): Promise<Turn> {
   const { run, request_id } = view;
   if (run?.strategy !== 'react' && run?.strategy !== '')
     throw refusedAt('invalid_body', [
-      { path: '', message: `only runs of the strategy "react" can be forked; this one has "${run?.strategy}"` },
+      {
+        path: '',
+        message: `only runs of the strategy "react" can be forked; this one has "${run?.strategy}"`,
+      },
     ]);
   const directive = (await reads.directive(request_id, `model-${at}`))?.directive;
   if (directive?.type !== 'llm_stream' && directive?.type !== 'llm_generate') {
@@ -186,7 +186,8 @@ async function withResults(
     const at = changed.findIndex(({ role, tool_call_id }) => role === 'tool' && tool_call_id === id);
     const { is_error: _error, ...message } = changed[at] ?? {};
     if (at < 0) {
-      const fault = 'names no tool call before the turn; its id is that of its directive, or that of the model';
+      const fault =
+        'names no tool call before the turn; its id is that of its directive, or that of the model';
       throw refusedAt('invalid_body', [{ path: `results.${call}`, message: fault }]);
     }
     const content = typeof value === 'string' ? value : JSON.stringify(value ?? null);
@@ -207,7 +208,8 @@ async function callIdOf(
   const { turn, index } = TOOL_DIRECTIVE.exec(call)?.groups ?? {};
   if (turn === undefined) return call;
   const next = (await reads.directive(view.request_id, `model-${Number(turn) + 1}`))?.directive;
-  const { messages: asked = [] } = (next as { context?: { messages?: Message[] } } | undefined)?.context ?? {};
+  const { messages: asked = [] } =
+    (next as { context?: { messages?: Message[] } } | undefined)?.context ?? {};
   const answer = asked.findLast((message) => message.role === 'assistant' && message.tool_calls?.length);
   const calls = answer?.role === 'assistant' ? answer.tool_calls : undefined;
   return calls?.[Number(index)]?.id ?? call;
@@ -223,7 +225,8 @@ async function recordOf(
 ): Promise<RecordedCall[]> {
   const { request_id, directives } = view;
   const ids = directives.filter(({ type }) => type === 'tool_exec').map(({ id }) => id);
-  if (ids.length > MOST_RECORDED) throw tooMuch(`has ${ids.length} tool calls; a fork records at most ${MOST_RECORDED}`);
+  if (ids.length > MOST_RECORDED)
+    throw tooMuch(`has ${ids.length} tool calls; a fork records at most ${MOST_RECORDED}`);
   const after: RecordedCall[] = [];
   const before: RecordedCall[] = [];
   let characters = 0;
@@ -268,7 +271,9 @@ function requireRecordable(record: readonly RecordedCall[]): void {
 }
 
 function tooLarge(): DirectiveRefused {
-  return tooMuch(`has more than ${MOST_RECORD_CHARACTERS} characters of tool results, the most that a fork records`);
+  return tooMuch(
+    `has more than ${MOST_RECORD_CHARACTERS} characters of tool results, the most that a fork records`,
+  );
 }
 
 function tooMuch(why: string): DirectiveRefused {

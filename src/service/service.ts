@@ -74,7 +74,12 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
-  const registry = createRegistry([emitToolError, emitToolResult, emitRequestError, ...(execution?.definitions ?? [])]);
+  const registry = createRegistry([
+    emitToolError,
+    emitToolResult,
+    emitRequestError,
+    ...(execution?.definitions ?? []),
+  ]);
   const engine = turns ? engineOn(turns, registry, shared) : null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
   if (worker) underWay.set('attempts', worker.worker.inHand);

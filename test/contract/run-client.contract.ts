@@ -12,6 +12,7 @@ import {
   type SubmittedRun,
 } from '../../src/contract/run/run.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 
 /**
@@ -153,17 +154,37 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         return requestId;
       }
 
-      test('answers once calls of the original from its record, without a question and unpaid', async () => {
+      /** The calls of a fork that its record has answered. */
+      const recordedIn = (signals: readonly Signal[]) =>
+        signals.flatMap(({ type, data }) => {
+          const { call_id, metadata } = Object(data) as {
+            call_id?: string;
+            metadata?: { from_record?: object };
+          };
+          return type === 'ai.tool.result' && metadata?.from_record ? [[call_id, metadata.from_record]] : [];
+        });
+
+      test('answers a once call from the record of the original; a tool that reads acts, by the policy of the agent', async () => {
         const from = await worked();
-        const forked = await client.fork(from, { at: 1 });
+        const { request_id } = await client.fork(from, { at: 1 });
+        const asked = async () => (await client.request(request_id))?.run?.waiting_for.map(({ id }) => id);
+        await vi.waitFor(async () => expect(await asked()).toEqual(['tool-1-1']), 20_000);
+        await letGo(request_id, ['tool-1-1']);
+        const signals = await all(client.signals(request_id));
+        expect(recordedIn(signals)).toEqual([['tool-1-0', { request_id: from, call_id: 'tool-1-0' }]]);
+        expect((await client.request(request_id))?.run).toMatchObject({ result: 'Done.', tool_calls: 1 });
+      });
+
+      test('that is dry calls no tool; both name each other, and nothing before the turn is paid', async () => {
+        const from = await worked();
+        const forked = await client.fork(from, { at: 1, dry: true });
         expect(repeatedRequestSchema.parse(forked)).toEqual(forked);
         const origin = { request_id: from, kind: 'fork', turn: 1 };
         expect(forked).toMatchObject({ agent: 'careful', origin });
         const signals = await all(client.signals(forked.request_id));
         expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Done.' } });
-        const results = signals.filter(({ type }) => type === 'ai.tool.result');
-        expect(results.map(({ data }) => Object(data).metadata.from_record)).toEqual(
-          ['tool-1-0', 'tool-1-1'].map((call_id) => ({ request_id: from, call_id })),
+        expect(recordedIn(signals)).toEqual(
+          ['tool-1-0', 'tool-1-1'].map((call_id) => [call_id, { request_id: from, call_id }]),
         );
         const view = await client.request(forked.request_id);
         expect(requestViewSchema.parse(view)).toEqual(view);
@@ -174,7 +195,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
       test('at a later turn asks only from there on, with what is said and other results', async () => {
         const from = await worked();
         const results = { 'tool-1-0': 'seven', call_echo: { said: 'bye' } };
-        const fork = { at: 2, say: 'Go on.', results, system_prompt: 'Be brief.', model: 'mock:other' };
+        const fork = { at: 2, say: 'forked', results, system_prompt: 'Be brief.', model: 'mock:other' };
         const { request_id } = await client.fork(from, fork);
         await all(client.signals(request_id));
         const view = await client.request(request_id);
@@ -190,7 +211,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
               { role: 'assistant' },
               { role: 'tool', tool_call_id: 'call_add', content: 'seven' },
               { role: 'tool', tool_call_id: 'call_echo', content: '{"said":"bye"}' },
-              { role: 'user', content: 'Go on.' },
+              { role: 'user', content: 'forked' },
             ],
           },
         });
@@ -201,7 +222,9 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         const fork = { at: 2, request_id: newId() };
         const first = await client.fork(from, fork);
         expect(await client.fork(from, fork)).toEqual(first);
-        expect(await refusal(client.fork(from, { ...fork, say: 'x' }))).toMatchObject({ code: 'id_conflict' });
+        expect(await refusal(client.fork(from, { ...fork, say: 'x' }))).toMatchObject({
+          code: 'id_conflict',
+        });
         const none = await refusal(client.fork(from, { at: 3 }));
         expect(none).toMatchObject({ code: 'not_found', errors: [{ path: 'at' }] });
         const result = await refusal(client.fork(from, { at: 2, results: { nope: 1 } }));

@@ -90,7 +90,10 @@ function admitAllowed(run: Run, call: ToolCallDirective, asks: boolean): void {
   const forked = forkedCall(run, call);
   if (typeof forked === 'object') {
     noteRecorded(run, forked);
-    return send(run, recordedDirective(run, call, forked), { type: 'emit_tool_result', name: call.tool_name });
+    return send(run, recordedDirective(run, call, forked), {
+      type: 'emit_tool_result',
+      name: call.tool_name,
+    });
   }
   if (forked === 'missing') return endAtMissing(run, call);
   if (asks || forked === 'ask') return holdForApproval(run, call);

@@ -48,7 +48,9 @@ export function addAgain({ program, withClient }: CommandLine): void {
     );
   program
     .command('fork <request>')
-    .description('continue a run from one of its turns in a new request; the turns before it are not paid again')
+    .description(
+      'continue a run from one of its turns in a new request; the turns before it are not paid again',
+    )
     .requiredOption('--at <turn>', 'the turn whose model call is made anew, from 1')
     .option('--say <text>', 'a message of the user before the turn; - reads it from stdin')
     .option('--model <provider:model>', 'ask another model')

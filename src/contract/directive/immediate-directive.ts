@@ -16,7 +16,9 @@ const toolErrorFields = {
 const toolResultFields = {
   type: z
     .literal('emit_tool_result')
-    .describe('Type of the directive: publishes a known result as the result of a tool call, without calling the tool.'),
+    .describe(
+      'Type of the directive: publishes a known result as the result of a tool call, without calling the tool.',
+    ),
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
   result: resultSchema.describe('Result of the tool.'),
   content: z

@@ -23,7 +23,12 @@ import {
   scheduleViewSchema,
   triggerScheduleBodySchema,
 } from '../schedule/schedule.ts';
-import { againBodySchema, forkBodySchema, type RepeatedRequest, repeatedRequestSchema } from '../run/again.ts';
+import {
+  againBodySchema,
+  forkBodySchema,
+  type RepeatedRequest,
+  repeatedRequestSchema,
+} from '../run/again.ts';
 import { type Submission, submissionSchema } from '../directive/submission.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool/tool-question.ts';
 import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';

@@ -39,11 +39,15 @@ export const againBodySchema = z.strictObject({
     .describe(
       'Task in place of the last message of the user, at most 1,000,000 characters; only of a run. Default: as the original.',
     ),
-  agent: agentNameSchema.optional().describe('Name of the agent of a run. Default: the agent of the original.'),
+  agent: agentNameSchema
+    .optional()
+    .describe('Name of the agent of a run. Default: the agent of the original.'),
   model,
   overrides: runOverridesSchema
     .optional()
-    .describe('Changes to the agent of a run, member by member over those of the original. Default: as the original.'),
+    .describe(
+      'Changes to the agent of a run, member by member over those of the original. Default: as the original.',
+    ),
   arguments: jsonObjectSchema
     .optional()
     .describe('Arguments of a tool call, in place of those of the original. Default: as the original.'),
@@ -64,7 +68,9 @@ export const forkBodySchema = z.strictObject({
     .min(1)
     .max(1_000_000)
     .optional()
-    .describe('Message of the user that is added before the turn, at most 1,000,000 characters. Default: none.'),
+    .describe(
+      'Message of the user that is added before the turn, at most 1,000,000 characters. Default: none.',
+    ),
   model,
   system_prompt: z
     .string()

@@ -50,9 +50,7 @@ export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again'
   /** After the start: a process that dies between leaves the link away, which the same call again adds. */
   async function linked(requestId: string, repeated: RepeatedRequest): Promise<RepeatedRequest> {
     const original = scopedId(tenant, requestId);
-    await whileAvailable(() =>
-      journal.noteDescendant(original, repeated.request_id, MOST_DESCENDANTS),
-    );
+    await whileAvailable(() => journal.noteDescendant(original, repeated.request_id, MOST_DESCENDANTS));
     return repeated;
   }
 
@@ -117,7 +115,8 @@ function changed(directive: Directive, body: AgainBody): Directive {
   const ofRuns = Object.entries({ query, agent, overrides }).find(([, value]) => value !== undefined);
   if (ofRuns !== undefined) throw onlyOf(ofRuns[0], 'a run');
   if (given !== undefined && directive.type !== 'tool_exec') throw onlyOf('arguments', 'a tool call');
-  if (model !== undefined && !directive.type.startsWith('llm_')) throw onlyOf('model', 'a run or a model call');
+  if (model !== undefined && !directive.type.startsWith('llm_'))
+    throw onlyOf('model', 'a run or a model call');
   return {
     ...directive,
     ...(given === undefined ? {} : { arguments: given }),

@@ -179,7 +179,10 @@ function guardRepeats(
     if (caller !== null) await spend(caller, 1);
     const repeated = await work();
     const { request_id: requestId, agent, id } = repeated;
-    await audit.note(caller, agent === undefined ? 'submit' : 'start_run', { requestId, target: agent ?? id });
+    await audit.note(caller, agent === undefined ? 'submit' : 'start_run', {
+      requestId,
+      target: agent ?? id,
+    });
     return repeated;
   };
   return {

@@ -65,7 +65,13 @@ async function sceneWithOriginal(engines: EngineTest): Promise<Scene> {
   const charged: unknown[] = [];
   const asked: string[] = [];
   const { tools, models } = engines.store.catalog.published;
-  const charge = { name: 'charge', server: 'test', tool: 'charge', input_schema: {}, effect: 'once' as const };
+  const charge = {
+    name: 'charge',
+    server: 'test',
+    tool: 'charge',
+    input_schema: {},
+    effect: 'once' as const,
+  };
   await tools.publish({ server: 'test', status: 'ready', tools: [charge], updatedAt: 0 });
   await models.publish({ providers: new Map([['mock', { type: 'openai' as const }]]), aliases: new Map() });
   const execute = async ({ arguments: given }: ToolExec): Promise<Execution> => {
@@ -131,34 +137,46 @@ function waves(): Step[][] {
   );
 }
 
-test.each(waves().map((steps) => [steps]))('its engine is killed at its commands: %o', async (steps) => {
-  await using all = new AsyncDisposableStack();
-  const scenes: Scene[] = [];
-  for (const _ of steps)
-    scenes.push(await sceneWithOriginal(all.use(await openEngineTest(redis.url, { agents: [PAYER] }))));
-  const dooms = steps.map((step, index): Doom => ({ prefix: scenes[index]?.engines.prefix ?? '', ...step }));
-  const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
-  await child.waitForLine(/^ready$/);
-  const survived = await Promise.all(
-    scenes.map(async (scene, index) => {
-      await fork(scene);
-      const stopped = child.waitForLine(new RegExp(`^stopped ${dooms[index]?.prefix}$`)).then(() => false);
-      return Promise.race([stopped, over(scene).catch(() => false)]);
-    }),
-  );
-  expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
-  const taken = scenes.map(async (scene, index) => {
-    if (!survived[index]) {
-      await scene.engines.startEngine();
-      await scene.engines.sweeper().start();
-      await timePassesUntil(scene.engines, over(scene));
-    }
-    await judge(scene);
-  });
-  await Promise.all(taken);
-}, 180_000);
+test.each(waves().map((steps) => [steps]))(
+  'its engine is killed at its commands: %o',
+  async (steps) => {
+    await using all = new AsyncDisposableStack();
+    const scenes: Scene[] = [];
+    for (const _ of steps)
+      scenes.push(await sceneWithOriginal(all.use(await openEngineTest(redis.url, { agents: [PAYER] }))));
+    const dooms = steps.map((step, index): Doom => ({
+      prefix: scenes[index]?.engines.prefix ?? '',
+      ...step,
+    }));
+    const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
+    await child.waitForLine(/^ready$/);
+    const survived = await Promise.all(
+      scenes.map(async (scene, index) => {
+        await fork(scene);
+        const stopped = child.waitForLine(new RegExp(`^stopped ${dooms[index]?.prefix}$`)).then(() => false);
+        return Promise.race([stopped, over(scene).catch(() => false)]);
+      }),
+    );
+    expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
+    const taken = scenes.map(async (scene, index) => {
+      if (!survived[index]) {
+        await scene.engines.startEngine();
+        await scene.engines.sweeper().start();
+        await timePassesUntil(scene.engines, over(scene));
+      }
+      await judge(scene);
+    });
+    await Promise.all(taken);
+  },
+  180_000,
+);
 
-test.each([1, 2, 3, 4].flatMap((at) => [{ at, moment: 'before' as const }, { at, moment: 'after' as const }]))(
+test.each(
+  [1, 2, 3, 4].flatMap((at) => [
+    { at, moment: 'before' as const },
+    { at, moment: 'after' as const },
+  ]),
+)(
   'the process of its caller stops $moment its command $at: the same fork once more is one run',
   async (step) => {
     await using engines = await openEngineTest(redis.url, { agents: [PAYER] });

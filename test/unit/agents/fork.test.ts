@@ -67,7 +67,10 @@ describe('a call of a fork', () => {
   test('of a `read` or `idempotent` tool is made, whatever the record has', () => {
     const run = fork([made('shop.look', {}, 'old')]);
     run.model('model-1', calls(call('shop.look', {}, 'a'), call('shop.put', {}, 'b')));
-    expect(['tool-1-0', 'tool-1-1'].map((id) => run.directive(id)['type'])).toEqual(['tool_exec', 'tool_exec']);
+    expect(['tool-1-0', 'tool-1-1'].map((id) => run.directive(id)['type'])).toEqual([
+      'tool_exec',
+      'tool_exec',
+    ]);
   });
 
   test('that the agent denies is denied, whatever the record has', () => {
