@@ -95,7 +95,7 @@ export const WORK_OPERATIONS = {
     description:
       'A new request with the content of the original: its run, from the messages that it began with, or one of its directives. ' +
       'Every tool acts again. `run.origin`, or `metadata.again_of` of a directive, names the original, whose view lists `descendants`. ' +
-      'It belongs to no conversation, and nobody is notified of its end but whom the rules name. ' +
+      'It belongs to no conversation, and `on_end` of the original is not taken over. ' +
       'With `Idempotency-Key` a repeat is the same request. 403 for an encrypted request, which the service cannot read, and for a key that is limited to tools, agents or models.',
     headers: submissionHeaders,
     body: ['again-body', againBodySchema],
