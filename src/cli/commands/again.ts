@@ -5,7 +5,7 @@ import { ADJUTANT } from '../command-name.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { originText } from '../following/run-lines.ts';
-import { objectArgument, promptOf } from '../options/option-values.ts';
+import { objectArgument, promptOf, wholeNumber } from '../options/option-values.ts';
 
 interface NewRequest {
   readonly request?: string;
@@ -23,7 +23,7 @@ interface AgainOptions extends NewRequest {
 }
 
 interface ForkOptions extends NewRequest {
-  readonly at: string;
+  readonly at: number;
   readonly say?: string;
   readonly prompt?: string;
   readonly result?: string[];
@@ -51,7 +51,7 @@ export function addAgain({ program, withClient }: CommandLine): void {
     .description(
       'continue a run from one of its turns in a new request; the turns before it are not paid again',
     )
-    .requiredOption('--at <turn>', 'the turn whose model call is made anew, from 1')
+    .requiredOption('--at <turn>', 'the turn whose model call is made anew, from 1', wholeNumber)
     .option('--say <text>', 'a message of the user before the turn; - reads it from stdin')
     .option('--model <provider:model>', 'ask another model')
     .option('--prompt <text>', 'another system prompt; - reads it from stdin')
@@ -91,7 +91,7 @@ async function fork(invocation: Invocation, request: string, options: ForkOption
   const { say, prompt, result = [], act, dry } = options;
   const body: ForkBody = {
     ...newRequestOf(options),
-    at: Number(options.at),
+    at: options.at,
     ...(say === undefined ? {} : { say: await promptOf(say) }),
     ...(prompt === undefined ? {} : { system_prompt: await promptOf(prompt) }),
     ...(result.length === 0 ? {} : { results: Object.fromEntries(result.map(resultOf)) }),
