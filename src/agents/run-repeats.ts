@@ -43,7 +43,7 @@ interface Changes {
   readonly messages: readonly JsonObject[];
   readonly overrides: RunOverrides;
   readonly origin: RunOrigin;
-  /** By which a repeat is recognized. */
+  /** The content by which a repeat is recognized. */
   readonly body: object & { readonly request_id?: string | undefined };
 }
 
@@ -92,7 +92,7 @@ export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeat
       const origin: RunOrigin = {
         request_id: ownId(requestId),
         kind: 'again',
-        // What a fork may not do, its repeat may not do either.
+        // The repeat of a fork keeps the rules of its tools.
         ...(tools === undefined ? {} : { tools }),
       };
       const changes = {
@@ -257,7 +257,7 @@ function recordedCall(
   const effect = isObject(metadata) ? metadata['effect'] : undefined;
   if (!dry && (effect === 'read' || effect === 'idempotent')) return null;
   if (dry || hasActed(result)) return { turn: iteration, call: { ...named, result, content } };
-  // What no worker has begun did not act.
+  // A call that no worker has begun did not act.
   return attempts === 0 ? null : unknown;
 }
 

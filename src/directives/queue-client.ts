@@ -71,7 +71,7 @@ export interface ClientRuns extends Omit<RunCalls, 'start'> {
 type ReadAgain = z.output<typeof againBodySchema>;
 type ReadFork = z.output<typeof forkBodySchema>;
 
-/** What a fork reads of its original, and how it is submitted. */
+/** The original of a fork, and the options of its start. */
 export interface ForkOptions extends StartOptions {
   readonly reads: Pick<DirectiveClient, 'directive'>;
   readonly view: RequestView;

@@ -15,7 +15,7 @@ export const PACKED_RECORD = 4;
 /** Of the spec and the document of a run whose payloads are encrypted. */
 export const SEALED_RUN = 5;
 
-/** Of the spec of a forked run, and of its children: its tools act only as `spec.origin` says. */
+/** Format of the spec of a forked run, and of its children: its tools act only as `spec.origin` says. */
 export const FORKED_RUN = 6;
 
 /** What is of a later format is offered to the others again after this time, milliseconds. */

@@ -143,6 +143,10 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directive' }] });
         expect(await client.again(request_id, { directive: 'b' })).toMatchObject({ id: 'b' });
         expect(await refusal(client.again(newId()))).toMatchObject({ code: 'not_found' });
+        for (const id of ['schedule.a.b', 'webhook.a', 'once.a']) {
+          const taken = await refusal(client.again(request_id, { directive: 'b', request_id: id }));
+          expect(taken).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
+        }
       });
     });
 
@@ -227,6 +231,8 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         });
         const none = await refusal(client.fork(from, { at: 3 }));
         expect(none).toMatchObject({ code: 'not_found', errors: [{ path: 'at' }] });
+        const reserved = await refusal(client.fork(from, { at: 2, request_id: 'schedule.a.b' }));
+        expect(reserved).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
         const result = await refusal(client.fork(from, { at: 2, results: { nope: 1 } }));
         expect(result).toMatchObject({ code: 'invalid_body', errors: [{ path: 'results.nope' }] });
         await all(client.signals(first.request_id));

@@ -100,7 +100,7 @@ async function startChild(
   return started.refusal.detail ?? started.refusal.title;
 }
 
-/** What a fork may not do, its children may not do either. Their calls are not those of the original. */
+/** The children of a fork keep the rules of its tools, without a record: their calls are not those of the original. */
 function inherited(origin: RunSpec['origin']): RunSpec['origin'] {
   return origin?.tools && { ...origin, tools: { ...origin.tools, record: [] } };
 }

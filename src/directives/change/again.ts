@@ -21,6 +21,7 @@ import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import type { ClientRuns } from '../queue-client.ts';
 import { unknownDirective, unknownRequest } from '../read/not-found.ts';
 import type { MustEncrypt } from '../required-encryption.ts';
+import { refuseReservedId } from '../reserved-ids.ts';
 import { atOnce } from './redrive.ts';
 
 export interface RepeatParts {
@@ -40,14 +41,15 @@ const NAMED_DIRECTIVES = 20;
 export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again' | 'fork'> {
   const { tenant, journal, runs, reads, mustEncrypt } = parts;
 
-  async function found(requestId: string): Promise<RequestView> {
+  async function found(requestId: string, body: Pick<AgainBody, 'request_id'>): Promise<RequestView> {
+    refuseReservedId(body);
     if (mustEncrypt?.(tenant) === true) throw encrypted(requestId);
     const view = await reads.request(requestId);
     if (view === null) throw unknownRequest(requestId);
     return view;
   }
 
-  /** After the start: a process that dies between leaves the link away, which the same call again adds. */
+  /** Follows the start: where a process dies between the two, the link is missing until the same call is made again. */
   async function linked(requestId: string, repeated: RepeatedRequest): Promise<RepeatedRequest> {
     const original = scopedId(tenant, requestId);
     await whileAvailable(() => journal.noteDescendant(original, repeated.request_id, MOST_DESCENDANTS));
@@ -57,7 +59,7 @@ export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again'
   return {
     again: async (requestId, changes = {}, options = {}) => {
       const body = readInput(againBodySchema, changes, 'invalid_body');
-      const view = await found(requestId);
+      const view = await found(requestId, body);
       if (view.run === undefined || body.directive !== undefined)
         return linked(requestId, await submitAgain(parts, view, body, options));
       if (body.arguments !== undefined) throw onlyOf('arguments', 'a tool call');
@@ -66,7 +68,7 @@ export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again'
     },
     fork: async (requestId, fork, options = {}) => {
       const body = readInput(forkBodySchema, fork, 'invalid_body');
-      const view = await found(requestId);
+      const view = await found(requestId, body);
       if (view.run === undefined) throw noRun(requestId);
       const started = await runs.fork(scopedId(tenant, requestId), body, { ...options, reads, view });
       return linked(requestId, started);

@@ -186,7 +186,7 @@ export function requestRecord(state: Fields): RequestRecord | null {
   };
 }
 
-/** As descend.lua writes them. */
+/** The ids that descend.lua has written. */
 function descendantsOf(text: string | undefined): Pick<RequestRecord, 'descendants'> {
   return text === undefined ? {} : { descendants: text.trimEnd().split(' ') };
 }
