@@ -54,11 +54,11 @@ export type RunStarter = ReturnType<typeof createRunStarter>;
 const NAMED_AGENTS = 100;
 
 /** Who starts it, and from what. Default: a caller, on its own budget, from nothing. */
-interface StartedBy extends Pick<RunSpec, 'spender' | 'origin'> {
+type StartedBy = Pick<RunSpec, 'spender' | 'origin'> & {
   readonly parent?: RunSpec['parent'];
   /** The content by which a repeat is recognized. Default: the run itself. */
   readonly content?: object | undefined;
-}
+};
 
 type Origin = StartedBy & Pick<RunSpec, 'parent'>;
 
