@@ -36,6 +36,7 @@ import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trac
 import type { Agents } from '../store/catalog/known-agents.ts';
 import { createDecide } from './run-decisions.ts';
 import { requireSealing } from './encryption/run-sealing.ts';
+import { createRunRepeats } from './run-repeats.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './turn/run-store.ts';
 import { CANCEL, type RunNotifier } from './run-notifier.ts';
@@ -66,6 +67,7 @@ const MOST_INPUTS = 64;
 export function createRunClient(parts: RunClientParts): ClientRuns {
   const { runs, store, starter, notifier, agents, spans = NO_SPANS } = parts;
   const decide = createDecide(parts);
+  const { again, fork } = createRunRepeats(parts);
 
   async function start(
     body: unknown,
@@ -110,6 +112,8 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
   return {
     start,
     input,
+    again,
+    fork,
     async decide(requestId, callId, body) {
       return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));
     },

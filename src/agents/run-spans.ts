@@ -10,7 +10,7 @@ import { isOver, type Folded } from './turn/fold.ts';
 import { runPlace, turnPlace } from './turn/run-place.ts';
 import type { StoredRun } from './turn/run-store.ts';
 import { shownReason } from './encryption/shown-run.ts';
-import type { EmittedSignal } from './turn/transition.ts';
+import type { EmittedSignal, RunSpec } from './turn/transition.ts';
 
 /** A turn that was written. */
 export interface WrittenTurn {
@@ -33,6 +33,7 @@ export function turnSpan(parent: SpanParent, { run, folded, startedAt, endedAt }
       [ATTRIBUTE.request]: ownId(requestId),
       ...tenantField(requestId, ATTRIBUTE.tenant),
       [ATTRIBUTE.agentName]: agent,
+      ...originAttributes(run.spec.origin),
       [ATTRIBUTE.turn]: version + 1,
       [ATTRIBUTE.signalsRead]: signals.length,
       [ATTRIBUTE.directivesSent]: folded.directives.length,
@@ -99,6 +100,7 @@ export function runSpan(parent: SpanParent, { run, view, endedAt }: EndedRun): S
     [ATTRIBUTE.conversation]: spec.conversation_id ?? undefined,
     [ATTRIBUTE.request]: ownId(requestId),
     ...tenantField(requestId, ATTRIBUTE.tenant),
+    ...originAttributes(spec.origin),
     [ATTRIBUTE.runStatus]: status,
     [ATTRIBUTE.runReason]: reason ?? undefined,
     [ATTRIBUTE.runTurns]: version + 1,
@@ -122,6 +124,15 @@ export function runSpan(parent: SpanParent, { run, view, endedAt }: EndedRun): S
     attributes,
     events: status === 'cancelled' ? [{ name: EVENT.runCancelled, at: endedAt }] : [],
     error: status === 'completed' ? null : errorTypeOf(view),
+  };
+}
+
+function originAttributes(origin: RunSpec['origin']): Attributes {
+  if (origin === undefined) return {};
+  return {
+    [ATTRIBUTE.originRequest]: origin.request_id,
+    [ATTRIBUTE.originKind]: origin.kind,
+    [ATTRIBUTE.originTurn]: origin.turn,
   };
 }
 

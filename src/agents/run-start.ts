@@ -13,7 +13,7 @@ import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import type { ParsedRun, StartedRun } from '../contract/run/run.ts';
 import { encodedIn, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
-import { SEALED_RUN } from '../store/format.ts';
+import { FORKED_RUN, SEALED_RUN } from '../store/format.ts';
 import { SEALED_DIGEST } from '../store/run/run-facts.ts';
 import type { StartVerdict } from '../store/run/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
@@ -53,8 +53,14 @@ export type RunStarter = ReturnType<typeof createRunStarter>;
 
 const NAMED_AGENTS = 100;
 
-/** Who starts it. */
-type Origin = Pick<RunSpec, 'parent' | 'spender'>;
+/** Who starts it, and from what. Default: a caller, on its own budget, from nothing. */
+type StartedBy = Pick<RunSpec, 'spender' | 'origin'> & {
+  readonly parent?: RunSpec['parent'];
+  /** The content by which a repeat is recognized. Default: the run itself. */
+  readonly content?: object | undefined;
+};
+
+type Origin = StartedBy & Pick<RunSpec, 'parent'>;
 
 export function createRunStarter(parts: RunStarterParts) {
   const { agents, entrance, capacity, caller = () => undefined } = parts;
@@ -67,17 +73,18 @@ export function createRunStarter(parts: RunStarterParts) {
   async function start(
     run: NamedRun,
     traceparent: string,
-    { parent, spender }: Origin = { parent: null, spender: caller() },
+    by: StartedBy = {},
     name?: string,
   ): Promise<Start> {
     const passing = passingRunRefusal(run.request_id);
     if (passing !== null) return { ok: false, refusal: passing };
     const agent = await agents.find(run.agent);
     if (agent === null) return { ok: false, refusal: await unknownAgent(agents, run.agent) };
+    const { parent = null, spender = parent === null ? caller() : undefined } = by;
     const errors = faultsOf(parts, run, agent, parent);
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     const once = onceOf(run);
-    const coming = comingOf(parts, run, traceparent, { parent, spender });
+    const coming = comingOf(parts, run, traceparent, { ...by, parent, spender });
     if (once === null) return startNow(coming, name);
     const lastsMs = limitsOfRun(agent, run.overrides).deadline_ms;
     return startUnderKey({ ...underKey(coming, once, name), once, lastsMs });
@@ -117,12 +124,13 @@ function comingOf(
   parts: RunStarterParts,
   run: NamedRun,
   traceparent: string,
-  { parent, spender }: Origin,
+  { parent, spender, origin, content }: Origin,
 ): ComingRun {
   const { request_id: requestId, agent } = run;
   const noticed = onEndOf(parts, run);
-  const spec = JSON.stringify({ ...specOf(run, parent), spender, on_end: noticed });
-  const digest = digestOf(run, parent);
+  const forked = origin?.tools === undefined ? {} : { format: FORKED_RUN };
+  const spec = JSON.stringify({ ...specOf(run, parent), spender, origin, on_end: noticed, ...forked });
+  const digest = content === undefined ? digestOf(run, parent) : contentDigest(content);
   const started = { requestId, digest, agent, spec, traceparent, later: laterOf(run) };
   return { run, started, noticed: noticed !== undefined };
 }

@@ -1,5 +1,6 @@
 /** Every verb of the command line, in the order of its help.
  *  A verb is a file in `commands`, which says its name, options and help; this is its only other place. */
+import { addAgain } from './commands/again.ts';
 import { addAnswer } from './commands/answer.ts';
 import { addAsk } from './commands/ask.ts';
 import { addAudit } from './commands/audit.ts';
@@ -58,6 +59,7 @@ export const VERBS: readonly ((line: CommandLine) => void)[] = [
   addReindex,
   addLlm,
   addAsk,
+  addAgain,
   addSteering,
   addSchedules,
   addKeys,

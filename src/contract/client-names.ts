@@ -67,6 +67,8 @@ export type {
   TracedTurn,
 } from './request/request-trace.ts';
 export type { Result } from './result.ts';
+export type { AgainBody, ForkBody, RepeatedRequest } from './run/again.ts';
+export type { RequestOrigin } from './run/run-origin.ts';
 export type {
   AcceptedInput,
   ApprovalDecisionBody,

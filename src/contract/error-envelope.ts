@@ -112,6 +112,7 @@ export const ERROR_TYPES = [
   'queue_overflow',
   'request_full',
   'spawn_failed',
+  'not_recorded',
   'stalled',
   'stopped',
   'strategy_error',

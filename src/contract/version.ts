@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'f86fbd909fa901cedc70f040fe49a09cd0ca4a203096309bb46a3dd9ed116e10';
+export const CONTRACT_SHA256 = '0a5ef5c06ced35851509c7fcc9d36c98672f179c982b4967e5579f2e094b0142';

@@ -20,6 +20,8 @@ import {
   type RequestListing,
   type RequestQuery,
 } from '../contract/request/request-listing.ts';
+import type { RequestView } from '../contract/request/request-view.ts';
+import type { againBodySchema, forkBodySchema, RepeatedRequest } from '../contract/run/again.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run/run.ts';
 import { answeredRuns } from '../contract/run/run-answer.ts';
 import type { ScheduleClient } from '../contract/schedule/schedule.ts';
@@ -27,6 +29,8 @@ import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
 import { toolListing } from '../store/catalog/tool-catalog.ts';
 import { wholeResults } from '../store/log/whole-result.ts';
+import type * as z from 'zod';
+import { createRepeats } from './change/again.ts';
 import { bulkClocks } from './change/bulk-clocks.ts';
 import { type Bulk, createBulk } from './change/bulk.ts';
 import type { Canceller } from './change/cancel.ts';
@@ -50,6 +54,10 @@ import { whileAvailable } from '../platform/redis/unavailable.ts';
 export interface ClientRuns extends Omit<RunCalls, 'start'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
+  /** Starts the run of a request again. `requestId`: scoped, as of the other methods. */
+  again(requestId: string, body: ReadAgain, options: StartOptions): Promise<RepeatedRequest>;
+  /** Starts a fork of the run of a request. */
+  fork(requestId: string, body: ReadFork, options: ForkOptions): Promise<RepeatedRequest>;
   /** null: the request has no run. */
   view(requestId: string): Promise<SeenRun | null>;
   /** The context that its run was started in; null: it has no run. */
@@ -59,6 +67,15 @@ export interface ClientRuns extends Omit<RunCalls, 'start'> {
   /** Asks the request's run to end, where there is one. */
   cancel(requestId: string, reason: string | null): Promise<void>;
   agents(): Promise<AgentListing>;
+}
+
+type ReadAgain = z.output<typeof againBodySchema>;
+type ReadFork = z.output<typeof forkBodySchema>;
+
+/** The original of a fork, and the options of its start. */
+export interface ForkOptions extends StartOptions {
+  readonly reads: Pick<DirectiveClient, 'directive'>;
+  readonly view: RequestView;
 }
 
 /** The lists over all requests of a tenant. */
@@ -134,9 +151,12 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
   const reads = readsOf(createRequestReader(parts, whole), scoped);
 
+  const repeats = createRepeats({ ...parts, ...submissions, tenant, reads });
+
   return {
     ...submissions,
     ...reads,
+    ...repeats,
     runs: answeredRuns(calls, reads),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     prioritize: async (requestId, directiveId, priority) => {

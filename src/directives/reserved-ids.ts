@@ -23,13 +23,13 @@ export function withoutReservedIds<S extends Senders>(senders: S): S {
       return submit(directives, options);
     },
     execute: async (directive, options) => {
-      refuse(directive, '');
+      refuseReservedId(directive);
       return execute(directive, options);
     },
     runs: {
       ...runs,
       start: async (run, options) => {
-        refuse(run, '');
+        refuseReservedId(run);
         return runs.start(run, options);
       },
     },
@@ -39,12 +39,12 @@ export function withoutReservedIds<S extends Senders>(senders: S): S {
 /** One, several, or the body of several. */
 function refuseAll(submitted: unknown): void {
   const { directives = submitted } = Object(submitted) as { directives?: unknown };
-  if (!Array.isArray(directives)) return refuse(directives, '');
-  for (const [at, each] of (directives as unknown[]).entries()) refuse(each, `directives[${at}].`);
+  if (!Array.isArray(directives)) return refuseReservedId(directives);
+  for (const [at, each] of (directives as unknown[]).entries()) refuseReservedId(each, `directives[${at}].`);
 }
 
 /** What is no text is refused by whoever reads it. */
-function refuse(submitted: unknown, where: string): void {
+export function refuseReservedId(submitted: unknown, where = ''): void {
   const { request_id: id } = Object(submitted) as { request_id?: unknown };
   const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;
   if (taken === undefined) return;

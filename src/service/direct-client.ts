@@ -8,6 +8,7 @@ import { encryptingClient } from '../platform/encryption/encrypted-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../agents/core/directive-exec.ts';
 import { emitRequestError } from '../worker/executors/emit-request-error.ts';
 import { emitToolError } from '../worker/executors/emit-tool-error.ts';
+import { emitToolResult } from '../worker/executors/emit-tool-result.ts';
 import { createRegistry } from '../worker/executors/registry.ts';
 import { DEFAULT_REQUEST_BYTES } from '../store/request/journal.ts';
 import { OTHERS_OBJECTS, type PayloadObjects } from '../store/request/large-payloads.ts';
@@ -180,7 +181,7 @@ function placeOf(payloads: DirectPayloads) {
 
 function clientOptions(options: DirectClientOptions, { catalog, spans }: Store): ClientOptions {
   const { maxQueued = DEFAULT_MAX_QUEUED, requestBytes = DEFAULT_REQUEST_BYTES } = options;
-  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  const { executeImmediately } = createRegistry([emitToolError, emitToolResult, emitRequestError]);
   return {
     preparer: createPreparer(catalog, executeImmediately, { spans }),
     customTypes: submittableTypes(options.directives ?? []),

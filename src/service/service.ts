@@ -11,6 +11,7 @@ import { createCore } from '../agents/core/core.ts';
 import type { Engine } from '../agents/turn/engine.ts';
 import { emitRequestError } from '../worker/executors/emit-request-error.ts';
 import { emitToolError } from '../worker/executors/emit-tool-error.ts';
+import { emitToolResult } from '../worker/executors/emit-tool-result.ts';
 import { createRegistry, type Registry } from '../worker/executors/registry.ts';
 import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../platform/lifecycle.ts';
@@ -73,7 +74,12 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
-  const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
+  const registry = createRegistry([
+    emitToolError,
+    emitToolResult,
+    emitRequestError,
+    ...(execution?.definitions ?? []),
+  ]);
   const engine = turns ? engineOn(turns, registry, shared) : null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
   if (worker) underWay.set('attempts', worker.worker.inHand);

@@ -4,7 +4,7 @@
 import { isObject } from '../contract/json/json-object.ts';
 
 /** The newest that is known here. Not written where it is 1; a change that an older process would misunderstand writes the next one. */
-const FORMAT = 5;
+const FORMAT = 6;
 
 /** Of a run's document that leaves its agent and tools to the spec. */
 export const APART_FROM_SETUP = 2;
@@ -14,6 +14,9 @@ export const PACKED_RECORD = 4;
 
 /** Of the spec and the document of a run whose payloads are encrypted. */
 export const SEALED_RUN = 5;
+
+/** Format of the spec of a forked run, and of its children: its tools act only as `spec.origin` says. */
+export const FORKED_RUN = 6;
 
 /** What is of a later format is offered to the others again after this time, milliseconds. */
 export const LEFT_ALONE_MS = 5_000;

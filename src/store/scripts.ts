@@ -28,6 +28,7 @@ export type ScriptName =
   | 'conversation-leave'
   | 'dead-add'
   | 'dead-expire'
+  | 'descend'
   | 'extend'
   | 'finish'
   | 'gate-change'

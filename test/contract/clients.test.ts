@@ -31,6 +31,7 @@ beforeAll(async () => {
     { id: 'call_echo', name: 'peer_echo', arguments: '{"said":"hi"}' },
   ];
   mock.onMessage('hello', { content: 'Hi.' });
+  mock.onMessage('forked', { content: 'Done.' });
   mock.on({ hasToolResult: true }, { content: 'Done.' });
   mock.on({ userMessage: 'work', hasToolResult: false }, { toolCalls });
   await mock.start();

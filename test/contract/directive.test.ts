@@ -91,6 +91,17 @@ const cases: Record<Directive['type'], Case> = {
     defaults: { metadata: {} },
     full: { ...identity, tool_name: 'gone', error: ['unknown_tool', 'no such tool'], metadata: { a: 1 } },
   },
+  emit_tool_result: {
+    required: { ...identity, tool_name: 't', result: { ok: true, payload: 1, effects: [] } },
+    defaults: { metadata: {} },
+    full: {
+      ...identity,
+      tool_name: 't',
+      result: { ok: true, payload: 1, effects: [] },
+      content: 'one',
+      metadata: { a: 1 },
+    },
+  },
   emit_request_error: {
     required: { ...identity, reason: 'busy', message: 'Agent is busy' },
     defaults: { metadata: {} },

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { agentListingSchema } from '../../src/contract/run/agent-listing.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import { repeatedRequestSchema } from '../../src/contract/run/again.ts';
 import { requestViewSchema } from '../../src/contract/request/request-view.ts';
 import {
   acceptedInputSchema,
@@ -11,6 +12,7 @@ import {
   type SubmittedRun,
 } from '../../src/contract/run/run.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
+import type { Signal } from '../../src/contract/signal/signal.ts';
 import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 
 /**
@@ -66,6 +68,174 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         await expect(client.runs.run(work, { signal: left })).rejects.toThrow('left');
         expect(await client.request(work.request_id)).toMatchObject({ run: { ended_at: null } });
         await client.cancel(work.request_id);
+      });
+    });
+
+    describe('again', () => {
+      test('is a new run from what the original began with; both name each other, and a repeat by key is the same run', async () => {
+        const { request_id: from } = await client.runs.start({
+          agent: 'talker',
+          query: 'hello',
+          metadata: { tags: ['mine'] },
+        });
+        await all(client.signals(from));
+        const idempotencyKey = newId();
+        const repeated = await client.again(from, {}, { idempotencyKey });
+        expect(repeatedRequestSchema.parse(repeated)).toEqual(repeated);
+        const origin = { request_id: from, kind: 'again' };
+        expect(repeated).toMatchObject({ agent: 'talker', origin });
+        expect(repeated.request_id).not.toBe(from);
+        expect(await client.again(from, {}, { idempotencyKey })).toEqual(repeated);
+        const signals = await all(client.signals(repeated.request_id));
+        expect(signals.at(0)).toMatchObject({ type: 'ai.request.started', data: { query: 'hello', origin } });
+        const view = await client.request(repeated.request_id);
+        expect(requestViewSchema.parse(view)).toEqual(view);
+        expect(view?.run).toMatchObject({ origin, result: 'Hi.', iterations: 1 });
+        expect(await client.request(from)).toMatchObject({ descendants: [repeated.request_id] });
+        const other = client.again(from, { query: 'hello you' }, { idempotencyKey });
+        expect(await refusal(other)).toMatchObject({ code: 'idempotency_conflict' });
+      });
+
+      test('takes another query, agent and model', async () => {
+        const { request_id: from } = await client.runs.start({ agent: 'talker', query: 'hello' });
+        await all(client.signals(from));
+        const changes = { query: 'work', agent: 'careful', overrides: { max_tokens: 7 } };
+        const { request_id } = await client.again(from, changes);
+        await vi.waitFor(
+          async () => expect((await client.request(request_id))?.run?.waiting_for).toHaveLength(2),
+          20_000,
+        );
+        expect((await client.request(request_id))?.run).toMatchObject({ agent: 'careful', query: 'work' });
+        const asked = await client.directive(request_id, 'model-1');
+        expect(asked?.directive).toMatchObject({ max_tokens: 7 });
+        await client.cancel(request_id);
+        const model = await client.again(from, { model: 'mock:other' });
+        await all(client.signals(model.request_id));
+        const other = await client.directive(model.request_id, 'model-1');
+        expect(other?.directive).toMatchObject({ model: 'mock:other' });
+      });
+
+      test('of a call submits it again, with other arguments where some are given', async () => {
+        const request_id = newId();
+        const call = { type: 'tool_exec' as const, tool_name: 'peer.echo', arguments: { said: 'a' } };
+        await client.execute({ ...call, request_id, id: 'c' });
+        const repeated = await client.again(request_id, { arguments: { said: 'b' } });
+        expect(repeated).toMatchObject({ id: 'c', type: 'tool_exec', origin: { request_id } });
+        await client.result(repeated.request_id, 'c');
+        const view = await client.directive(repeated.request_id, 'c');
+        expect(view?.directive).toMatchObject({
+          arguments: { said: 'b' },
+          metadata: { again_of: { request_id, id: 'c' } },
+        });
+        expect(await client.request(request_id)).toMatchObject({ descendants: [repeated.request_id] });
+        for (const wrong of [{ query: 'x' }, { agent: 'talker' }, { model: 'mock:m' }])
+          expect(await refusal(client.again(request_id, wrong))).toMatchObject({ code: 'invalid_body' });
+      });
+
+      test('of several directives needs the name of one; of an unknown request is refused', async () => {
+        const request_id = newId();
+        const emit = { type: 'emit_tool_error' as const, tool_name: 't', error: 'e', request_id };
+        await client.submit([
+          { ...emit, id: 'a' },
+          { ...emit, id: 'b' },
+        ]);
+        const problem = await refusal(client.again(request_id));
+        expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directive' }] });
+        expect(await client.again(request_id, { directive: 'b' })).toMatchObject({ id: 'b' });
+        expect(await refusal(client.again(newId()))).toMatchObject({ code: 'not_found' });
+        for (const id of ['schedule.a.b', 'webhook.a', 'once.a']) {
+          const taken = await refusal(client.again(request_id, { directive: 'b', request_id: id }));
+          expect(taken).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
+        }
+      });
+    });
+
+    describe('fork', () => {
+      /** The original has called `peer.add` and `peer.echo` once each. */
+      async function worked(): Promise<string> {
+        const { requestId, calls } = await waiting();
+        await letGo(requestId, calls);
+        return requestId;
+      }
+
+      /** The calls of a fork that its record has answered. */
+      const recordedIn = (signals: readonly Signal[]) =>
+        signals.flatMap(({ type, data }) => {
+          const { call_id, metadata } = Object(data) as {
+            call_id?: string;
+            metadata?: { from_record?: object };
+          };
+          return type === 'ai.tool.result' && metadata?.from_record ? [[call_id, metadata.from_record]] : [];
+        });
+
+      test('answers a once call from the record of the original; a tool that reads acts, by the policy of the agent', async () => {
+        const from = await worked();
+        const { request_id } = await client.fork(from, { at: 1 });
+        const asked = async () => (await client.request(request_id))?.run?.waiting_for.map(({ id }) => id);
+        await vi.waitFor(async () => expect(await asked()).toEqual(['tool-1-1']), 20_000);
+        await letGo(request_id, ['tool-1-1']);
+        const signals = await all(client.signals(request_id));
+        expect(recordedIn(signals)).toEqual([['tool-1-0', { request_id: from, call_id: 'tool-1-0' }]]);
+        expect((await client.request(request_id))?.run).toMatchObject({ result: 'Done.', tool_calls: 1 });
+      });
+
+      test('that is dry calls no tool; both name each other, and nothing before the turn is paid', async () => {
+        const from = await worked();
+        const forked = await client.fork(from, { at: 1, dry: true });
+        expect(repeatedRequestSchema.parse(forked)).toEqual(forked);
+        const origin = { request_id: from, kind: 'fork', turn: 1 };
+        expect(forked).toMatchObject({ agent: 'careful', origin });
+        const signals = await all(client.signals(forked.request_id));
+        expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Done.' } });
+        expect(recordedIn(signals)).toEqual(
+          ['tool-1-0', 'tool-1-1'].map((call_id) => [call_id, { request_id: from, call_id }]),
+        );
+        const view = await client.request(forked.request_id);
+        expect(requestViewSchema.parse(view)).toEqual(view);
+        expect(view?.run).toMatchObject({ origin, tool_calls: 0, iterations: 2 });
+        expect((await client.request(from))?.descendants).toEqual([forked.request_id]);
+      });
+
+      test('at a later turn asks only from there on, with what is said and other results', async () => {
+        const from = await worked();
+        const results = { 'tool-1-0': 'seven', call_echo: { said: 'bye' } };
+        const fork = { at: 2, say: 'forked', results, system_prompt: 'Be brief.', model: 'mock:other' };
+        const { request_id } = await client.fork(from, fork);
+        await all(client.signals(request_id));
+        const view = await client.request(request_id);
+        expect(view?.run).toMatchObject({ result: 'Done.', iterations: 1 });
+        expect(view?.directives.map(({ id }) => id)).toEqual(['model-1']);
+        const asked = await client.directive(request_id, 'model-1');
+        expect(asked?.directive).toMatchObject({
+          model: 'mock:other',
+          system_prompt: 'Be brief.',
+          context: {
+            messages: [
+              { role: 'user', content: 'work' },
+              { role: 'assistant' },
+              { role: 'tool', tool_call_id: 'call_add', content: 'seven' },
+              { role: 'tool', tool_call_id: 'call_echo', content: '{"said":"bye"}' },
+              { role: 'user', content: 'forked' },
+            ],
+          },
+        });
+      });
+
+      test('is one run for one id, and names what is wrong with a turn or a result', async () => {
+        const from = await worked();
+        const fork = { at: 2, request_id: newId() };
+        const first = await client.fork(from, fork);
+        expect(await client.fork(from, fork)).toEqual(first);
+        expect(await refusal(client.fork(from, { ...fork, say: 'x' }))).toMatchObject({
+          code: 'id_conflict',
+        });
+        const none = await refusal(client.fork(from, { at: 3 }));
+        expect(none).toMatchObject({ code: 'not_found', errors: [{ path: 'at' }] });
+        const reserved = await refusal(client.fork(from, { at: 2, request_id: 'schedule.a.b' }));
+        expect(reserved).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
+        const result = await refusal(client.fork(from, { at: 2, results: { nope: 1 } }));
+        expect(result).toMatchObject({ code: 'invalid_body', errors: [{ path: 'results.nope' }] });
+        await all(client.signals(first.request_id));
       });
     });
 

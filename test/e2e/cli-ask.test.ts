@@ -251,6 +251,44 @@ describe('a tool call that needs approval', () => {
   });
 });
 
+describe('again and fork', () => {
+  test('make new requests of a run, with changes, and get shows where they come from', async () => {
+    await run(['ask', 'sum and echo', '--request', 'first']);
+    const again = await run(['again', 'first', '--query', 'my name', '--request', 'second']);
+    expect(again).toMatchObject({ code: 0, stdout: 'accepted second, again of first\n' });
+    await eventually(async () => (await cli('get', 'second')).stdout).toMatch(
+      /run completed .* again of first$/m,
+    );
+    const changed = ['--say', 'who am I', '--result', 'tool-1-0=7', '--result', 'call_echo="ho"'];
+    const fork = await run(['fork', 'first', '--at', '2', ...changed, '--request', 'third']);
+    expect(fork).toMatchObject({ code: 0, stdout: 'accepted third, fork of first at turn 2\n' });
+    await eventually(async () => (await cli('get', 'third')).stdout).toMatch(
+      /run completed .* fork of first at turn 2$/m,
+    );
+    expect(lastMessages().slice(-3)).toMatchObject([
+      { role: 'tool', content: '7' },
+      { role: 'tool', content: 'ho' },
+      { role: 'user', content: 'who am I' },
+    ]);
+    const view = requestViewSchema.parse(JSON.parse((await cli('get', 'first', '--json')).stdout));
+    expect(view.descendants).toEqual(['second', 'third']);
+    const none = await run(['fork', 'first', '--at', '9']);
+    expect(none.code).not.toBe(0);
+    expect(none.stderr).toMatch(/has no turn 9: its model was called 2 times/);
+  });
+
+  test('dry forks call no tool', async () => {
+    await run(['ask', 'sum and echo', '--request', 'made']);
+    const fork = await run(['fork', 'made', '--at', '1', '--dry', '--json', '--request', 'dried']);
+    expect(JSON.parse(fork.stdout)).toMatchObject({ origin: { request_id: 'made', kind: 'fork', turn: 1 } });
+    await eventually(async () => (await cli('get', 'dried')).stdout).toMatch(/run completed/);
+    const view = requestViewSchema.parse(JSON.parse((await cli('get', 'dried', '--json')).stdout));
+    const types = view.directives.map(({ type }) => type);
+    expect(types.filter((type) => type === 'emit_tool_result')).toHaveLength(2);
+    expect(types).not.toContain('tool_exec');
+  });
+});
+
 describe('an interrupt', () => {
   test('cancels the run, with all its work under way', async () => {
     const running = start(['ask', 'wait for ever', '--request', 'stopped']);

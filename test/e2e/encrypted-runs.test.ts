@@ -131,6 +131,9 @@ test('a run with tools, a failure and an approval goes on though its engine and 
   await expect(
     plain.runs.decide('run', call_id, { decision: 'approve', arguments: { texts: [] } }),
   ).rejects.toThrow(/must be encrypted/);
+  for (const each of [() => plain.again('run'), () => plain.fork('run', { at: 1, say: 'in clear' })])
+    await expect(each()).rejects.toMatchObject({ problem: { code: 'encryption_required' } });
+  await expect(client.fork('run', { at: 1, say: CANARY })).rejects.toThrow(/cannot be encrypted/);
   await client.runs.input('run', { content: `${CANARY} input`, input_id: 'i' });
   await client.runs.input('run', { content: `${CANARY} input`, input_id: 'i' });
   const edited = { decision: 'approve', arguments: { texts: [`${CANARY} edited`] }, reason: CANARY } as const;

@@ -11,6 +11,7 @@ import { type Logger, SILENT } from '../../src/platform/telemetry/logger.ts';
 import { NO_SPANS, type Spans } from '../../src/platform/telemetry/traces/spans.ts';
 import { emitRequestError } from '../../src/worker/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
+import { emitToolResult } from '../../src/worker/executors/emit-tool-result.ts';
 import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
@@ -75,7 +76,7 @@ export function makeEngine(
   const connection = connectRedis(redisUrl, 'commands');
   const made = testStore(connection, { prefix, agents, requestBytes });
   const store = { ...made, records: { ...made.records, runs: runsOf(made.records.runs) } };
-  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  const { executeImmediately } = createRegistry([emitToolError, emitToolResult, emitRequestError]);
   const engine = createEngineRole(store, {
     core,
     preparer: createPreparer(store.catalog, executeImmediately),

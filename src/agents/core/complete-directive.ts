@@ -12,6 +12,7 @@ import type {
 } from '../strategies/strategy.ts';
 import type { JsonObject } from '../turn/transition.ts';
 import type { Run } from './run-state.ts';
+import type { KnownCall } from './tool-policy.ts';
 
 /** Total time of one directive; the run's own deadline cancels it earlier. */
 const DIRECTIVE_DEADLINE_MS = 900_000;
@@ -82,6 +83,22 @@ export function embedDirective(run: Run, call: EmbedCall): Directive {
     ...(namesModel(call) ? {} : { model_alias: 'embedding' }),
     ...present(call),
     ...identity(run, call.id, call.metadata),
+  } as unknown as Directive;
+}
+
+/** Answers the call with the result that the record of a fork has, and names where it comes from. */
+export function recordedDirective(
+  run: Run,
+  { id, tool_name, metadata }: ToolCallDirective,
+  { request_id, call_id, result, content }: KnownCall,
+): Directive {
+  const from_record = { request_id, call_id };
+  return {
+    type: 'emit_tool_result',
+    tool_name,
+    result,
+    content,
+    ...identity(run, id, { ...metadata, from_record }),
   } as unknown as Directive;
 }
 

@@ -14,13 +14,19 @@ import type {
 import type { Transition } from '../turn/transition.ts';
 import { askForBudget, holdForApproval } from './approvals.ts';
 import { type Breach, allowedTokens, breachOf, countStart, endForBreach, hasTokenBudget } from './budget.ts';
-import { embedDirective, errorDirective, modelDirective, toolDirective } from './complete-directive.ts';
+import {
+  embedDirective,
+  errorDirective,
+  modelDirective,
+  recordedDirective,
+  toolDirective,
+} from './complete-directive.ts';
 import { failRun } from './lifecycle.ts';
 import { modelMessages } from './model-messages.ts';
 import { accept, answerWithError } from './open-calls.ts';
 import { type OpenCall, type Run, without } from './run-state.ts';
 import { estimateTokens, textTokens } from './token-estimate.ts';
-import { approvalFor } from './tool-policy.ts';
+import { approvalFor, forkedCall, noteRecorded } from './tool-policy.ts';
 import { takeUnusable } from './unusable-calls.ts';
 
 const WORK_TYPES: ReadonlySet<string> = new Set([
@@ -73,10 +79,30 @@ function admitTool(run: Run, call: ToolCallDirective): void {
     case 'deny':
       return answerWithError(run, call, errorEnvelope('denied', `Tool \`${name}\` is denied by policy`));
     case 'ask':
-      return holdForApproval(run, call);
+      return admitAllowed(run, call, true);
     case 'auto':
-      run.state.waiting = [...run.state.waiting, call];
+      return admitAllowed(run, call, false);
   }
+}
+
+/** `asks`: the agent's policy has a person decide about each call of it. What a record answers does not act, and needs no decision. */
+function admitAllowed(run: Run, call: ToolCallDirective, asks: boolean): void {
+  const forked = forkedCall(run, call);
+  if (typeof forked === 'object') {
+    noteRecorded(run, forked);
+    return send(run, recordedDirective(run, call, forked), {
+      type: 'emit_tool_result',
+      name: call.tool_name,
+    });
+  }
+  if (forked === 'missing') return endAtMissing(run, call);
+  if (asks || forked === 'ask') return holdForApproval(run, call);
+  run.state.waiting = [...run.state.waiting, call];
+}
+
+function endAtMissing(run: Run, { tool_name, id }: ToolCallDirective): void {
+  const message = `The dry fork has no recorded result of this call of \`${tool_name}\`: no tool was called`;
+  failRun(run, 'not_recorded', message, { tool_name, call_id: id });
 }
 
 /** A model may name a tool with something that is not a valid name. */

@@ -5,7 +5,8 @@ import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
 import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
 import { messageFaults } from './message-faults.ts';
-import type { JsonObject, OutboxEntry } from '../turn/transition.ts';
+import type { RequestOrigin } from '../../contract/run/run-origin.ts';
+import type { JsonObject, OutboxEntry, RunSpec } from '../turn/transition.ts';
 import type { Run } from './run-state.ts';
 
 export type Ending =
@@ -27,8 +28,16 @@ interface Manner {
 }
 
 export function announceStart(run: Run): void {
-  const { request_id, query, run_id } = run.spec;
-  run.signals.push({ type: 'ai.request.started', data: { request_id, query, run_id } });
+  const { request_id, query, run_id, origin } = run.spec;
+  const data = { request_id, query, run_id, ...originField(origin) };
+  run.signals.push({ type: 'ai.request.started', data });
+}
+
+/** The origin as readers see it: without the record of a fork. */
+export function originField(origin: RunSpec['origin']): { origin?: RequestOrigin } {
+  if (origin === undefined) return {};
+  const { request_id, kind, turn } = origin;
+  return { origin: { request_id, kind, ...(turn === undefined ? {} : { turn }) } };
 }
 
 export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {

@@ -113,6 +113,8 @@ export interface RunState {
   orphan: boolean;
   /** Calls of the last answers whose arguments cannot be used. Default: none. */
   unusable?: readonly UnusableCall[];
+  /** Tool and digest of arguments → how many such calls were answered from the record of a fork. Default: none. */
+  recorded?: Readonly<Record<string, number>>;
   /** Every directive id that the run has used. */
   used: Readonly<Record<string, 1>>;
   usage: Usage;

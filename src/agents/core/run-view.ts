@@ -3,7 +3,7 @@
 import type { RunView, RunWait } from '../../contract/run/run.ts';
 import type { RunDocument, RunSpec } from '../turn/transition.ts';
 import { isModelType } from './budget.ts';
-import { isAlive } from './lifecycle.ts';
+import { isAlive, originField } from './lifecycle.ts';
 import { type RunState, stateOf } from './run-state.ts';
 
 export function runView(spec: RunSpec, document: RunDocument): Omit<RunView, 'ended_at'> {
@@ -29,6 +29,7 @@ export function runView(spec: RunSpec, document: RunDocument): Omit<RunView, 'en
     children: state.children.map(({ tag, request_id, status }) => ({ tag, request_id, status })),
     started_at: instant(state.started_at),
     deadline_at: instant(state.deadline_at),
+    ...originField(spec.origin),
   };
 }
 

@@ -1,10 +1,13 @@
 // Which tools a run may use, and which calls need approval.
 // Must never allow a call of a denied tool because of another pattern of the same length.
+import { contentDigest } from '../../store/request/content-digest.ts';
 import type { ApprovalMode } from '../../contract/run/agent-definition.ts';
+import type { Result } from '../../contract/result.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 import { mayLoosen } from '../overrides.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
-import type { RunSetup } from '../turn/transition.ts';
+import type { ToolCallDirective } from '../strategies/strategy.ts';
+import type { RecordedCall, RunSetup } from '../turn/transition.ts';
 import type { Run } from './run-state.ts';
 
 export type ToolApproval = ApprovalMode | 'unknown';
@@ -15,6 +18,44 @@ export function approvalFor(run: Run, toolName: string): ToolApproval {
   const agents = configured(run.agent.policies.approvals, toolName) ?? annotated(tool);
   const own = mayLoosen(run.agent) ? null : configured(run.spec.overrides.approvals ?? {}, toolName);
   return own === null ? agents : stricter(own, agents);
+}
+
+/** `act`: as in any run; `ask`: a person decides; `missing`: no tool is called, and no equal call is recorded. */
+export type ForkedCall = 'act' | 'ask' | 'missing' | KnownCall;
+
+/** A recorded call with its result. */
+export type KnownCall = RecordedCall & { readonly result: Result };
+
+/**
+ * Whether a call of a fork acts. A repeat of what reads or is idempotent does no harm, and has an idempotency key of its own: it is another
+ * call, maybe with other arguments. A `once` tool must not act a second time unseen.
+ */
+export function forkedCall(run: Run, call: ToolCallDirective): ForkedCall {
+  const tools = run.spec.origin?.tools;
+  if (tools === undefined) return 'act';
+  const { effect: listed = 'once' } = run.setup.tools.find(({ name }) => name === call.tool_name) ?? {};
+  const isOnce = (call.effect ?? listed) === 'once';
+  if (!isOnce && !tools.dry) return 'act';
+  const digest = contentDigest(call.arguments ?? {});
+  const equal = tools.record.filter((made) => made.tool_name === call.tool_name && made.digest === digest);
+  const before = run.state.recorded?.[`${call.tool_name} ${digest}`] ?? 0;
+  // Of equal calls each gets its own result, and those that come after the last one that of the last one.
+  const known = equal.filter(isKnown);
+  const made = known[Math.min(before, known.length - 1)];
+  if (made !== undefined) return made;
+  if (tools.dry) return 'missing';
+  return tools.act && equal.length === 0 ? 'act' : 'ask';
+}
+
+function isKnown(call: RecordedCall): call is KnownCall {
+  return call.result !== null;
+}
+
+/** Counts the answer, so that the next equal call gets the next one. */
+export function noteRecorded(run: Run, { tool_name, digest }: RecordedCall): void {
+  const key = `${tool_name} ${digest}`;
+  const { recorded = {} } = run.state;
+  run.state.recorded = { ...recorded, [key]: (recorded[key] ?? 0) + 1 };
 }
 
 /** The longest pattern that matches; of two equally long ones, the stricter. */

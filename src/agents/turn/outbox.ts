@@ -11,7 +11,7 @@ import { sealHistory, sealSignal } from '../encryption/run-seal.ts';
 import type { RunStarter } from '../run-start.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunNotifier } from '../run-notifier.ts';
-import type { OutboxEntry } from './transition.ts';
+import type { OutboxEntry, RunSpec } from './transition.ts';
 
 export interface OutboxParts {
   starter: RunStarter;
@@ -94,9 +94,15 @@ async function startChild(
   const parent = { request_id: ownId(run.requestId), tag, depth };
   // Of the turn that asked for it, which is written; another engine may have written it.
   const context = turnContext(spans, run, run.version);
-  const started = await starter.start(child, context, { parent, spender: run.spec.spender });
+  const { spender, origin } = run.spec;
+  const started = await starter.start(child, context, { parent, spender, origin: inherited(origin) });
   if (started.ok) return null;
   return started.refusal.detail ?? started.refusal.title;
+}
+
+/** The children of a fork keep the rules of its tools, without a record: their calls are not those of the original. */
+function inherited(origin: RunSpec['origin']): RunSpec['origin'] {
+  return origin?.tools && { ...origin, tools: { ...origin.tools, record: [] } };
 }
 
 async function signalRun(

@@ -4,6 +4,8 @@ import type { Spender } from '../../contract/model/budget.ts';
 import type { FlowFields } from '../../contract/directive/flow.ts';
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
+import type { Result } from '../../contract/result.ts';
+import type { RequestOrigin } from '../../contract/run/run-origin.ts';
 import type { RunOverrides, RunStatus, RunView } from '../../contract/run/run.ts';
 import type { Signal, SignalDraft } from '../../contract/signal/signal.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
@@ -11,6 +13,32 @@ import type { OnEnd } from '../../contract/signal/webhook.ts';
 
 /** JSON object whose members are unknown. */
 export type JsonObject = Record<string, unknown>;
+
+/** A tool call that another run has made, and its result. */
+export interface RecordedCall {
+  tool_name: string;
+  /** Digest of the arguments. */
+  digest: string;
+  request_id: string;
+  call_id: string;
+  /** null: whether the tool has acted is unknown, or not decided yet. */
+  result: Result | null;
+  /** Text of the result that the model reads. */
+  content: string;
+}
+
+/** How the tools of a fork act, beside the policies of its agent. */
+export interface ForkedTools {
+  /** A `once` tool is called without a question, unless an equal call is recorded or may have acted. */
+  act: boolean;
+  /** No tool is called. */
+  dry: boolean;
+  /** Calls from the turn of the fork on first, then those before it. */
+  record: readonly RecordedCall[];
+}
+
+/** `tools`: absent: they act as in any run. */
+export type RunOrigin = RequestOrigin & { tools?: ForkedTools | undefined };
 
 /** What the run was started with; written once. */
 export interface RunSpec {
@@ -29,6 +57,8 @@ export interface RunSpec {
   spender?: Spender | undefined;
   /** Of the directives that it makes, and of its children; absent: none. */
   flow?: FlowFields | undefined;
+  /** The request that it repeats or was forked from; absent: none. */
+  origin?: RunOrigin | undefined;
   /** Who is notified of its end; [] = whom the rules name; absent: nobody. */
   on_end?: OnEnd | undefined;
   /** As its sender encrypted it; absent: it came in clear, or its first turn is over. */

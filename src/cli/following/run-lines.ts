@@ -2,6 +2,7 @@
  *  It must never show more of a message than one line: the JSON has all of it. */
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { ownMember } from '../../contract/json/json-object.ts';
+import type { RequestOrigin } from '../../contract/run/run-origin.ts';
 import { type RunView, type RunWait, TERMINAL_RUN_STATUSES } from '../../contract/run/run.ts';
 import type { Wait } from '../../contract/request/waiting.ts';
 import { tokensText } from './turn-text.ts';
@@ -31,9 +32,10 @@ export function runLines(view: RunView, paint: Paint, over: EndedDirectives = ne
   const status = paint(ownMember(STYLES, view.status) ?? 'dim', view.status);
   const reason = view.termination_reason === null ? '' : ` (${view.termination_reason})`;
   const conversation = view.conversation_id === null ? '' : ` · conversation ${view.conversation_id}`;
+  const { origin } = view;
   const ending = endingLine(view, paint);
   return [
-    `${paint('bold', 'run')} ${status}${reason} · ${runLine(view)}${conversation}`,
+    `${paint('bold', 'run')} ${status}${reason} · ${runLine(view)}${conversation}${origin === undefined ? '' : ` · ${originText(origin)}`}`,
     ...section('waits for', table(view.waiting_for.map((wait) => waitRow(wait, over.get(wait.id)))), paint),
     ...section(
       'children',
@@ -43,6 +45,10 @@ export function runLines(view: RunView, paint: Paint, over: EndedDirectives = ne
     ...section('messages', table(view.messages.map((message) => messageRow(message, paint))), paint),
     ...(ending === null ? [] : [ending]),
   ];
+}
+
+export function originText({ request_id: from, kind, turn }: RequestOrigin): string {
+  return kind === 'fork' ? `fork of ${from} at turn ${turn}` : `again of ${from}`;
 }
 
 export function durationText(ms: number): string {

@@ -1,6 +1,7 @@
 // The one interface through which programs use the service, over any transport.
 // Must never gain a method that only one transport can offer.
 import type { AgentListing } from '../run/agent-listing.ts';
+import type { AgainBody, ForkBody, RepeatedRequest } from '../run/again.ts';
 import type { ApprovalListing, ApprovalQuery } from '../run/approval-listing.ts';
 import type { BudgetListing } from '../model/budget-listing.ts';
 import type { BulkCancelBody, BulkCancellation, BulkRedrive, BulkRedriveBody, ReindexStep } from './bulk.ts';
@@ -84,6 +85,7 @@ interface EndOfType {
   llm_generate: 'ai.llm.response';
   llm_embed: 'ai.embed.result';
   emit_tool_error: 'ai.tool.result';
+  emit_tool_result: 'ai.tool.result';
   emit_request_error: 'ai.request.error';
 }
 
@@ -136,6 +138,17 @@ export interface DirectiveClient {
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
   /** Whole payload of a success, also where its signal holds a preview. Refused with `not_found` where none is stored. */
   payload(requestId: string, directiveId: string): Promise<unknown>;
+
+  /**
+   * Runs a request again, as a new one, with changes where some are given. Refused with `not_found` where the original does not exist,
+   * `encryption_required` where it is encrypted.
+   */
+  again(requestId: string, changes?: AgainBody, options?: StartOptions): Promise<RepeatedRequest>;
+  /**
+   * Continues a run from one of its turns, in a new request: the turns before are neither asked nor paid for again, and no `once` tool
+   * acts twice without a decision. Refused as `again` is.
+   */
+  fork(requestId: string, fork: ForkBody, options?: StartOptions): Promise<RepeatedRequest>;
 
   /** Cancels one directive, or all of a request; running work is aborted on its worker. Refuses what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;

@@ -17,8 +17,10 @@ import { fieldPath } from '../json/field-path.ts';
 import {
   emitRequestErrorSchema,
   emitToolErrorSchema,
+  emitToolResultSchema,
   submittedEmitRequestErrorSchema,
   submittedEmitToolErrorSchema,
+  submittedEmitToolResultSchema,
 } from './immediate-directive.ts';
 import { findJsonHazard } from '../json/json-guard.ts';
 import { isObject, ownMember } from '../json/json-object.ts';
@@ -69,6 +71,7 @@ export const directiveSchema = z.discriminatedUnion('type', [
   llmGenerateSchema,
   llmEmbedSchema,
   emitToolErrorSchema,
+  emitToolResultSchema,
   emitRequestErrorSchema,
 ]);
 
@@ -84,6 +87,7 @@ export const DIRECTIVE_TYPES = [
   'llm_generate',
   'llm_embed',
   'emit_tool_error',
+  'emit_tool_result',
   'emit_request_error',
 ] as const satisfies readonly DirectiveType[];
 
@@ -105,6 +109,7 @@ const submittedSchemas = {
   llm_generate: submittedLlmGenerateSchema,
   llm_embed: submittedLlmEmbedSchema,
   emit_tool_error: submittedEmitToolErrorSchema,
+  emit_tool_result: submittedEmitToolResultSchema,
   emit_request_error: submittedEmitRequestErrorSchema,
 } as const satisfies Record<DirectiveType, z.ZodType>;
 
@@ -115,6 +120,7 @@ export const submittedDirectiveSchema = z.discriminatedUnion('type', [
   submittedSchemas.llm_generate,
   submittedSchemas.llm_embed,
   submittedSchemas.emit_tool_error,
+  submittedSchemas.emit_tool_result,
   submittedSchemas.emit_request_error,
 ]);
 

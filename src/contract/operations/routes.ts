@@ -27,6 +27,8 @@ export const CALLS = {
   requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
   approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
   trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
+  again: { method: 'POST', path: `${REQUEST}/again`, scope: 'submit', content: 'work' },
+  fork: { method: 'POST', path: `${REQUEST}/fork`, scope: 'submit', content: 'work' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
   'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
   'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },

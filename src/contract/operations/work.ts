@@ -23,6 +23,12 @@ import {
   scheduleViewSchema,
   triggerScheduleBodySchema,
 } from '../schedule/schedule.ts';
+import {
+  againBodySchema,
+  forkBodySchema,
+  type RepeatedRequest,
+  repeatedRequestSchema,
+} from '../run/again.ts';
 import { type Submission, submissionSchema } from '../directive/submission.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool/tool-question.ts';
 import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';
@@ -82,6 +88,37 @@ export const WORK_OPERATIONS = {
     statuses: { 202: 'The run is durable and will end.' },
     problems: [404, 409, 413, 415],
     location: ({ links }: StartedRun) => links.request,
+  },
+  again: {
+    tag: 'requests',
+    summary: 'Run a request again, with changes where some are given',
+    description:
+      'A new request with the content of the original: its run, from the messages that it began with, or one of its directives. ' +
+      'Every tool acts again. `run.origin`, or `metadata.again_of` of a directive, names the original, whose view lists `descendants`. ' +
+      'It belongs to no conversation, and `on_end` of the original is not taken over. ' +
+      'With `Idempotency-Key` a repeat is the same request. 403 for an encrypted request, which the service cannot read, and for a key that is limited to tools, agents or models.',
+    headers: submissionHeaders,
+    body: ['again-body', againBodySchema],
+    isBodyOptional: true,
+    answer: ['repeated-request', repeatedRequestSchema],
+    statuses: { 202: 'It is durable and will end.' },
+    problems: [404, 409, 413, 415, 429],
+    location: ({ links }: RepeatedRequest) => links.request,
+  },
+  fork: {
+    tag: 'runs',
+    summary: 'Continue a run from one of its turns, in a new request',
+    description:
+      'The messages before the turn are those that the original sent: no model is asked for them again, and the usage of the fork begins at 0. ' +
+      'After it, tools with the effect `read` or `idempotent` are called. A call of a `once` tool that the original has made with equal arguments gets the recorded result ' +
+      '(`metadata.from_record` of its signal); another one waits for the approval of a person, unless `act` is set. With `dry` no tool is called. ' +
+      'The agent is the one that is configured now. Only runs of the strategy `react`; refused as `again` is.',
+    headers: submissionHeaders,
+    body: ['fork-body', forkBodySchema],
+    answer: ['repeated-request', repeatedRequestSchema],
+    statuses: { 202: 'It is durable and will end.' },
+    problems: [404, 409, 413, 415, 429],
+    location: ({ links }: RepeatedRequest) => links.request,
   },
   'runs.input': {
     tag: 'runs',

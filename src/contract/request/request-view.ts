@@ -5,6 +5,7 @@ import { anyDirectiveSchema, anyDirectiveTypeSchema } from '../directive/directi
 import { prioritySchema } from '../directive/flow.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { noticeFields } from '../signal/notice.ts';
+import { MOST_DESCENDANTS } from '../run/again.ts';
 import { runViewSchema } from '../run/run.ts';
 import { signalSchema } from '../signal/signal.ts';
 import { openInputSchema } from '../tool/tool-question.ts';
@@ -83,6 +84,12 @@ export const requestViewSchema = z.object({
   directives: z
     .array(directiveSummarySchema)
     .describe('Directives of the request, in the order of acceptance.'),
+  descendants: z
+    .array(identifierSchema)
+    .optional()
+    .describe(
+      `Requests that run this one again or were forked from it, oldest first, at most ${MOST_DESCENDANTS}. Absent: none.`,
+    ),
   run: runViewSchema.optional().describe('Run of the request. Absent: the request has none.'),
   /** Who is notified of the end of the run. */
   ...noticeFields,

@@ -27,6 +27,7 @@ import {
   onceFields,
 } from '../directive/once.ts';
 import { messageSchema } from '../model/message.ts';
+import { requestOriginSchema } from './run-origin.ts';
 import { answeredBySchema } from '../tool/tool-question.ts';
 import { submittedMetadataSchema } from '../directive/tags.ts';
 import { usageSchema } from '../model/usage.ts';
@@ -347,6 +348,9 @@ export const runViewSchema = z.object({
   deadline_at: instantSchema
     .nullable()
     .describe('Instant (UTC) by which the run ends at the latest; null: unknown.'),
+  origin: requestOriginSchema
+    .optional()
+    .describe('Request that the run repeats or was forked from. Absent: none.'),
   begins_at: instantSchema
     .optional()
     .describe('Earliest start (UTC) of a run that has not begun. Absent: it has begun, or may.'),

@@ -1,6 +1,7 @@
 // All signals: the data of each type, their union, and which of them end a directive.
 // Must never carry a secret: the writer redacts arguments.
 import * as z from 'zod';
+import { requestOriginSchema } from '../run/run-origin.ts';
 import { customSignalSchema, callIdSchema, metadataSchema, signalType } from './signal-envelope.ts';
 import { resultSchema } from '../result.ts';
 import { usageSchema } from '../model/usage.ts';
@@ -144,6 +145,9 @@ const requestStarted = signalType('ai.request.started', '/ai/request', {
   ...requestId,
   query: z.string().describe('Task of the run, as text.'),
   ...runId,
+  origin: requestOriginSchema
+    .optional()
+    .describe('Request that the run repeats or was forked from. Absent: none.'),
 });
 
 /** Signal `ai.request.completed`: the success of a run. */

@@ -142,7 +142,7 @@ function successorOf(entry: DeadEntry, before: Awaited<ReturnType<typeof wholeEn
 }
 
 /** Its time has come. Where one is open at a time, it is refused as long as another one is. */
-function atOnce(directive: Directive): Directive {
+export function atOnce(directive: Directive): Directive {
   if (!DIRECTIVE_TYPES.includes(directive.type)) return directive;
   const { delay_ms: _delay, run_at: _at, start_by_ms: _by, ...again } = directive as LaterFields & Directive;
   const { singleton } = again as OnceFields;

@@ -171,6 +171,7 @@ export function requestView(
     closed_at: instantOrNull(record.closedAt),
     ...trace,
     directives: directives.map((directive) => directiveSummary(requestId, directive, seen)),
+    ...(record.descendants === undefined ? {} : { descendants: [...record.descendants] }),
     ...(run ? { run: run.view } : {}),
     ...noticesOf(seen.notices, RUN_ENTRY),
   };

@@ -11,6 +11,7 @@ import type { DirectiveClient, RunCalls } from '../../contract/directive/directi
 import { refusedAt } from '../../contract/json/field-error.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import type { RepeatedRequest } from '../../contract/run/again.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import { answeredRuns } from '../../contract/run/run-answer.ts';
 import type { Submission } from '../../contract/directive/submission.ts';
@@ -95,6 +96,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
       if (mayRead(caller)) return cancelled;
       return { ...cancelled, directives: cancelled.directives.map((each) => withoutResult(each)) };
     },
+    ...guardRepeats(client, audit, spend),
     prioritize: async (requestId, directiveId, priority) => {
       const caller = requireCaller('submit');
       if (caller !== null && (await submitterOf(requestId, directiveId)) !== caller.id)
@@ -164,6 +166,34 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         mayRead,
       }),
     ),
+  };
+}
+
+const NO_REPEAT =
+  'A key that is limited to tools, agents or models cannot run a request again or fork it: the original says what it uses.';
+
+/** The content is that of another request, which the caller must be allowed to read. */
+function guardRepeats(
+  client: DirectiveClient,
+  audit: Audit,
+  spend: SpendBudget,
+): Pick<DirectiveClient, 'again' | 'fork'> {
+  const around = async (work: () => Promise<RepeatedRequest>): Promise<RepeatedRequest> => {
+    const caller = requireCaller('submit');
+    requireCaller('read');
+    if (caller !== null && isRestricted(caller)) throw forbidden(NO_REPEAT);
+    if (caller !== null) await spend(caller, 1);
+    const repeated = await work();
+    const { request_id: requestId, agent, id } = repeated;
+    await audit.note(caller, agent === undefined ? 'submit' : 'start_run', {
+      requestId,
+      target: agent ?? id,
+    });
+    return repeated;
+  };
+  return {
+    again: async (requestId, changes, options) => around(() => client.again(requestId, changes, options)),
+    fork: async (requestId, fork, options) => around(() => client.fork(requestId, fork, options)),
   };
 }
 

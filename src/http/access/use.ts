@@ -14,7 +14,7 @@ export function forbiddenUse(principal: Principal, directive: Unchecked): string
   if (type === 'tool_exec') return forbiddenTool(principal, directive);
   if (type === 'llm_stream' || type === 'llm_generate' || type === 'llm_embed')
     return forbiddenModel(principal, directive);
-  if (type === 'emit_tool_error' || type === 'emit_request_error') return null;
+  if (type === 'emit_tool_error' || type === 'emit_tool_result' || type === 'emit_request_error') return null;
   return refusedName('tools', principal.tools, `custom.${textOf(type)}`);
 }
 

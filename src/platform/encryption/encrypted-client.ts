@@ -129,6 +129,8 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
       if (made === undefined) throw new TypeError('There is no directive');
       return decryptSealed(codec, await client.execute(made, options), placeOf(made));
     }) as DirectiveClient['execute'],
+    again: async () => refused('A request that the service repeats', NOT_READ),
+    fork: async () => refused('A fork that the service makes', NOT_READ),
     schedules: {
       ...client.schedules,
       create: async () => refused('A schedule', NO_IDS),
@@ -154,6 +156,7 @@ async function encryptStart(
   return (await encryptRun(codec, { ...run, request_id })) as SubmittedRun;
 }
 
+const NOT_READ = 'the service cannot read the original, which only its sender can submit again';
 const NO_IDS = 'its directives have no ids before they are submitted';
 
 function refused(what: string, why: string): never {

@@ -171,6 +171,7 @@ export function routeOf(directive: Directive, { servers, models }: Known): Route
     case 'llm_embed':
       return modelRoute(directive, models);
     case 'emit_tool_error':
+    case 'emit_tool_result':
     case 'emit_request_error':
       throw new Error(`${directive.type} is immediate and has no lane`);
     default:

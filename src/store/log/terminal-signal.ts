@@ -70,6 +70,7 @@ export function terminalSignal(
       return draftSignal('ai.tool.result', data, origin, stamp);
     }
     case 'emit_tool_error':
+    case 'emit_tool_result':
     case 'emit_request_error':
       return immediateSignal(directive, result, origin, stamp);
     case 'llm_stream':
@@ -104,7 +105,8 @@ function immediateSignal(
     return draftSignal('ai.request.error', { request_id, reason, message, metadata }, origin, stamp);
   }
   const { tool_name } = directive;
-  const data = { call_id, tool_name, result, content: toolContent(result), metadata };
+  const content = ('content' in directive ? directive.content : undefined) ?? toolContent(result);
+  const data = { call_id, tool_name, result, content, metadata };
   return draftSignal('ai.tool.result', data, origin, stamp);
 }
 

@@ -208,8 +208,14 @@ export function createJournal(options: JournalOptions) {
     return kind as 'kept' | 'running' | 'ended' | 'unknown';
   }
 
+  /** `other` repeats the request or was forked from it; above `most` it is not noted. A repeat changes nothing. */
+  async function noteDescendant(requestId: string, other: string, most: number): Promise<void> {
+    await run('descend', keys.request(requestId), [other, most]);
+  }
+
   return {
     accept,
+    noteDescendant,
     claim,
     claimedWithJob,
     keptMs,

@@ -64,6 +64,8 @@ export interface RequestRecord {
   open: number;
   createdAt: number;
   closedAt: number | null;
+  /** Requests that repeat it or were forked from it; absent: none, or not read. */
+  descendants?: readonly string[];
 }
 
 type Fields = Record<string, string | undefined>;
@@ -180,7 +182,13 @@ export function requestRecord(state: Fields): RequestRecord | null {
     open: Number(state['open'] ?? 0),
     createdAt: Number(state['created_at']),
     closedAt: numberOrNull(state['closed_at']),
+    ...descendantsOf(state['descendants']),
   };
+}
+
+/** The ids that descend.lua has written. */
+function descendantsOf(text: string | undefined): Pick<RequestRecord, 'descendants'> {
+  return text === undefined ? {} : { descendants: text.trimEnd().split(' ') };
 }
 
 /** Every directive of a request, in the order of acceptance, from its whole state hash. */

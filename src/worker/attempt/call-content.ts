@@ -26,6 +26,7 @@ export function contentOf(limit: ContentLimit, directive: Directive, { result }:
     }
     case 'llm_embed':
     case 'emit_tool_error':
+    case 'emit_tool_result':
     case 'emit_request_error':
     // Of a user's own type.
     default:

@@ -101,10 +101,12 @@ test('an encrypted run is accepted, and opened with a key of its tenant only', a
   });
 });
 
-test('runs, their input and schedules are refused', async () => {
+test('runs, their input, repeats and forks, and schedules are refused', async () => {
   const { plain } = scene.strict;
   await expect(plain.runs.start({ agent: 'a', query: 'q' })).rejects.toMatchObject(refusal());
   await expect(plain.runs.input('r', { content: 'c' })).rejects.toMatchObject(refusal());
+  await expect(plain.again('r', { query: 'q' })).rejects.toMatchObject(refusal());
+  await expect(plain.fork('r', { at: 1, say: 'c' })).rejects.toMatchObject(refusal());
   const schedule = { id: 's', every_ms: 3_600_000 };
   for (const what of [{ directives: [CALL] }, { run: { agent: 'a', query: 'q' } }])
     await expect(plain.schedules.create({ ...schedule, ...what } as never)).rejects.toMatchObject(refusal());

@@ -35,6 +35,23 @@ describe.each([
   const recordOf = ({ request_id, id }: { request_id: string; id: string }) =>
     open.journal.directive(request_id, id);
 
+  test('a request lists those that repeat it once each, in their order, the first ones only, and costs what it holds', async () => {
+    const { request_id } = await open.accepted();
+    const descendants = async () => (await open.journal.request(request_id))?.record.descendants;
+    const [state] = open.keys.request(request_id);
+    const bytes = async () => Number(await open.connection.hget(state, 'bytes'));
+    const before = await bytes();
+    expect(await descendants()).toBeUndefined();
+    for (const other of ['aa', 'a', 'aa', 'b', 'c']) await open.journal.noteDescendant(request_id, other, 3);
+    expect(await descendants()).toEqual(['aa', 'a', 'b']);
+    expect((await bytes()) - before).toBe('aa a b '.length);
+  });
+
+  test('a request that is gone is not made again by one that repeats it', async () => {
+    await open.journal.noteDescendant('gone', 'other', 3);
+    expect(await open.connection.exists(...open.keys.request('gone'))).toBe(0);
+  });
+
   test('the record of what runs says when it was claimed, by the token of its claim', async () => {
     const claimedAt = 1_795_423_363_797;
     const earlierVersions = '01a20848-e755-7076-acad-7038c58f52ef';

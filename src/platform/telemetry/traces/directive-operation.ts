@@ -34,6 +34,7 @@ export function operationOf(directive: Directive, model: string | null): Operati
         [ATTRIBUTE.requestEncodings]: directive.encoding_format && [directive.encoding_format],
       });
     case 'emit_tool_error':
+    case 'emit_tool_result':
     case 'emit_request_error':
     // Of a user's own type.
     default:

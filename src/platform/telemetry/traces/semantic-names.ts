@@ -56,6 +56,9 @@ export const ATTRIBUTE = {
   mcpSession: 'mcp.session.id',
 
   request: 'adjutant.request.id',
+  originRequest: 'adjutant.origin.request.id',
+  originKind: 'adjutant.origin.kind',
+  originTurn: 'adjutant.origin.turn',
   role: 'adjutant.role',
   origin: 'adjutant.origin',
   callOperation: 'adjutant.operation',

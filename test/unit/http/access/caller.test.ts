@@ -108,6 +108,24 @@ test.each([
     await as('low', each, { scopes: new Set(['submit', 'read']) });
 });
 
+test.each([
+  ['without the scope read', { scopes: new Set(['submit']) }],
+  ['without the scope submit', { scopes: new Set(['read', 'cancel']) }],
+  ['limited to tools', { scopes: new Set(['submit', 'read']), tools: ['*'] }],
+  ['limited to agents', { scopes: new Set(['submit', 'read']), agents: ['*'] }],
+  ['limited to models', { scopes: new Set(['submit', 'read']), models: ['*'] }],
+])('a key %s neither runs again nor forks what another one has submitted', async (_name, limits) => {
+  const asked: string[] = [];
+  const repeat = async (requestId: string) => void asked.push(requestId);
+  const guarded = { again: repeat, fork: repeat, runs: {} } as unknown as DirectiveClient;
+  const client = guardClient(guarded, quiet);
+  const refusal = { problem: { code: 'forbidden' } };
+  const calls = [() => client.again('r'), () => client.fork('r', { at: 1 })];
+  for (const each of calls)
+    await expect(as('low', each, limits as Partial<Principal>)).rejects.toMatchObject(refusal);
+  expect(asked).toEqual([]);
+});
+
 test('a decision carries the name of its key, or what its caller says', async () => {
   const { bodies, client } = recording();
   await as('ops', () => client.runs.decide('r', 'c', { decision: 'approve' }));

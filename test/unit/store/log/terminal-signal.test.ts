@@ -48,6 +48,7 @@ describe('an immediate that was submitted by itself', () => {
 
   test.each([
     { type: 'emit_tool_error', tool_name: 't', error: 'no' },
+    { type: 'emit_tool_result', tool_name: 't', result: okResult(null) },
     { type: 'emit_request_error', reason: 'busy', message: 'later' },
   ])('$type carries its request and run', (fields) => {
     const given = directive({ ...fields, metadata: noted });
