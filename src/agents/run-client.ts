@@ -16,6 +16,7 @@ import {
   type AcceptedInput,
   approvalDecisionBodySchema,
   type ParsedRun,
+  resumeRunBodySchema,
   runInputBodySchema,
   type RunView,
   type StartedRun,
@@ -35,6 +36,7 @@ import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
 import type { Agents } from '../store/catalog/known-agents.ts';
 import { createDecide } from './run-decisions.ts';
+import { createResume, type ResumeParts } from './run-resume.ts';
 import { requireSealing } from './encryption/run-sealing.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './turn/run-store.ts';
@@ -43,6 +45,8 @@ import type { EngineCore } from './turn/transition.ts';
 
 export interface RunClientParts {
   runs: RunJournal;
+  journal: ResumeParts['journal'];
+  entrance: ResumeParts['entrance'];
   /** Says who decided what was decided. */
   log: Pick<SignalLog, 'at'>;
   store: RunStore;
@@ -66,6 +70,9 @@ const MOST_INPUTS = 64;
 export function createRunClient(parts: RunClientParts): ClientRuns {
   const { runs, store, starter, notifier, agents, spans = NO_SPANS } = parts;
   const decide = createDecide(parts);
+  const mostBytes = (requestId: string): number =>
+    requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
+  const resume = createResume({ ...parts, mostBytes });
 
   async function start(
     body: unknown,
@@ -97,19 +104,25 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       limit: MOST_INPUTS,
       signal: { type: 'ai.request.input', data: { ...data, ...form } },
     };
-    const requestBytes = requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
     await parts.requireMemory(requestId);
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
       request_id: ownId(requestId),
       input_id,
-      queued: queuedInputs(verdict, { requestId, inputId: input_id, requestBytes }),
+      queued: queuedInputs(verdict, {
+        requestId,
+        inputId: input_id,
+        requestBytes: mostBytes(requestId),
+      }),
     };
   }
 
   return {
     start,
     input,
+    async resume(requestId, body, options) {
+      return resume(requestId, readBody(resumeRunBodySchema, body ?? {}), options);
+    },
     async decide(requestId, callId, body) {
       return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));
     },

@@ -40,10 +40,12 @@ const CLOCK: RunEvent = { kind: 'clock' };
 /** One clock event fires everything that is due; a core that asks for more than these is broken. */
 const MOST_CLOCKS = 10;
 
-/** Inputs first: an answer in the same turn must not end a run that has an unread input. */
+/** A resume reopens the run. Then inputs: an answer in the same turn must not end a run that has an unread input. */
+const FIRST_READ: readonly string[] = ['ai.request.resumed', 'ai.request.input'];
+
 function inReadingOrder(signals: readonly Signal[]): Signal[] {
-  const isInput = ({ type }: Signal): boolean => type === 'ai.request.input';
-  return [...signals.filter(isInput), ...signals.filter((signal) => !isInput(signal))];
+  const first = FIRST_READ.flatMap((type) => signals.filter((signal) => signal.type === type));
+  return [...first, ...signals.filter(({ type }) => !FIRST_READ.includes(type))];
 }
 
 export function isOver(document: RunDocument): boolean {

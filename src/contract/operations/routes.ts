@@ -29,6 +29,7 @@ export const CALLS = {
   trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
   'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
+  'runs.resume': { method: 'POST', path: `${REQUEST}/resume`, scope: 'submit', content: 'work' },
   'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },
   answer: { method: 'POST', path: `${REQUEST}/inputs/:input_id`, scope: 'decide', content: 'work' },
   'schedules.create': { method: 'POST', path: '/v1/schedules', scope: 'submit', content: 'work' },
