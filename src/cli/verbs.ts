@@ -23,6 +23,7 @@ import { addPayload } from './commands/payload.ts';
 import { addPrioritize } from './commands/prioritize.ts';
 import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
+import { addResume } from './commands/resume.ts';
 import { addSchedules } from './commands/schedules.ts';
 import { addRoles } from './commands/serve.ts';
 import { addSteering } from './commands/steer.ts';
@@ -53,6 +54,7 @@ export const VERBS: readonly ((line: CommandLine) => void)[] = [
   addLlm,
   addAsk,
   addSteering,
+  addResume,
   addSchedules,
   addKeys,
   addAudit,

@@ -42,7 +42,14 @@ export function resume(run: Run, data: Resumed, refusal: { reason: string; messa
   const { left } = state;
   if (!left) return;
   restore(run, left, data.decisions ?? {});
-  if (refusal !== null) return failRun(run, refusal.reason, refusal.message);
+  if (refusal !== null) {
+    failRun(run, refusal.reason, refusal.message);
+    // The history of its conversation is another run's now.
+    run.outbox = run.outbox.map((entry) =>
+      entry.kind === 'end_conversation' ? { ...entry, messages: null } : entry,
+    );
+    return;
+  }
   for (const { call } of Object.values(left.held)) holdForApproval(run, call);
   endChildren(run);
   if (state.ended || data.input === undefined) return;

@@ -25,6 +25,8 @@ export interface FoldInput {
   signals: readonly Signal[];
   /** Milliseconds since the epoch. */
   now: number;
+  /** Why a run that is resumed cannot go on after all. Default: it can. */
+  refusal?: { reason: string; message: string } | undefined;
 }
 
 /** Everything that one turn writes. */
@@ -71,12 +73,12 @@ function add(before: Folded, transition: Transition, cause: string): Folded {
 
 /** Acknowledgements, then the signals, then the clock where something is due. */
 export function fold(core: EngineCore, input: FoldInput, before?: Folded): Folded {
-  const { spec, now } = input;
+  const { spec, now, refusal } = input;
   let folded: Folded = before ?? { document: input.document, signals: [], directives: [], log: [] };
   for (const { id, failure } of input.acknowledgements)
     folded = add(folded, core.acknowledge(spec, folded.document, id, failure, now), spec.run_id);
   for (const signal of inReadingOrder(input.signals))
-    folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal }, now), signal.id);
+    folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal, refusal }, now), signal.id);
   for (let clocks = 0; isDue(folded.document, now) && clocks < MOST_CLOCKS; clocks += 1)
     folded = add(folded, core.advance(spec, folded.document, CLOCK, now), spec.run_id);
   return folded;

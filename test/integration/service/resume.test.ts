@@ -1,6 +1,6 @@
 /** Runs that go on after their end: what had succeeded is not called again, and the failed step is made anew.
  *  It must never count a call by the log of the service alone: the provider of the test counts what it is asked. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import type { RunView } from '../../../src/contract/run/run.ts';
@@ -24,13 +24,14 @@ const provider = shared(async () =>
   startProvider(async (response, request, index) => {
     const { messages, model } = request.body as Asked;
     const query = String(messages.find(({ role }) => role === 'user')?.content);
-    if (away.has(query)) return json(400, { error: { message: 'away' } })(response, request, index);
+    const said = messages.findLast(({ role }) => role === 'user')?.content;
+    if (away.has(query) || away.has(String(said))) return json(400, { error: { message: 'away' } })(response, request, index);
     const tools = query.split(': ')[1]?.split(' ') ?? [];
     const tool = tools[messages.filter(({ tool_calls: calls }) => calls !== undefined).length];
     const call = { id: `c${index}`, type: 'function', function: { name: tool, arguments: '{}' } };
-    const last = messages.findLast(({ role }) => role === 'user')?.content;
+    
     const message =
-      tool === undefined ? { content: `done by ${model}: ${String(last)}` } : { content: null, tool_calls: [call] };
+      tool === undefined ? { content: `done by ${model}: ${String(said)}` } : { content: null, tool_calls: [call] };
     const choice = { index: 0, finish_reason: tool === undefined ? 'stop' : 'tool_calls', message };
     return json(200, { id: 'a', object: 'chat.completion', model, choices: [choice], usage })(
       response,
@@ -61,6 +62,8 @@ beforeAll(async () => {
     },
   });
   client = createHttpClient({ baseUrl: service.url });
+});
+beforeEach(async () => {
   await eventually(async () => JSON.stringify(await client.tools())).toContain('peer.wait');
 });
 afterAll(async () => {
@@ -109,11 +112,11 @@ describe('a run that has failed', () => {
       'ai.request.completed',
     ]);
     expect((await client.request(request))?.status).toBe('closed');
-    expect((await refusal(client.runs.resume(request))).problem.code).toBe('not_resumable');
+    expect((await refusal(client.runs.resume(request))).code).toBe('not_resumable');
   });
 
   test('may fail again and go on again, by another model, with a further text', async () => {
-    const query = 'twice: peer.pid';
+    const query = 'twice';
     away.add(query);
     const { request_id: request } = await client.runs.start({ agent: 'clerk', query });
     await ended(request, 'failed');
@@ -124,7 +127,7 @@ describe('a run that has failed', () => {
     await client.runs.resume(request, { overrides: { model: 'main:second' }, input: 'and hurry' });
     await eventually(async () => (await runOf(request))?.resumed).toBe(2);
     const view = await ended(request, 'completed');
-    expect(view.result).toBe('done by second: and hurry');
+    expect(view.result).toBe('done by second: twice\n\nand hurry');
   });
 
   test('is resumed once for each key, and by one of two callers', async () => {
@@ -141,11 +144,34 @@ describe('a run that has failed', () => {
     expect([first.request_id, second.request_id]).toEqual([request, request]);
     await ended(request, 'completed');
     expect((await client.runs.resume(request, {}, keyed)).status).toBe('completed');
-    expect((await refusal(client.runs.resume(request, { input: 'x' }, keyed))).problem.code).toBe(
+    expect((await refusal(client.runs.resume(request, { input: 'x' }, keyed))).code).toBe(
       'idempotency_conflict',
     );
     expect((await types(request)).filter((type) => type === 'ai.request.resumed')).toHaveLength(1);
   });
+});
+
+test('a run of a conversation goes on in it, unless a later run has', async () => {
+  const conversation_id = 'talk';
+  const start = async (query: string) => (await client.runs.start({ agent: 'clerk', query, conversation_id })).request_id;
+  away.add('first');
+  const first = await start('first');
+  await ended(first, 'failed');
+  away.delete('first');
+  await client.runs.resume(first);
+  await ended(first, 'completed');
+  away.add('second');
+  const second = await start('second');
+  await ended(second, 'failed');
+  await eventually(async () => (await client.request(second))?.status).toBe('closed');
+  const third = await start('third');
+  await ended(third, 'completed');
+  await client.runs.resume(second);
+  await eventually(async () => (await runOf(second))?.termination_reason).toBe('conversation_changed');
+  const last = await start('last');
+  const view = await ended(last, 'completed');
+  expect(JSON.stringify(view.messages)).toContain('third');
+  away.delete('second');
 });
 
 describe('a run that was cancelled', () => {
@@ -160,7 +186,7 @@ describe('a run that was cancelled', () => {
       await client.cancel(request);
       await ended(request, 'cancelled');
       await eventually(async () => (await client.request(request))?.status).toBe('closed');
-      const { problem } = await refusal(client.runs.resume(request));
+      const problem = await refusal(client.runs.resume(request));
       expect(problem).toMatchObject({ code: 'outcome_unknown', calls: [{ id: 'tool-1-0', tool_name: 'peer.wait' }] });
       await client.runs.resume(request, { decisions: { 'tool-1-0': decision } });
       await ended(request, 'completed');
@@ -198,14 +224,14 @@ describe('a run that reached a limit', () => {
   test('is refused more than its operator allows', async () => {
     const { request_id: request } = await client.runs.start({ agent: 'fixed', query: 'fixed: peer.pid' });
     await ended(request, 'completed');
-    const { problem } = await refusal(client.runs.resume(request, { overrides: { limits: { max_iterations: 5 } } }));
+    const problem = await refusal(client.runs.resume(request, { overrides: { limits: { max_iterations: 5 } } }));
     expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'overrides.limits.max_iterations' }] });
   });
 });
 
 test('a run without an end, and a request without a run, cannot be resumed', async () => {
   const { request_id: request } = await client.runs.start({ agent: 'clerk', query: 'open: peer.wait' });
-  expect((await refusal(client.runs.resume(request))).problem.code).toBe('not_resumable');
+  expect((await refusal(client.runs.resume(request))).code).toBe('not_resumable');
   await client.cancel(request);
-  expect((await refusal(client.runs.resume('no-such-request'))).problem.code).toBe('not_found');
+  expect((await refusal(client.runs.resume('no-such-request'))).code).toBe('not_found');
 });
