@@ -17,6 +17,8 @@ interface Asked {
 
 /** Queries whose model is away. */
 const away = new Set<string>();
+/** How often each query was refused. */
+const refused = new Map<string, number>();
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
 /** The query `<name>: <tool> <tool>` has the model call these tools, one in each answer, and then answer. */
@@ -25,6 +27,11 @@ const provider = shared(async () =>
     const { messages, model } = request.body as Asked;
     const query = String(messages.find(({ role }) => role === 'user')?.content);
     const said = messages.findLast(({ role }) => role === 'user')?.content;
+    const refusals = refused.get(query) ?? 0;
+    if (/^outage/.test(query) && refusals < 6) {
+      refused.set(query, refusals + 1);
+      return json(500, { error: { message: 'down' } })(response, request, index);
+    }
     if (away.has(query) || away.has(String(said))) return json(400, { error: { message: 'away' } })(response, request, index);
     const tools = query.split(': ')[1]?.split(' ') ?? [];
     const tool = tools[messages.filter(({ tool_calls: calls }) => calls !== undefined).length];
@@ -56,6 +63,8 @@ beforeAll(async () => {
       },
       agents: {
         clerk: agent,
+        patient: { ...agent, model_call: { retry_backoff_ms: 20, max_backoff_ms: 20 } },
+        slow: { ...agent, model_call: { retry_backoff_ms: 60_000 } },
         brief: { ...agent, limits: { max_iterations: 1 }, policies: { overrides: 'any' } },
         fixed: { ...agent, limits: { max_iterations: 1 } },
       },
@@ -234,4 +243,24 @@ test('a run without an end, and a request without a run, cannot be resumed', asy
   expect((await refusal(client.runs.resume(request))).code).toBe('not_resumable');
   await client.cancel(request);
   expect((await refusal(client.runs.resume('no-such-request'))).code).toBe('not_found');
+});
+
+describe('a provider that is away', () => {
+  test('ends no run: with the default number of retries all of them complete', async () => {
+    const started = await Promise.all(
+      Array.from({ length: 20 }, async (_, nth) => client.runs.start({ agent: 'patient', query: `outage ${nth}` })),
+    );
+    for (const { request_id: request } of started) expect((await ended(request, 'completed')).iterations).toBe(1);
+    expect([...refused.values()]).toEqual(Array.from({ length: 20 }, () => 6));
+  });
+
+  test('shows in the view of the request why its call waits, since when, and until when', async () => {
+    const { request_id: request } = await client.runs.start({ agent: 'slow', query: 'outage seen' });
+    const waiting = async () => (await client.request(request))?.directives[0]?.waiting;
+    await eventually(async () => (await waiting())?.reason).toBe('retry');
+    const seen = await waiting();
+    expect(seen?.message).toMatch(/the model provider 'main' again: 1 attempt has failed since 20/);
+    expect(Date.parse(seen?.until ?? '')).toBeGreaterThan(Date.now());
+    await client.cancel(request);
+  });
 });
