@@ -81,11 +81,7 @@ interface UnknownCall {
 }
 
 /** A call of unknown outcome; null: its outcome is known. One that is still being cancelled has none yet. */
-async function endOf(
-  { journal }: ResumeParts,
-  requestId: string,
-  id: string,
-): Promise<UnknownCall | null> {
+async function endOf({ journal }: ResumeParts, requestId: string, id: string): Promise<UnknownCall | null> {
   const record = await journal.directive(requestId, id);
   if (record === null) return null;
   if (record.terminal === null)

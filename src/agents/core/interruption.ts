@@ -15,7 +15,9 @@ export function interruptionOf(document: RunDocument): InterruptedRun | null {
 
 /** Whether a call may have acted without an answer. */
 export function isUnknown(result: Result): boolean {
-  return !result.ok && (result.error.type === 'outcome_unknown' || result.error.details['outcome'] === 'unknown');
+  return (
+    !result.ok && (result.error.type === 'outcome_unknown' || result.error.details['outcome'] === 'unknown')
+  );
 }
 
 /** A step of the strategy that fails is undone as a whole: it is made again. null: the strategy has not begun. */

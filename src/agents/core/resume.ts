@@ -87,14 +87,25 @@ function endChildren(run: Run): void {
   for (const { tag, request_id, status } of run.state.children) {
     if (!isAlive(status) || !noteExit(run, request_id, 'cancelled')) continue;
     const error = errorEnvelope('cancelled', 'The child was given up as its parent ended');
-    const data = { tag, child_request_id: request_id, status: 'cancelled', result: null, error, metadata: {} };
+    const data = {
+      tag,
+      child_request_id: request_id,
+      status: 'cancelled',
+      result: null,
+      error,
+      metadata: {},
+    };
     emitSignal(run, { type: 'agent.child.exit', data });
     step(run, { type: 'agent.child.exit', data });
   }
 }
 
 /** What the strategy reads of an answer: under the id that it knows; null: the call is made again. */
-export function answerOf(run: Run, call: OpenCall, signal: Answer): { signal: Answer; isCounted: boolean } | null {
+export function answerOf(
+  run: Run,
+  call: OpenCall,
+  signal: Answer,
+): { signal: Answer; isCounted: boolean } | null {
   const id = signal.data.call_id;
   const reopened = ownMember(run.state.reopened ?? {}, id);
   if (reopened === undefined) return { signal: renamed(run, signal), isCounted: true };
@@ -144,7 +155,12 @@ function renamed(run: Run, signal: Answer): Answer {
 function settledBy(signal: Answer, decision: Exclude<UnknownDecision, { action: 'repeat' }>): Answer {
   const result: Result =
     decision.action === 'skip'
-      ? errorResult(errorEnvelope('skipped', 'The outcome of this call is unknown; a person decided to go on without it'))
+      ? errorResult(
+          errorEnvelope(
+            'skipped',
+            'The outcome of this call is unknown; a person decided to go on without it',
+          ),
+        )
       : { ok: true, payload: decision.result ?? null, effects: [] };
   const content = isObject(signal.data) && 'content' in signal.data ? { content: toolContent(result) } : {};
   return { ...signal, data: { ...signal.data, result, ...content } } as Answer;

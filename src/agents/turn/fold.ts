@@ -78,7 +78,11 @@ export function fold(core: EngineCore, input: FoldInput, before?: Folded): Folde
   for (const { id, failure } of input.acknowledgements)
     folded = add(folded, core.acknowledge(spec, folded.document, id, failure, now), spec.run_id);
   for (const signal of inReadingOrder(input.signals))
-    folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal, refusal }, now), signal.id);
+    folded = add(
+      folded,
+      core.advance(spec, folded.document, { kind: 'signal', signal, refusal }, now),
+      signal.id,
+    );
   for (let clocks = 0; isDue(folded.document, now) && clocks < MOST_CLOCKS; clocks += 1)
     folded = add(folded, core.advance(spec, folded.document, CLOCK, now), spec.run_id);
   return folded;

@@ -114,7 +114,8 @@ export interface InterruptedRun {
 /** The core's input: a signal of the run's own log that concerns it, or the clock. */
 export type RunEvent =
   /** `refusal`: why a run that is resumed cannot go on after all; absent: it can. */
-  { kind: 'signal'; signal: Signal; refusal?: { reason: string; message: string } | undefined } | { kind: 'clock' };
+  | { kind: 'signal'; signal: Signal; refusal?: { reason: string; message: string } | undefined }
+  | { kind: 'clock' };
 
 /** A custom directive: its own fields beside these. */
 export interface CustomDirectiveBody {

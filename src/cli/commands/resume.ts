@@ -37,7 +37,8 @@ export function addResume({ program, withClient }: CommandLine): void {
 
 function counted(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be an integer from 1 on.');
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('It must be an integer from 1 on.');
   return value;
 }
 

@@ -263,7 +263,9 @@ export const acceptedInputSchema = z.object({
 /** Schema of a person's decision about a call of which nothing says whether it has acted. */
 export const unknownDecisionSchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('repeat').describe('The call is made again, and may act twice.') }),
-  z.strictObject({ action: z.literal('skip').describe('The call is not made again; the run reads an error.') }),
+  z.strictObject({
+    action: z.literal('skip').describe('The call is not made again; the run reads an error.'),
+  }),
   z.strictObject({
     action: z.literal('done').describe('The call counts as successful with `result`, and is not made again.'),
     result: z.unknown().describe('Result that the run reads, any JSON value. Default: null.'),
@@ -280,7 +282,11 @@ const unknownDecisionsSchema = z
   });
 
 /** Schema of the changes that a resume makes to the agent of its run. */
-export const resumeOverridesSchema = runOverridesSchema.pick({ model: true, model_alias: true, limits: true });
+export const resumeOverridesSchema = runOverridesSchema.pick({
+  model: true,
+  model_alias: true,
+  limits: true,
+});
 
 /** Schema of the body that resumes a run which has ended. */
 export const resumeRunBodySchema = z.strictObject({
@@ -294,7 +300,9 @@ export const resumeRunBodySchema = z.strictObject({
     .min(1)
     .max(1_000_000)
     .optional()
-    .describe('Text that the run reads before its next model call, at most 1,000,000 characters. Default: none.'),
+    .describe(
+      'Text that the run reads before its next model call, at most 1,000,000 characters. Default: none.',
+    ),
   decisions: unknownDecisionsSchema
     .prefault({})
     .describe(

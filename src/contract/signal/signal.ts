@@ -37,9 +37,7 @@ const requestCancelRequested = signalType('ai.request.cancel_requested', '/ai/re
 const requestResumed = signalType('ai.request.resumed', '/ai/request', {
   request_id: identifierSchema.describe('Id of the request.'),
   resumed: z.int().min(1).describe('Number of resumes of the run, this one included.'),
-  overrides: resumeOverridesSchema
-    .optional()
-    .describe('Changes to the agent from here on. Absent: none.'),
+  overrides: resumeOverridesSchema.optional().describe('Changes to the agent from here on. Absent: none.'),
   input: z
     .object({
       input_id: identifierSchema.describe('Id of the input.'),

@@ -32,13 +32,16 @@ const provider = shared(async () =>
       refused.set(query, refusals + 1);
       return json(500, { error: { message: 'down' } })(response, request, index);
     }
-    if (away.has(query) || away.has(String(said))) return json(400, { error: { message: 'away' } })(response, request, index);
+    if (away.has(query) || away.has(String(said)))
+      return json(400, { error: { message: 'away' } })(response, request, index);
     const tools = query.split(': ')[1]?.split(' ') ?? [];
     const tool = tools[messages.filter(({ tool_calls: calls }) => calls !== undefined).length];
     const call = { id: `c${index}`, type: 'function', function: { name: tool, arguments: '{}' } };
-    
+
     const message =
-      tool === undefined ? { content: `done by ${model}: ${String(said)}` } : { content: null, tool_calls: [call] };
+      tool === undefined
+        ? { content: `done by ${model}: ${String(said)}` }
+        : { content: null, tool_calls: [call] };
     const choice = { index: 0, finish_reason: tool === undefined ? 'stop' : 'tool_calls', message };
     return json(200, { id: 'a', object: 'chat.completion', model, choices: [choice], usage })(
       response,
@@ -59,7 +62,11 @@ beforeAll(async () => {
     redisUrl: redis.url,
     config: {
       providers: {
-        main: { type: 'openai-compatible', base_url: `${provider.url}/v1`, models: { first: {}, second: {} } },
+        main: {
+          type: 'openai-compatible',
+          base_url: `${provider.url}/v1`,
+          models: { first: {}, second: {} },
+        },
       },
       agents: {
         clerk: agent,
@@ -106,9 +113,18 @@ describe('a run that has failed', () => {
     await ended(request, 'failed');
     expect((await client.request(request))?.status).toBe('closed');
     away.delete(query);
-    expect(await client.runs.resume(request)).toMatchObject({ request_id: request, status: 'running', resumed: 1 });
+    expect(await client.runs.resume(request)).toMatchObject({
+      request_id: request,
+      status: 'running',
+      resumed: 1,
+    });
     const view = await ended(request, 'completed');
-    expect(view).toMatchObject({ result: 'done by first: goes on: peer.pid', tool_calls: 1, resumed: 1, error: null });
+    expect(view).toMatchObject({
+      result: 'done by first: goes on: peer.pid',
+      tool_calls: 1,
+      resumed: 1,
+      error: null,
+    });
     // The failed call, its repeat, and the answer after the tool.
     expect(asked(query)).toBe(3);
     expect(view.iterations).toBe(3);
@@ -162,7 +178,8 @@ describe('a run that has failed', () => {
 
 test('a run of a conversation goes on in it, unless a later run has', async () => {
   const conversation_id = 'talk';
-  const start = async (query: string) => (await client.runs.start({ agent: 'clerk', query, conversation_id })).request_id;
+  const start = async (query: string) =>
+    (await client.runs.start({ agent: 'clerk', query, conversation_id })).request_id;
   away.add('first');
   const first = await start('first');
   await ended(first, 'failed');
@@ -196,7 +213,10 @@ describe('a run that was cancelled', () => {
       await ended(request, 'cancelled');
       await eventually(async () => (await client.request(request))?.status).toBe('closed');
       const problem = await refusal(client.runs.resume(request));
-      expect(problem).toMatchObject({ code: 'outcome_unknown', calls: [{ id: 'tool-1-0', tool_name: 'peer.wait' }] });
+      expect(problem).toMatchObject({
+        code: 'outcome_unknown',
+        calls: [{ id: 'tool-1-0', tool_name: 'peer.wait' }],
+      });
       await client.runs.resume(request, { decisions: { 'tool-1-0': decision } });
       await ended(request, 'completed');
       expect(JSON.stringify(provider.seen.at(-1)?.body)).toContain(answer);
@@ -211,7 +231,9 @@ describe('a run that was cancelled', () => {
     await client.cancel(request);
     await eventually(async () => (await client.request(request))?.status).toBe('closed');
     await client.runs.resume(request, { decisions: { 'tool-1-0': { action: 'repeat' } } });
-    await eventually(async () => (await types(request)).filter((type) => type === 'ai.tool.started').length).toBe(2);
+    await eventually(
+      async () => (await types(request)).filter((type) => type === 'ai.tool.started').length,
+    ).toBe(2);
     expect((await client.request(request))?.directives.map(({ id }) => id)).toContain('tool-1-0.resume-1');
     await client.cancel(request);
     await ended(request, 'cancelled');
@@ -233,8 +255,13 @@ describe('a run that reached a limit', () => {
   test('is refused more than its operator allows', async () => {
     const { request_id: request } = await client.runs.start({ agent: 'fixed', query: 'fixed: peer.pid' });
     await ended(request, 'completed');
-    const problem = await refusal(client.runs.resume(request, { overrides: { limits: { max_iterations: 5 } } }));
-    expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'overrides.limits.max_iterations' }] });
+    const problem = await refusal(
+      client.runs.resume(request, { overrides: { limits: { max_iterations: 5 } } }),
+    );
+    expect(problem).toMatchObject({
+      code: 'invalid_body',
+      errors: [{ path: 'overrides.limits.max_iterations' }],
+    });
   });
 });
 
@@ -248,9 +275,12 @@ test('a run without an end, and a request without a run, cannot be resumed', asy
 describe('a provider that is away', () => {
   test('ends no run: with the default number of retries all of them complete', async () => {
     const started = await Promise.all(
-      Array.from({ length: 20 }, async (_, nth) => client.runs.start({ agent: 'patient', query: `outage ${nth}` })),
+      Array.from({ length: 20 }, async (_, nth) =>
+        client.runs.start({ agent: 'patient', query: `outage ${nth}` }),
+      ),
     );
-    for (const { request_id: request } of started) expect((await ended(request, 'completed')).iterations).toBe(1);
+    for (const { request_id: request } of started)
+      expect((await ended(request, 'completed')).iterations).toBe(1);
     expect([...refused.values()]).toEqual(Array.from({ length: 20 }, () => 6));
   });
 
