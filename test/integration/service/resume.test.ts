@@ -28,7 +28,7 @@ const provider = shared(async () =>
     const query = String(messages.find(({ role }) => role === 'user')?.content);
     const said = messages.findLast(({ role }) => role === 'user')?.content;
     const refusals = refused.get(query) ?? 0;
-    if (/^outage/.test(query) && refusals < 6) {
+    if (query.startsWith('outage') && refusals < 6) {
       refused.set(query, refusals + 1);
       return json(500, { error: { message: 'down' } })(response, request, index);
     }
