@@ -16,6 +16,7 @@ import {
   type AcceptedInput,
   approvalDecisionBodySchema,
   type ParsedRun,
+  resumeRunBodySchema,
   runInputBodySchema,
   type RunView,
   type StartedRun,
@@ -35,6 +36,7 @@ import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
 import type { Agents } from '../store/catalog/known-agents.ts';
 import { createDecide } from './run-decisions.ts';
+import { createResume, type ResumeParts } from './run-resume.ts';
 import { requireSealing } from './encryption/run-sealing.ts';
 import { createRunRepeats } from './run-repeats.ts';
 import type { RunStarter } from './run-start.ts';
@@ -44,6 +46,8 @@ import type { EngineCore } from './turn/transition.ts';
 
 export interface RunClientParts {
   runs: RunJournal;
+  journal: ResumeParts['journal'];
+  entrance: ResumeParts['entrance'];
   /** Says who decided what was decided. */
   log: Pick<SignalLog, 'at'>;
   store: RunStore;
@@ -68,6 +72,9 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
   const { runs, store, starter, notifier, agents, spans = NO_SPANS } = parts;
   const decide = createDecide(parts);
   const { again, fork } = createRunRepeats(parts);
+  const mostBytes = (requestId: string): number =>
+    requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
+  const resume = createResume({ ...parts, mostBytes });
 
   async function start(
     body: unknown,
@@ -99,13 +106,16 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       limit: MOST_INPUTS,
       signal: { type: 'ai.request.input', data: { ...data, ...form } },
     };
-    const requestBytes = requestBytesOf(parts.limitsOf ?? NO_TENANT_LIMITS, requestId, parts.requestBytes);
     await parts.requireMemory(requestId);
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
       request_id: ownId(requestId),
       input_id,
-      queued: queuedInputs(verdict, { requestId, inputId: input_id, requestBytes }),
+      queued: queuedInputs(verdict, {
+        requestId,
+        inputId: input_id,
+        requestBytes: mostBytes(requestId),
+      }),
     };
   }
 
@@ -114,6 +124,9 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     input,
     again,
     fork,
+    async resume(requestId, body, options) {
+      return resume(requestId, readBody(resumeRunBodySchema, body ?? {}), options);
+    },
     async decide(requestId, callId, body) {
       return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));
     },

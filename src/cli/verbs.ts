@@ -27,6 +27,7 @@ import { addPrioritize } from './commands/prioritize.ts';
 import { addRecord } from './commands/record.ts';
 import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
+import { addResume } from './commands/resume.ts';
 import { addSchedules } from './commands/schedules.ts';
 import { addRoles } from './commands/serve.ts';
 import { addSteering } from './commands/steer.ts';
@@ -61,6 +62,7 @@ export const VERBS: readonly ((line: CommandLine) => void)[] = [
   addAsk,
   addAgain,
   addSteering,
+  addResume,
   addSchedules,
   addKeys,
   addAudit,

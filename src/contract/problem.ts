@@ -30,6 +30,8 @@ const PROBLEMS = {
   singleton_open: [409, 'Another one under the key is open'],
   version_conflict: [409, 'It was changed meanwhile'],
   request_closed: [409, 'The request is closed'],
+  not_resumable: [409, 'The run cannot be resumed'],
+  outcome_unknown: [409, 'Calls of unknown outcome need a decision'],
   not_waiting: [409, 'It does not wait for its turn'],
   already_decided: [409, 'It is decided already'],
   last_admin_key: [409, 'No other key may make and revoke keys'],

@@ -195,10 +195,11 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   };
 }
 
-function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunCalls {
+function runsOf({ start, input, resume, decide }: ClientRuns, tenant: string): RunCalls {
   return {
     start: (run, options) => start(run, options, tenant),
     input: (requestId, body) => input(scopedId(tenant, requestId), body),
+    resume: (requestId, body, options) => resume(scopedId(tenant, requestId), body, options),
     decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
   };
 }

@@ -179,6 +179,8 @@ function runsOf(
   const { runs, journal } = store.records;
   return createRunClient({
     runs,
+    journal,
+    entrance: store.queue.entrance,
     log: journal.log,
     store: createRunStore(runs),
     ...runAccess(store, { capacity, requestBytes, caller }),

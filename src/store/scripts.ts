@@ -80,6 +80,7 @@ export type ScriptName =
   | 'run-commit'
   | 'run-send'
   | 'run-read'
+  | 'run-resume'
   | 'run-start'
   | 'run-start-once'
   | 'sampling-reserve'

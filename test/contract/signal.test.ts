@@ -132,6 +132,15 @@ const cases: Record<SignalType, Case> = {
     required: { request_id: 'r1', input_id: 'i1', content: 'also this' },
     optional: { input_source: 'cli' },
   },
+  'ai.request.resumed': {
+    source: '/ai/request',
+    required: { request_id: 'r', resumed: 1 },
+    optional: {
+      overrides: { model: 'p:m' },
+      input: { input_id: 'i', content: 'go on' },
+      decisions: { 'tool-1-0': { action: 'skip' } },
+    },
+  },
   'ai.request.cancel_requested': {
     source: '/ai/request',
     required: { request_id: 'r1', reason: null },

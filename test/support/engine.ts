@@ -127,6 +127,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     const under = { index, keptMs, cancelRun, spans };
     return createRunClient({
       runs,
+      journal: records.journal,
+      entrance,
       log: records.journal.log,
       store: createRunStore(runs),
       starter: createRunStarter({ ...under, runs, agents: known, entrance, capacity: null, requestBytes }),

@@ -54,7 +54,10 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
         </Button>
       }
     >
-      <p>A redrive executes the directive again, as a new one.</p>
+      <p>
+        A redrive executes the directive again, as a new one, and its cost is counted. A run that has ended
+        does not go on with it: resume the run for that.
+      </p>
       {error === 'outcome_unknown' && (
         <Banner tone="wait">
           It may have happened: redriving may repeat it. See first whether the work was done.

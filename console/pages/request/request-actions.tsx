@@ -18,7 +18,7 @@ import { toast } from '../../parts/toast.ts';
 import { copiesOf, type Submission } from './copies.ts';
 
 export function RequestActions({ view }: { view: RequestView }) {
-  const [shown, show] = useState<'say' | 'cancel' | null>(null);
+  const [shown, show] = useState<'say' | 'resume' | 'cancel' | null>(null);
   const cannotSay = useMissingScope('submit');
   const cannotCancel = useMissingScope('cancel');
   const isOpen = view.status === 'open';
@@ -29,6 +29,11 @@ export function RequestActions({ view }: { view: RequestView }) {
       {view.run !== undefined && isOpen && (
         <Button why={cannotSay && `needs the scope ${cannotSay}`} onClick={() => show('say')}>
           Say…
+        </Button>
+      )}
+      {isResumable(view) && (
+        <Button why={cannotSay && `needs the scope ${cannotSay}`} onClick={() => show('resume')}>
+          Resume…
         </Button>
       )}
       {isOpen && (
@@ -43,6 +48,7 @@ export function RequestActions({ view }: { view: RequestView }) {
       <CopyMenu view={view} />
       <TraceLink url={view.trace_url} />
       <SayDialog requestId={view.request_id} isOpen={shown === 'say'} onClose={close} />
+      <ResumeDialog requestId={view.request_id} isOpen={shown === 'resume'} onClose={close} />
       <CancelDialog view={view} isOpen={shown === 'cancel'} onClose={close} />
     </>
   );
@@ -127,6 +133,52 @@ function SayDialog({ requestId, isOpen, onClose }: DialogState & { requestId: st
       {say.error !== null && <ErrorBanner error={say.error} />}
       <TextAreaField
         label="Text"
+        hint="The run reads it before its next model call."
+        value={text}
+        onChange={({ target }) => type(target.value)}
+      />
+    </Dialog>
+  );
+}
+
+/** A run that never began has nothing to go on from. */
+function isResumable({ run }: RequestView): boolean {
+  const hasFailed = run?.status === 'failed' || run?.status === 'cancelled' || run?.status === 'timeout';
+  return hasFailed && run.started_at !== null;
+}
+
+function ResumeDialog({ requestId, isOpen, onClose }: DialogState & { requestId: string }) {
+  const [text, type] = useState('');
+  const resume = useChange(async () =>
+    call('POST', path`/v1/requests/${requestId}/resume`, { body: text.trim() === '' ? {} : { input: text } }),
+  );
+  const act = (): void =>
+    resume.mutate(undefined, {
+      onSuccess: () => {
+        type('');
+        onClose();
+        toast('The run goes on.');
+      },
+    });
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Resume the run?"
+      focus="first"
+      actions={
+        <Button look="primary" disabled={resume.isPending} onClick={act}>
+          Resume
+        </Button>
+      }
+    >
+      <p>
+        The failed step is made again; calls that have succeeded are not. A failed model call is paid again.
+      </p>
+      {resume.error !== null && <ErrorBanner error={resume.error} />}
+      <TextAreaField
+        label="Message"
+        optional
         hint="The run reads it before its next model call."
         value={text}
         onChange={({ target }) => type(target.value)}

@@ -3,6 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { mergeUsage, normalizeUsage, type Usage } from '../../contract/model/usage.ts';
 import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
+import { interrupted } from './interruption.ts';
 import { endRun, endWithAnswer } from './lifecycle.ts';
 import { type BudgetLimit, type OpenCall, count, type Run } from './run-state.ts';
 
@@ -138,6 +139,7 @@ export function endForBreach(
 ): void {
   if (endWithAnswer(run, limit)) return;
   if (limit === 'max_iterations') {
+    run.left = interrupted(run);
     run.state.messages = [...run.state.messages, { role: 'assistant', content: MAX_ITERATIONS_TEXT }];
     return endRun(run, { status: 'completed', result: MAX_ITERATIONS_TEXT, reason: limit });
   }

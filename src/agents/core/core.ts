@@ -29,6 +29,7 @@ import {
   stateOf,
   unchanged,
 } from './run-state.ts';
+import { resume, withChanges } from './resume.ts';
 import { runView } from './run-view.ts';
 import { beginStrategy, closeTurn, step } from './step.ts';
 import { tick } from './timers.ts';
@@ -149,8 +150,14 @@ function advance(
   event: RunEvent,
   now: number,
 ): Transition {
-  if (stateOf(document).ended) return unchanged(document);
   const signal = event.kind === 'signal' ? (event.signal as StrategySignal) : null;
+  if (stateOf(document).ended) {
+    if (event.kind === 'clock' || signal?.type !== 'ai.request.resumed') return unchanged(document);
+    const run = openRun({ parts, spec, now, signal }, withChanges(document, signal.data));
+    resume(run, signal.data, event.refusal ?? null);
+    closeTurn(run);
+    return sealRun(run);
+  }
   const run = openRun({ parts, spec, now, signal }, document);
   if (signal) takeIn(run, signal);
   else tick(run);

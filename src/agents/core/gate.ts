@@ -23,7 +23,7 @@ import {
 } from './complete-directive.ts';
 import { failRun } from './lifecycle.ts';
 import { modelMessages } from './model-messages.ts';
-import { accept, answerWithError } from './open-calls.ts';
+import { accept, answerWithError, knownAs } from './open-calls.ts';
 import { type OpenCall, type Run, without } from './run-state.ts';
 import { estimateTokens, textTokens } from './token-estimate.ts';
 import { approvalFor, forkedCall, noteRecorded } from './tool-policy.ts';
@@ -141,7 +141,7 @@ function tryStart(run: Run, request: WorkRequest): boolean {
 
 function startTool(run: Run, call: ToolCallDirective): void {
   countStart(run, call.type);
-  send(run, toolDirective(run, call), { type: call.type, name: call.tool_name });
+  send(run, toolDirective(run, call), openCallOf(call));
 }
 
 function startEmbed(run: Run, call: EmbedCall, tokens: number): void {
@@ -154,7 +154,7 @@ function startModel(run: Run, call: ModelCall): void {
   const tokens = hasTokenBudget(run) ? estimateTokens(messages) + promptTokens(run) : 0;
   const maxTokens = allowedTokens(run, call, () => tokens);
   const reserved = hasTokenBudget(run) ? { tokens: tokens + maxTokens } : {};
-  send(run, modelDirective(run, call, messages, maxTokens), { type: call.type, ...reserved });
+  send(run, modelDirective(run, call, messages, maxTokens), { ...openCallOf(call), ...reserved });
 }
 
 function inputEstimate(run: Run, request: WorkRequest): () => number {
@@ -174,7 +174,9 @@ function onBreach(run: Run, breach: Breach): void {
 
 /** Drops calls that are no longer needed; those under way continue. */
 export function withdraw(run: Run, ids: readonly string[]): void {
-  for (const id of ids) {
+  for (const known of ids) {
+    // A call that was made again waits under another id.
+    const id = run.state.waiting.find((request) => knownAs(run.state, request.id) === known)?.id ?? known;
     const waiting = run.state.waiting.find((request) => request.id === id);
     const held = Object.hasOwn(run.state.held, id) ? run.state.held[id] : undefined;
     const call = held?.call ?? waiting;
@@ -206,7 +208,9 @@ function send(run: Run, directive: Transition['directives'][number], call: OpenC
 }
 
 function openCallOf(request: WorkRequest): OpenCall {
-  return 'tool_name' in request ? { type: request.type, name: request.tool_name } : { type: request.type };
+  const { type } = request;
+  if (type === 'emit_tool_error') return { type, name: request.tool_name };
+  return 'tool_name' in request ? { type, name: request.tool_name, request } : { type, request };
 }
 
 function openTools(run: Run): number {

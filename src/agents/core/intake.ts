@@ -7,6 +7,7 @@ import { spend } from './budget.ts';
 import { noteExit, noteParentExit } from './children.ts';
 import { endRun } from './lifecycle.ts';
 import { close } from './open-calls.ts';
+import { answerOf } from './resume.ts';
 import { count, type Run } from './run-state.ts';
 import { step } from './step.ts';
 import { noteUnusable } from './unusable-calls.ts';
@@ -16,6 +17,7 @@ type AnswerType = 'ai.llm.response' | 'ai.tool.result' | 'ai.embed.result' | 'di
 type ConcernedType =
   | AnswerType
   | 'ai.request.input'
+  | 'ai.request.resumed'
   | 'ai.request.cancel_requested'
   | 'ai.tool.approval_decided'
   | 'agent.child.exit'
@@ -27,6 +29,8 @@ const HANDLERS: { [T in ConcernedType]: (run: Run, signal: SignalOf<T>) => void 
   'ai.embed.result': takeAnswer,
   'directive.result': takeAnswer,
   'ai.request.input': takeInput,
+  // A run that has ended reads it; another one goes on already.
+  'ai.request.resumed': (run) => void count(run, 'stale'),
   'ai.request.cancel_requested': (run, { data }) => cancelRun(run, data.reason),
   'ai.tool.approval_decided': (run, { data }) => decide(run, data),
   'agent.child.exit': takeChildExit,
@@ -53,9 +57,12 @@ function takeAnswer(run: Run, signal: SignalOf<AnswerType>): void {
     count(run, 'stale');
     return;
   }
-  spend(run, call, signal);
-  if (signal.type === 'ai.llm.response') noteUnusable(run, signal.data.result);
-  step(run, signal);
+  const read = answerOf(run, call, signal);
+  if (read?.isCounted !== false) spend(run, call, signal);
+  if (read === null) return;
+  const { signal: answer } = read;
+  if (answer.type === 'ai.llm.response') noteUnusable(run, answer.data.result);
+  step(run, answer);
 }
 
 /** Kept until the next model call; a run that waits for input continues at once. */

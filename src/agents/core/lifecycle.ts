@@ -4,6 +4,7 @@ import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope
 import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
 import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
+import { interrupted, sharing } from './interruption.ts';
 import { messageFaults } from './message-faults.ts';
 import type { RequestOrigin } from '../../contract/run/run-origin.ts';
 import type { JsonObject, OutboxEntry, RunSpec } from '../turn/transition.ts';
@@ -42,8 +43,10 @@ export function originField(origin: RunSpec['origin']): { origin?: RequestOrigin
 
 export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   if (run.state.ended) return;
-  closeHistory(run, ending, manner);
   const { state } = run;
+  const left = isFinal(ending) ? null : (run.left ?? interrupted(run));
+  closeHistory(run, ending, manner);
+  if (left !== null) state.left = sharing(left, state.messages);
   const unanswered = ending.status === 'completed' ? (ending.unanswered ?? []) : [];
   state.unread_inputs = [...unanswered, ...state.inputs.map(({ id }) => id)];
   release(run, manner);
@@ -58,6 +61,19 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   notifyParent(run);
   endConversation(run);
 }
+
+/** A run that a limit has completed can still go on. */
+function isFinal({ status, reason }: Ending): boolean {
+  return status === 'completed' && !LIMITS.has(reason);
+}
+
+const LIMITS: ReadonlySet<string> = new Set([
+  'max_iterations',
+  'max_tool_calls',
+  'max_tokens',
+  'max_cost',
+  'deadline_exceeded',
+]);
 
 /** Ends the run with the answer it had before the unread input arrived; false: there is no such answer. */
 export function endWithAnswer(run: Run, reason: string): boolean {

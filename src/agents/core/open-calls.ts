@@ -1,9 +1,10 @@
 // The directives of a run that are accepted and have no answer yet.
 // Must never accept two directives with one id.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import { ownMember } from '../../contract/json/json-object.ts';
 import type { Transition } from '../turn/transition.ts';
 import { errorDirective } from './complete-directive.ts';
-import { isEmpty, type OpenCall, type Run, without } from './run-state.ts';
+import { isEmpty, type OpenCall, type Run, type RunState, without } from './run-state.ts';
 
 /** Sends the directive with this turn; its answer is awaited. */
 export function accept(run: Run, directive: Transition['directives'][number], call: OpenCall): void {
@@ -11,6 +12,11 @@ export function accept(run: Run, directive: Transition['directives'][number], ca
     ? { [directive.id]: call }
     : { ...run.state.open, [directive.id]: call };
   run.directives.push(directive);
+}
+
+/** The id under which the strategy knows the call. */
+export function knownAs({ aliases = {} }: Pick<RunState, 'aliases'>, id: string): string {
+  return ownMember(aliases, id) ?? id;
 }
 
 /** Closes the call with this id; null when it is not open. */

@@ -4,7 +4,7 @@ import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { Message, ToolCall } from '../../contract/model/message.ts';
-import type { RunStatus } from '../../contract/run/run.ts';
+import type { RunOverrides, RunStatus, UnknownDecision } from '../../contract/run/run.ts';
 import { SIGNAL_SOURCES } from '../../contract/signal/signal.ts';
 import type { Usage } from '../../contract/model/usage.ts';
 import type { AnyStrategy, StrategySignal, ToolCallDirective, WorkRequest } from '../strategies/strategy.ts';
@@ -27,6 +27,16 @@ export interface OpenCall {
   name?: string;
   /** Tokens reserved for it. */
   tokens?: number;
+  /** The strategy's request, by which a resume makes the call again. Absent: a custom directive, or a run of an older version. */
+  request?: WorkRequest;
+}
+
+/** A call that was open at the end, and whose answer the resumed run has not read yet. */
+export interface ReopenedCall {
+  /** A person's decision, where its outcome is unknown. */
+  decision: UnknownDecision | null;
+  /** The run failed of its answer, which it has read and counted. */
+  isFailed: boolean;
 }
 
 /** A tool call that waits for approval. */
@@ -88,6 +98,29 @@ export interface Counters {
 /** `is_past`: a newer answer has come, or the model has called the tool without arguments beside it. */
 export type UnusableCall = ToolCall & { readonly is_past?: true };
 
+type Restored =
+  | 'strategy'
+  | 'anchors'
+  | 'agent_state'
+  | 'open'
+  | 'waiting'
+  | 'held'
+  | 'timers'
+  | 'inputs'
+  | 'awaits_input'
+  | 'answer'
+  | 'unusable';
+
+/** What the end of a run interrupted, and a resume restores. */
+export interface Interrupted extends Pick<RunState, Restored> {
+  /** The first `kept` messages of the final history, then these. */
+  messages: { kept: number; rest: readonly Message[] };
+  /** The call of whose answer the run failed; null: it did not fail of an answer. */
+  failed: string | null;
+  /** Sequence of the signal that is read again, where the run failed of one that is no answer; null: none. */
+  signal: number | null;
+}
+
 export interface RunState {
   /** The strategy's own state; undefined until it has begun. */
   strategy: unknown;
@@ -133,6 +166,16 @@ export interface RunState {
   termination_reason: string | null;
   /** Inputs that the run never read. */
   unread_inputs: readonly string[];
+  /** What the end interrupted. Absent or null: the run goes on, has its final answer, or never began. */
+  left?: Interrupted | null;
+  /** Number of resumes. Absent: 0. */
+  resumed?: number;
+  /** What resumes have changed of the agent, beside the overrides of the start. Absent: nothing. */
+  changes?: RunOverrides;
+  /** Id of each call that was made again → the id by which the strategy knows it. Absent: none. */
+  aliases?: Readonly<Record<string, string>>;
+  /** Absent: none. */
+  reopened?: Readonly<Record<string, ReopenedCall>>;
 }
 
 /** What the core is built from, the same for every run. */
@@ -155,6 +198,14 @@ export interface Run {
   readonly now: number;
   /** The signal that is being read, by the strategy too; null = none: the clock, before a timer fires. */
   signal: StrategySignal | null;
+  /** The event's signal, as it is in the log; null = none. */
+  readonly read: (StrategySignal & { sequence?: number }) | null;
+  /** The state before the event; null: the run begins. */
+  readonly before: RunState | null;
+  /** The same while the strategy takes a step, for a step that fails; undefined: it takes none. */
+  undo: RunState | null | undefined;
+  /** What the end interrupts, where the history has changed since; null: as it is at the end. */
+  left: Interrupted | null;
   readonly state: RunState;
   outbox: OutboxEntry[];
   readonly signals: EmittedSignal[];
@@ -219,7 +270,7 @@ export function newRun(input: RunInput): Run {
     termination_reason: null,
     unread_inputs: [],
   };
-  return working(input, agent, state, []);
+  return working(input, agent, state, [], null);
 }
 
 /** Adds a signal to the turn. Those of the service whose data have `metadata` name the run in it, and its iteration. */
@@ -239,16 +290,33 @@ function namesOf({ spec, state, agent }: Run): JsonObject {
 
 /** The working copy of a document; the document stays as it is. */
 export function openRun(input: Omit<RunInput, 'setup'>, document: RunDocument): Run {
-  const agent = effectiveAgent(input.spec, document.setup.agent);
-  const state = { ...stateOf(document) };
-  return working({ ...input, setup: document.setup }, agent, state, document.outbox);
+  const before = stateOf(document);
+  const spec = specOf(input.spec, document);
+  const agent = effectiveAgent(spec, document.setup.agent);
+  return working({ ...input, spec, setup: document.setup }, agent, { ...before }, document.outbox, before);
+}
+
+/** What the run was started with, as resumes have changed it. */
+export function specOf(spec: RunSpec, document: RunDocument): RunSpec {
+  const { changes } = stateOf(document);
+  if (changes === undefined) return spec;
+  const { model: _model, model_alias: _alias, ...others } = spec.overrides;
+  const isOtherModel = changes.model !== undefined || changes.model_alias !== undefined;
+  const limits = { ...spec.overrides.limits, ...changes.limits };
+  return { ...spec, overrides: { ...(isOtherModel ? others : spec.overrides), ...changes, limits } };
 }
 
 export function stateOf(document: RunDocument): RunState {
   return document.inner as unknown as RunState;
 }
 
-function working(input: RunInput, agent: AgentDefinition, state: RunState, outbox: OutboxEntry[]): Run {
+function working(
+  input: RunInput,
+  agent: AgentDefinition,
+  state: RunState,
+  outbox: OutboxEntry[],
+  before: RunState | null,
+): Run {
   const { parts, spec, setup, now, signal } = input;
   return {
     parts,
@@ -257,6 +325,10 @@ function working(input: RunInput, agent: AgentDefinition, state: RunState, outbo
     agent,
     now,
     signal,
+    read: signal,
+    before,
+    undo: undefined,
+    left: null,
     state,
     outbox,
     signals: [],

@@ -24,6 +24,7 @@ export function runView(spec: RunSpec, document: RunDocument): Omit<RunView, 'en
     ...(state.details === undefined ? {} : { details: state.details }),
     termination_reason: state.termination_reason,
     ...(state.unread_inputs?.length ? { unread_inputs: [...state.unread_inputs] } : {}),
+    ...(state.resumed === undefined ? {} : { resumed: state.resumed }),
     waiting_for: state.ended ? [] : waits(state),
     messages: [...state.messages],
     children: state.children.map(({ tag, request_id, status }) => ({ tag, request_id, status })),

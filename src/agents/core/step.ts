@@ -36,7 +36,9 @@ function firstState(run: Run, strategy: AnyStrategy): unknown {
 
 /** The strategy reads `signal`; then everything starts that may start. */
 export function step(run: Run, signal: StrategySignal): void {
-  const strategy = run.state.ended ? null : strategyOf(run);
+  if (run.state.ended) return;
+  run.undo = run.before;
+  const strategy = strategyOf(run);
   if (!strategy) return;
   run.signal = signal;
   guarded(run, () => {
@@ -49,6 +51,7 @@ export function step(run: Run, signal: StrategySignal): void {
     apply(run, taken, trusted);
     return true;
   });
+  run.undo = undefined;
 }
 
 /** Checks the history, and model calls with messages of their own: an invalid message would break all later turns. */
@@ -147,6 +150,7 @@ export function closeTurn(run: Run): void {
   releaseWaiting(run);
   const { state } = run;
   if (state.ended || state.awaits_input || !isStalled(run)) return;
+  run.undo = run.before;
   failRun(
     run,
     'stalled',

@@ -110,6 +110,21 @@ async function inTurn(
   return { kind: 'waiting', until: Math.min(until, run.begin?.by ?? Infinity) };
 }
 
+/** A run that is resumed takes its place in the conversation again; why it cannot, or undefined. */
+export async function reenter(
+  { conversations }: Pick<BeginningParts, 'conversations'>,
+  { spec, requestId, document }: StoredRun,
+): Promise<RunFailure | undefined> {
+  const { conversation_id: id } = spec;
+  if (id === null || document === null) return undefined;
+  const entry = await conversations.enter(scopedAs(requestId, id), requestId, false);
+  if (entry.kind !== 'active') return busy(id, ownId(entry.active));
+  const isSame = JSON.stringify(entry.messages) === JSON.stringify(document.inner['messages']);
+  if (isSame || entry.messages?.length === 0) return undefined;
+  const message = `a later run of the conversation "${id}" has gone on from here; start a new run in it`;
+  return { reason: 'conversation_changed', message };
+}
+
 type History = readonly JsonObject[] | null;
 
 /** `locked`: an encrypted run has written it, and this one does not have its key. It stays as it is. */

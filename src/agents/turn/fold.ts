@@ -25,6 +25,8 @@ export interface FoldInput {
   signals: readonly Signal[];
   /** Milliseconds since the epoch. */
   now: number;
+  /** Why a run that is resumed cannot go on after all. Default: it can. */
+  refusal?: { reason: string; message: string } | undefined;
 }
 
 /** Everything that one turn writes. */
@@ -40,10 +42,12 @@ const CLOCK: RunEvent = { kind: 'clock' };
 /** One clock event fires everything that is due; a core that asks for more than these is broken. */
 const MOST_CLOCKS = 10;
 
-/** Inputs first: an answer in the same turn must not end a run that has an unread input. */
+/** A resume reopens the run. Then inputs: an answer in the same turn must not end a run that has an unread input. */
+const FIRST_READ: readonly string[] = ['ai.request.resumed', 'ai.request.input'];
+
 function inReadingOrder(signals: readonly Signal[]): Signal[] {
-  const isInput = ({ type }: Signal): boolean => type === 'ai.request.input';
-  return [...signals.filter(isInput), ...signals.filter((signal) => !isInput(signal))];
+  const first = FIRST_READ.flatMap((type) => signals.filter((signal) => signal.type === type));
+  return [...first, ...signals.filter(({ type }) => !FIRST_READ.includes(type))];
 }
 
 export function isOver(document: RunDocument): boolean {
@@ -69,12 +73,16 @@ function add(before: Folded, transition: Transition, cause: string): Folded {
 
 /** Acknowledgements, then the signals, then the clock where something is due. */
 export function fold(core: EngineCore, input: FoldInput, before?: Folded): Folded {
-  const { spec, now } = input;
+  const { spec, now, refusal } = input;
   let folded: Folded = before ?? { document: input.document, signals: [], directives: [], log: [] };
   for (const { id, failure } of input.acknowledgements)
     folded = add(folded, core.acknowledge(spec, folded.document, id, failure, now), spec.run_id);
   for (const signal of inReadingOrder(input.signals))
-    folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal }, now), signal.id);
+    folded = add(
+      folded,
+      core.advance(spec, folded.document, { kind: 'signal', signal, refusal }, now),
+      signal.id,
+    );
   for (let clocks = 0; isDue(folded.document, now) && clocks < MOST_CLOCKS; clocks += 1)
     folded = add(folded, core.advance(spec, folded.document, CLOCK, now), spec.run_id);
   return folded;

@@ -132,8 +132,20 @@ export interface EmittedSignal {
   cause?: string;
 }
 
+/** What a resume needs to know of a run that has ended. */
+export interface InterruptedRun {
+  /** The directives whose answers the resumed run reads. */
+  calls: readonly string[];
+  /** Sequence of a further signal that it reads again; null: none. */
+  signal: number | null;
+  agent: AgentDefinition;
+}
+
 /** The core's input: a signal of the run's own log that concerns it, or the clock. */
-export type RunEvent = { kind: 'signal'; signal: Signal } | { kind: 'clock' };
+export type RunEvent =
+  /** `refusal`: why a run that is resumed cannot go on after all; absent: it can. */
+  | { kind: 'signal'; signal: Signal; refusal?: { reason: string; message: string } | undefined }
+  | { kind: 'clock' };
 
 /** A custom directive: its own fields beside these. */
 export interface CustomDirectiveBody {

@@ -25,8 +25,8 @@ import {
 import type { Logger } from '../../platform/telemetry/logger.ts';
 import type { Reports } from '../../platform/telemetry/reports.ts';
 import { RUN_ENTRY, RUN_LANE, type RunWaker, WAKE_AHEAD_MS } from '../../queue/run-wake.ts';
-import { begin, type BeginningParts } from './beginning.ts';
-import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
+import { begin, type BeginningParts, reenter } from './beginning.ts';
+import { type BrokenRunParts, type RunFailure, endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
 import { turnContext } from './run-place.ts';
 import { isLastTurn, runSpan, turnSpan } from '../run-spans.ts';
@@ -98,7 +98,9 @@ async function workOut(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
   if (run.document === null) return firstTurn(parts, run);
   const acknowledgements = await performOutbox(parts.outbox, run);
   if (acknowledgements.length === 0 && run.signals.length === 0 && !isDue(run.document, run.now)) return null;
-  return { folded: nextTurn(parts, run, acknowledgements), spec: null };
+  const isResumed = isOver(run.document) && run.signals.some(({ type }) => type === 'ai.request.resumed');
+  const refusal = isResumed ? await reenter(parts.beginning, run) : undefined;
+  return { folded: nextTurn(parts, run, acknowledgements, refusal), spec: null };
 }
 
 /** The last turn of an unreadable run. Its spec is written again, so that readers of its end find one. */
@@ -121,10 +123,15 @@ async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null>
   return { folded: guardedFold(parts, run, () => fold(parts.core, input, first)), spec };
 }
 
-function nextTurn(parts: TurnParts, run: StoredRun, acknowledgements: readonly Acknowledgement[]): Folded {
+function nextTurn(
+  parts: TurnParts,
+  run: StoredRun,
+  acknowledgements: readonly Acknowledgement[],
+  refusal: RunFailure | undefined,
+): Folded {
   const { spec, document, signals, now } = run;
   if (document === null) throw new Error('a run without a document has no next turn');
-  const input = { spec, document, acknowledgements, signals, now };
+  const input = { spec, document, acknowledgements, signals, now, refusal };
   return guardedFold(parts, run, () => fold(parts.core, input));
 }
 

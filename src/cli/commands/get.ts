@@ -267,10 +267,18 @@ export function nextCommands(
         ]
       : [],
   );
+  // A redrive of its steps would only repeat a call: the run would not go on.
+  if (run !== undefined && isResumable(run))
+    return [...decisions, `${ADJUTANT} resume ${request_id}`].slice(0, MOST_COMMANDS);
   const redrives = failed
     .filter((each) => isDeadLetter(each, directives))
     .map(({ id }) => `${ADJUTANT} dead redrive ${request_id}/${word(id)}`);
   return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
+}
+
+/** A run that never began has nothing to go on from. */
+function isResumable({ status, started_at: startedAt }: NonNullable<RequestView['run']>): boolean {
+  return startedAt !== null && (status === 'failed' || status === 'cancelled' || status === 'timeout');
 }
 
 /** What was attempted, and ended in an error that nobody asked for. */

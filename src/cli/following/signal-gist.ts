@@ -35,6 +35,7 @@ const GISTS: Gists = {
   'ai.request.started': ({ query }) => query,
   'ai.request.input': ({ content }) => content,
   'ai.request.cancel_requested': ({ reason }) => reason ?? '',
+  'ai.request.resumed': ({ resumed }) => (resumed === 1 ? 'run resumed' : `run resumed, ${resumed} times`),
   'ai.request.completed': completedGist,
   'ai.request.failed': (data) => ['red', `${anyErrorText(data.error)}${unreadText(data)}`],
   'ai.request.error': ({ reason, message }) => ['red', `${reason}: ${message}`],

@@ -8,6 +8,7 @@ export const AUDITED_ACTIONS = [
   'submit',
   'start_run',
   'input',
+  'resume_run',
   'answer',
   'decide',
   'cancel',

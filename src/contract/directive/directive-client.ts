@@ -24,6 +24,8 @@ import type {
   AcceptedInput,
   ApprovalDecisionBody,
   RecordedDecision,
+  ResumedRun,
+  ResumeRunBody,
   RunInputBody,
   RunView,
   StartedRun,
@@ -63,6 +65,11 @@ export interface RunCalls {
   start(run: SubmittedRun, options?: StartOptions): Promise<StartedRun>;
   /** Sends text to a run in progress; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
   input(requestId: string, input: RunInputBody): Promise<AcceptedInput>;
+  /**
+   * Resumes a run that has failed, was cancelled or reached a limit, from the step that failed. Refused with `not_resumable` where it cannot
+   * go on, and with `outcome_unknown` until `decisions` names each call that may have acted.
+   */
+  resume(requestId: string, body?: ResumeRunBody, options?: StartOptions): Promise<ResumedRun>;
   /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */
   decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
 }

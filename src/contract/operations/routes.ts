@@ -31,6 +31,7 @@ export const CALLS = {
   fork: { method: 'POST', path: `${REQUEST}/fork`, scope: 'submit', content: 'work' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
   'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
+  'runs.resume': { method: 'POST', path: `${REQUEST}/resume`, scope: 'submit', content: 'work' },
   'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },
   score: { method: 'POST', path: `${REQUEST}/scores`, scope: 'submit', content: 'small' },
   answer: { method: 'POST', path: `${REQUEST}/inputs/:input_id`, scope: 'decide', content: 'work' },

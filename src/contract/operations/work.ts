@@ -7,6 +7,8 @@ import {
   acceptedInputSchema,
   approvalDecisionBodySchema,
   recordedDecisionSchema,
+  resumedRunSchema,
+  resumeRunBodySchema,
   runInputBodySchema,
   type StartedRun,
   startedRunSchema,
@@ -129,6 +131,20 @@ export const WORK_OPERATIONS = {
     body: ['run-input-body', runInputBodySchema],
     answer: ['accepted-input', acceptedInputSchema],
     statuses: { 202: 'The input is durable and will be read.' },
+    problems: [404, 409, 413, 415, 429],
+  },
+  'runs.resume': {
+    tag: 'runs',
+    summary: 'Resume a run that has failed, was cancelled, or reached a limit',
+    description:
+      'The same request goes on from the step that failed: calls that have succeeded are not made again, and counts and costs go on. ' +
+      'With `Idempotency-Key` a repeated resume is the same one. 409 `not_resumable` while it goes on and after its final answer, ' +
+      '`outcome_unknown` where `calls` names calls that may have acted: `decisions` says for each whether to repeat it, skip it or count it as done.',
+    headers: submissionHeaders,
+    body: ['resume-run-body', resumeRunBodySchema],
+    isBodyOptional: true,
+    answer: ['resumed-run', resumedRunSchema],
+    statuses: { 202: 'The run goes on and will end.' },
     problems: [404, 409, 413, 415, 429],
   },
   'runs.decide': {

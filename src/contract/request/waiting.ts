@@ -10,7 +10,7 @@ import { plainText } from '../json/plain-text.ts';
  * configured limit is used up. `concurrency`: the lane has its maximum in flight. `input_required`: its tool asks a
  * person. `worker_lost`: its worker died, and no other one has claimed it yet. `later`: its earliest start lies ahead.
  * `turn`: other directives of its lane are ahead. `limit`: a limit by key, of its caller or of a rule, is used up.
- * `singleton`: the directive that it replaces has not ended.
+ * `singleton`: the directive that it replaces has not ended. `retry`: its last attempt failed, and the next one follows.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -24,6 +24,7 @@ export const WAIT_REASONS = [
   'turn',
   'limit',
   'singleton',
+  'retry',
 ] as const;
 
 /** Reason why a directive makes no progress. */
@@ -101,6 +102,8 @@ function waitMessage(lane: string, reason: string): string {
       return 'its turn';
     case 'limit':
       return 'a limit';
+    case 'retry':
+      return `waits to call ${peerOf(lane)} again`;
     case 'singleton':
       return 'waits for the end of what it replaces';
     default:

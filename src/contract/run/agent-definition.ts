@@ -149,6 +149,30 @@ const callFields = {
   jitter: retryFields.jitter,
 };
 
+/** A provider that is away for a minute or two does not end a run. */
+const modelCallFields = {
+  ...callFields,
+  max_retries: retryFields.max_retries
+    .default(8)
+    .describe('Maximum number of retries after the first attempt. Default: 8.'),
+  retry_backoff_ms: retryFields.retry_backoff_ms
+    .default(1_000)
+    .describe('Delay before the first retry, in milliseconds. Default: 1,000.'),
+  backoff: retryFields.backoff
+    .default('exponential')
+    .describe(
+      'Growth of the delay: `fixed`, or `exponential`, which doubles it with each retry. Default: `exponential`.',
+    ),
+  max_backoff_ms: retryFields.max_backoff_ms
+    .default(60_000)
+    .describe(
+      'Maximum of a growing delay, in milliseconds; it never shortens the first delay. Default: 60,000.',
+    ),
+  jitter: retryFields.jitter
+    .default(0.2)
+    .describe('Fraction by which a delay is randomly shortened, 0 to 1. Default: 0.2.'),
+};
+
 /** Schema of the compaction of a history. */
 export const compactionSchema = z.strictObject({
   context_tokens: z
@@ -222,7 +246,7 @@ export const agentDefinitionSchema = z.strictObject({
   policies: agentPoliciesSchema
     .prefault({})
     .describe('Policies for conversations, approvals, budgets and errors.'),
-  model_call: z.strictObject(callFields).prefault({}).describe('Timeout and retries of model calls.'),
+  model_call: z.strictObject(modelCallFields).prefault({}).describe('Timeout and retries of model calls.'),
   tool_call: z.strictObject(callFields).prefault({}).describe('Timeout and retries of tool calls.'),
   compaction: compactionSchema.prefault({}).describe('Compaction of the message history.'),
   options: jsonObjectSchema

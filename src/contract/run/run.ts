@@ -261,6 +261,61 @@ export const acceptedInputSchema = z.object({
   queued: count.describe('Number of inputs that wait, this one included.'),
 });
 
+/** Schema of a person's decision about a call of which nothing says whether it has acted. */
+export const unknownDecisionSchema = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('repeat').describe('The call is made again, and may act twice.') }),
+  z.strictObject({
+    action: z.literal('skip').describe('The call is not made again; the run reads an error.'),
+  }),
+  z.strictObject({
+    action: z.literal('done').describe('The call counts as successful with `result`, and is not made again.'),
+    result: z.unknown().describe('Result that the run reads, any JSON value. Default: null.'),
+  }),
+]);
+
+/** Decisions of one resume. */
+const MOST_DECISIONS = 256;
+
+const unknownDecisionsSchema = z
+  .record(identifierSchema, unknownDecisionSchema)
+  .refine((decisions) => Object.keys(decisions).length <= MOST_DECISIONS, {
+    message: `has at most ${MOST_DECISIONS} members`,
+  });
+
+/** Schema of the changes that a resume makes to the agent of its run. */
+export const resumeOverridesSchema = runOverridesSchema.pick({
+  model: true,
+  model_alias: true,
+  limits: true,
+});
+
+/** Schema of the body that resumes a run which has ended. */
+export const resumeRunBodySchema = z.strictObject({
+  overrides: resumeOverridesSchema
+    .prefault({})
+    .describe(
+      'Changes to the agent from here on: `model`, `model_alias` and `limits`, which count from the start of the run; `deadline_ms` counts from the resume. Default: as before.',
+    ),
+  input: z
+    .string()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      'Text that the run reads before its next model call, at most 1,000,000 characters. Default: none.',
+    ),
+  decisions: unknownDecisionsSchema
+    .prefault({})
+    .describe(
+      'Decision about each call of unknown outcome, by its id; required for each of them, at most 256. Default: {}.',
+    ),
+});
+
+/** Schema of the answer to a resume. */
+export const resumedRunSchema = startedRunSchema
+  .omit({ once: true })
+  .extend({ resumed: count.min(1).describe('Number of resumes of the run, this one included.') });
+
 /** Schema of a decision about a call or a budget. */
 export const approvalDecisionBodySchema = z.strictObject({
   decision: z.enum(['approve', 'deny']).describe('Decision about the call.'),
@@ -340,6 +395,7 @@ export const runViewSchema = z.object({
     .literal(true)
     .optional()
     .describe('Present where a cancellation was requested and the run has not ended yet.'),
+  resumed: count.min(1).optional().describe('Number of resumes after an end. Absent: none.'),
   waiting_for: z.array(waitSchema).describe('Events that the run waits for.'),
   messages: z.array(historyMessageSchema).describe('Messages of the run.'),
   children: z.array(runChildSchema).describe('Child runs.'),
@@ -370,6 +426,12 @@ export type RunStatus = z.infer<typeof runStatusSchema>;
 export type RunInputBody = z.infer<typeof runInputBodySchema>;
 /** Answer to an accepted input. */
 export type AcceptedInput = z.infer<typeof acceptedInputSchema>;
+/** Decision about a call of unknown outcome. */
+export type UnknownDecision = z.infer<typeof unknownDecisionSchema>;
+/** Resume of a run as a caller requests it; members with a default may be absent. */
+export type ResumeRunBody = z.input<typeof resumeRunBodySchema>;
+/** Answer to the resume of a run. */
+export type ResumedRun = z.infer<typeof resumedRunSchema>;
 /** Decision about a tool call or a budget. */
 export type ApprovalDecisionBody = z.infer<typeof approvalDecisionBodySchema>;
 /** Decision that was recorded first. */

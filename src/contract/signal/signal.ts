@@ -16,6 +16,7 @@ import { inputActionSchema, inputCauseSchema, openInputSchema } from '../tool/to
 import { errorEnvelopeSchema } from '../error-envelope.ts';
 import { waitSchema } from '../request/waiting.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
+import { resumeOverridesSchema, unknownDecisionSchema } from '../run/run.ts';
 
 const name = z.string().min(1).max(128);
 
@@ -31,6 +32,24 @@ const requestInput = signalType('ai.request.input', '/ai/request', {
 const requestCancelRequested = signalType('ai.request.cancel_requested', '/ai/request', {
   request_id: identifierSchema.describe('Id of the request.'),
   reason: z.string().nullable().describe('Reason of the cancellation; null: none given.'),
+});
+
+/** Signal `ai.request.resumed`: a run goes on after its end. */
+const requestResumed = signalType('ai.request.resumed', '/ai/request', {
+  request_id: identifierSchema.describe('Id of the request.'),
+  resumed: z.int().min(1).describe('Number of resumes of the run, this one included.'),
+  overrides: resumeOverridesSchema.optional().describe('Changes to the agent from here on. Absent: none.'),
+  input: z
+    .object({
+      input_id: identifierSchema.describe('Id of the input.'),
+      content: z.string().describe('Text that the run reads before its next model call.'),
+    })
+    .optional()
+    .describe('Input that came with the resume. Absent: none.'),
+  decisions: z
+    .record(z.string(), unknownDecisionSchema)
+    .optional()
+    .describe('Decisions about calls of unknown outcome, by the id of the call. Absent: none.'),
 });
 
 /** Signal `ai.tool.approval_decided`: the decision about a call. */
@@ -341,6 +360,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   directiveIgnored.wire,
   requestInput.wire,
   requestCancelRequested.wire,
+  requestResumed.wire,
   toolApprovalDecided.wire,
   agentScheduled.wire,
   agentChildStarted.wire,
@@ -374,6 +394,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   directiveIgnored.draft,
   requestInput.draft,
   requestCancelRequested.draft,
+  requestResumed.draft,
   toolApprovalDecided.draft,
   agentScheduled.draft,
   agentChildStarted.draft,
@@ -418,6 +439,7 @@ export const SIGNAL_SOURCES = {
   'directive.ignored': directiveIgnored.source,
   'ai.request.input': requestInput.source,
   'ai.request.cancel_requested': requestCancelRequested.source,
+  'ai.request.resumed': requestResumed.source,
   'ai.tool.approval_decided': toolApprovalDecided.source,
   'agent.scheduled': agentScheduled.source,
   'agent.child.started': agentChildStarted.source,

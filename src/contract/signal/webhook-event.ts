@@ -65,6 +65,11 @@ export const runEndedSchema = z.object({
       usage: usageSchema.describe('Token usage of the run.'),
       cost: z.number().nullable().describe('Cost in USD; null: the price of a used model is unknown.'),
       started_at: instantSchema.nullable().describe('Instant (UTC) of the start; null: not started.'),
+      resumed: z
+        .int()
+        .min(1)
+        .optional()
+        .describe('Number of resumes before this end. Absent: none, it is the first end.'),
     })
     .describe('Data of the event.'),
 });
@@ -137,7 +142,7 @@ export function runEndedEvent(
   { requestId, ...known }: { requestId: string; tenant: string; ended_at: string; traceparent: string },
 ): RunEnded {
   const { run_id, agent, conversation_id, termination_reason, iterations, tool_calls } = view;
-  const { usage, cost, started_at, status, result = null, error = null } = view;
+  const { usage, cost, started_at, status, result = null, error = null, resumed } = view;
   return {
     type: 'run.ended',
     timestamp: known.ended_at,
@@ -157,6 +162,7 @@ export function runEndedEvent(
       usage,
       cost,
       started_at,
+      ...(resumed === undefined ? {} : { resumed }),
     },
   };
 }

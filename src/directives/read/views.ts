@@ -128,7 +128,16 @@ function waitingOf(
     return { waiting: waitOf(lane, inGate) };
   if (leaseUntil !== null && leaseUntil <= now)
     return { waiting: waitOf(lane, lostWait(lane, leaseUntil, known ?? null)) };
-  return waits === null ? {} : { waiting: waitOf(lane, known?.reason === waits.reason ? known : waits) };
+  const again = waits ?? retryOf(record);
+  return again === null ? {} : { waiting: waitOf(lane, known?.reason === again.reason ? known : again) };
+}
+
+/** Since when its attempts fail, and when the next one is made; null: none has failed, or it is not waiting. */
+function retryOf({ status, failures, startedAt, nextAttemptAt }: DirectiveRecord): WaitFacts | null {
+  if (status !== 'waiting' || failures === 0 || nextAttemptAt === null) return null;
+  const since = startedAt === null ? '' : ` since ${new Date(startedAt).toISOString()}`;
+  const times = failures === 1 ? '1 attempt has failed' : `${failures} attempts have failed`;
+  return { reason: 'retry', untilAt: nextAttemptAt, detail: `${times}${since}` };
 }
 
 export function directiveView(

@@ -49,7 +49,7 @@ export function createNotifier({ journal, submitter, endNotices, runEnd }: Notif
     const isRun = id === RUN_ENTRY;
     const state = await (isRun ? runEnd(requestId) : directiveEnd(journal, requestId, id));
     if (state.kind !== 'ended') return state;
-    const about = { requestId, subject: id };
+    const about = { requestId, id, subject: subjectOf(id, state.end) };
     let isFull = false;
     for (const target of receiversOf(endNotices, requestId, state.end)) {
       const delivery = deliveryOf(target, state.end, about, endNotices);
@@ -58,6 +58,12 @@ export function createNotifier({ journal, submitter, endNotices, runEnd }: Notif
     }
     return isFull ? { kind: 'full', since: Date.parse(state.end.event.timestamp) } : { kind: 'notified' };
   };
+}
+
+/** Each end of a run that was resumed is notified of. */
+function subjectOf(id: string, { event }: KnownEnd): string {
+  const { resumed } = event.data as { resumed?: number };
+  return resumed === undefined ? id : `${id}/resumed-${resumed}`;
 }
 
 /** Each once: those that the caller named, and those of the rules. */
@@ -77,7 +83,7 @@ function nameOf(target: WebhookTarget): string {
 function deliveryOf(
   target: WebhookTarget,
   { event }: KnownEnd,
-  { requestId, subject }: { requestId: string; subject: string },
+  { requestId, id, subject }: { requestId: string; id: string; subject: string },
   { sendingTo }: EndNotices,
 ) {
   const { payloadBytes, ...retries } = sendingTo(target);
@@ -86,7 +92,7 @@ function deliveryOf(
     type: WEBHOOK_TYPE,
     id: nameOf(target),
     request_id: deliveriesOf(requestId, subject),
-    metadata: { ended: { request_id: ownId(requestId), id: subject } },
+    metadata: { ended: { request_id: ownId(requestId), id } },
     ...(typeof target === 'string' ? { endpoint: target } : { ...target, host: hostOf(target.url) }),
     webhook_id: `msg_${ended}`,
     event: boundedEvent(event, payloadBytes),

@@ -297,9 +297,14 @@ export function chargeCaller(spend: SpendBudget): (count: number) => Promise<voi
 type Runs = Pick<DirectiveClient, 'runs' | 'request'>;
 
 /** Who acts on a run needs its agent among those of the key. */
-async function requireAgent(caller: Principal | null, client: Runs, requestId: string): Promise<void> {
+async function requireAgent(
+  caller: Principal | null,
+  client: Runs,
+  requestId: string,
+  changes: { overrides?: unknown } = {},
+): Promise<void> {
   if (caller === null || !isRestricted(caller)) return;
-  refuse(forbiddenRun(caller, { agent: (await client.request(requestId))?.run?.agent }));
+  refuse(forbiddenRun(caller, { ...changes, agent: (await client.request(requestId))?.run?.agent }));
 }
 
 function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
@@ -321,6 +326,14 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
       const accepted = await runs.input(requestId, input);
       await audit.note(caller, 'input', { requestId, target: accepted.input_id });
       return accepted;
+    },
+    resume: async (requestId, body, options) => {
+      const caller = requireCaller('submit');
+      await requireAgent(caller, client, requestId, { overrides: body?.overrides });
+      if (caller !== null) await spend(caller, 1);
+      const resumed = await runs.resume(requestId, body, options);
+      await audit.note(caller, 'resume_run', { requestId, target: resumed.agent });
+      return resumed;
     },
     decide: async (requestId, callId, decision) => {
       const caller = requireCaller('decide');

@@ -113,6 +113,8 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
     },
     input: async (requestId, body) =>
       client.runs.input(requestId, await encryptInput(codec, requestId, body)),
+    // The service refuses it for what is encrypted.
+    resume: (requestId, body, options) => client.runs.resume(requestId, body, options),
     decide: async (requestId, callId, body) =>
       client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
   };

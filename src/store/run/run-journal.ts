@@ -118,6 +118,28 @@ export type SendVerdict =
   | { kind: 'no_room'; bytes: number }
   | { kind: 'conflict' | 'ended' | 'full' | 'unknown' };
 
+export interface RunResume {
+  requestId: string;
+  /** The same at every repeat of this resume. */
+  name: string;
+  digest: string;
+  /** The version that was read. */
+  version: number;
+  /** Directives whose terminal signals the run reads after `signal`. */
+  calls: readonly string[];
+  /** Sequence of a further signal that it reads again; null: none. */
+  further: number | null;
+  signal: object;
+}
+
+export type ResumeVerdict =
+  | { kind: 'resumed'; version: number }
+  /** `name` was given before. */
+  | { kind: 'existing'; status: RunStatus }
+  /** It has not ended, or was changed since it was read. */
+  | { kind: 'open' | 'version' | 'conflict' | 'unknown' }
+  | { kind: 'no_room'; bytes: number };
+
 /** What the sweeper needs to know of a run. */
 export interface RunHead {
   version: number;
@@ -202,6 +224,17 @@ export function createRunJournal(options: RunJournalOptions) {
     return sendVerdict(await run('run-send', keys.request(requestId), args));
   }
 
+  /** `together`: as in `start`. */
+  async function resume(
+    { requestId, name, digest, version, calls, further, signal }: RunResume,
+    together?: WithAcceptance,
+  ): Promise<ResumeVerdict> {
+    const ofAll = [...keys.request(requestId), ...keysTogether(keys, together)];
+    const own = [name, digest, version, writeSignal(requestId, signal), mostBytes(requestId), further ?? ''];
+    const args = [...own, calls.length, ...calls, ...announced(together)];
+    return resumeVerdict(await run('run-resume', ofAll, args));
+  }
+
   /** null when there is no such run. */
   async function head(requestId: string): Promise<RunHead | null> {
     const [state] = keys.request(requestId);
@@ -215,6 +248,7 @@ export function createRunJournal(options: RunJournalOptions) {
     read,
     commit,
     send,
+    resume,
     head,
   };
 }
@@ -305,6 +339,13 @@ function startVerdict([kind, first, second]: ScriptReply): StartVerdict {
   if (kind === 'conflict') return { kind, storedDigest: String(first) };
   if (kind === 'started') return { kind };
   return { kind: 'existing', version: Number(first), status: second as RunStatus };
+}
+
+function resumeVerdict([kind, first, second]: ScriptReply): ResumeVerdict {
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  if (kind === 'resumed') return { kind, version: Number(first) };
+  if (kind === 'existing') return { kind, status: second as RunStatus };
+  return { kind: kind as 'open' | 'version' | 'conflict' | 'unknown' };
 }
 
 function sendVerdict([kind, first, second, third]: ScriptReply): SendVerdict {

@@ -98,7 +98,7 @@ describe('a user’s strategy', () => {
     const sim = limited(101);
     const asked = { type: 'llm_embed', model_alias: 'embedding', request_id: 'r1' };
     expect(sim.directive('e')).toMatchObject(asked);
-    expect(sim.state.open['e']).toEqual({ type: 'llm_embed', tokens: 101 });
+    expect(sim.state.open['e']).toMatchObject({ type: 'llm_embed', tokens: 101 });
     expect(limited(100).view.termination_reason).toBe('max_tokens');
     const usage = { input_tokens: 90, output_tokens: 0, total_tokens: 90 };
     const result = { ok: true, payload: { vectors: [], usage }, effects: [] };

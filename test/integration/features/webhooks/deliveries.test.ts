@@ -155,6 +155,16 @@ describe('an end that is to be passed on', () => {
     });
   });
 
+  test('is that of each end of a run that was resumed', async () => {
+    const run = { agent: 'poor', query: 'x', request_id: 'resumed', on_end: 'named' };
+    await client.runs.start(run);
+    await one('resumed');
+    await client.runs.resume('resumed');
+    await eventually(() => receiver.about('resumed').length).toBe(2);
+    const ends = receiver.about('resumed').map(({ event }) => webhookEventSchema.parse(event));
+    expect(ends.map(({ data }) => ('resumed' in data ? data.resumed : null))).toEqual([null, 1]);
+  });
+
   test('is passed on by the service when whoever ended it does not', async () => {
     // It was cancelled before all other tests, by a program that notifies nobody.
     await one('direct');
