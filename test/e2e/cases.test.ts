@@ -8,7 +8,7 @@ import { cliFolder, type Run, startCli } from '../support/cli.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { untilListed } from '../support/eventually.ts';
 
-const CASES = resolve('test/e2e/cases');
+const CASES = resolve('examples/testing/cases');
 const ADDER = { system_prompt: 'You add numbers.', tools: ['peer.add', 'peer.echo'] };
 const SECRET = 'hunter2-hunter2';
 
