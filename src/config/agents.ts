@@ -63,7 +63,10 @@ annotate(runLimitsSchema.shape, {
     special: 'null = no limit',
     unit: 'US dollars',
   },
-  deadline_ms: { description: 'Time of the whole run, without its waits for decisions of people.', unit: 'ms' },
+  deadline_ms: {
+    description: 'Time of the whole run, without its waits for decisions of people.',
+    unit: 'ms',
+  },
   parallel_tool_calls: { description: 'Tool calls at once; the others wait.', unit: 'calls' },
   max_pending: { description: 'Directives of a run that may be open at once.', unit: 'directives' },
 });

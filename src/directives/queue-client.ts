@@ -1,5 +1,6 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import { bulkDecisionBodySchema, decideEach } from '../contract/run/bulk-decision.ts';
 import type { AgentListing } from '../contract/run/agent-listing.ts';
 import {
   type ApprovalListing,
@@ -13,7 +14,7 @@ import type { Cancellation } from '../contract/directive/cancellation.ts';
 import { redriveBodySchema } from '../contract/directive/dead-letter.ts';
 import { priorityBodySchema } from '../contract/directive/flow.ts';
 import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
-import { readInput } from '../contract/json/read-input.ts';
+import { readBody, readInput } from '../contract/json/read-input.ts';
 import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive/directive-client.ts';
 import {
   requestQuerySchema,
@@ -46,7 +47,7 @@ import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 
 /** What the client asks of the part that knows runs. */
-export interface ClientRuns extends Omit<RunCalls, 'start'> {
+export interface ClientRuns extends Omit<RunCalls, 'start' | 'decideAll'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
   /** null: the request has no run. */
@@ -177,6 +178,11 @@ function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunCalls 
     start: (run, options) => start(run, options, tenant),
     input: (requestId, body) => input(scopedId(tenant, requestId), body),
     decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
+    decideAll: async (body) =>
+      decideEach(
+        (requestId, callId, decision) => decide(scopedId(tenant, requestId), callId, decision),
+        readBody(bulkDecisionBodySchema, body),
+      ),
   };
 }
 

@@ -1,5 +1,6 @@
 // A client that encrypts what it submits and decrypts what it reads: the service between never has the key.
 // Must never send in clear what its caller means to be encrypted.
+import { decideEach } from '../../contract/run/bulk-decision.ts';
 import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
 import type { DirectiveClient, RunCalls } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -115,6 +116,7 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
       client.runs.input(requestId, await encryptInput(codec, requestId, body)),
     decide: async (requestId, callId, body) =>
       client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
+    decideAll: async (body) => decideEach(runs.decide, body),
   };
   return {
     ...reader,

@@ -8,6 +8,7 @@ import {
   type OpenApproval,
 } from '../../contract/run/approval-listing.ts';
 import { cursorOf, placeOfCursor } from '../../contract/request/request-listing.ts';
+import { redactText } from '../../contract/json/redaction.ts';
 import { inputIdOf } from '../../contract/tool/tool-question.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
@@ -23,44 +24,48 @@ import type { SearchIndex } from './search-index.ts';
 /** What a run asks, with what is known of it beside. */
 export interface AskingRun {
   agent: string;
+  /** null: encrypted. */
+  query: string | null;
   said: string;
   asks: readonly RunAsk[];
+}
+
+export interface OpenAskParts {
+  journal: Pick<Journal, 'request' | 'head' | 'directive' | 'envelope' | 'questions' | 'log'>;
+  /** null: the request has no run, or it cannot be read. */
+  askingRun(requestId: string): Promise<AskingRun | null>;
 }
 
 export interface ApprovalListParts {
   index: Pick<SearchIndex, 'scan'>;
   changes: Pick<ChangedRequests, 'lagMs'>;
   build: Pick<ListBuild, 'state'>;
-  journal: Pick<Journal, 'request' | 'envelope' | 'questions' | 'log' | 'now'>;
-  /** null: the request has no run, or it cannot be read. */
-  askingRun(requestId: string): Promise<AskingRun | null>;
+  openAsks: OpenAsks;
+  now(): Promise<number>;
 }
 
 export type ListApprovals = (query: ApprovalQuery, tenant: string) => Promise<ApprovalListing>;
+
+/** What a request asks people at present; `callId`: that one call, budget or directive alone. */
+export type OpenAsks = (requestId: string, callId?: string) => Promise<OpenApproval[]>;
 
 const LOOKED_THROUGH = 200;
 const MOST_OF_REQUEST = 20;
 const LONGEST_ARGUMENTS = 2_000;
 const LONGEST_MESSAGE = 1_000;
+const LONGEST_QUERY = 1_000;
 const LONGEST_SAID = 300;
 /** The end of a log in which the instant of a question is looked for. */
 const TAIL = { limit: 200, bytes: 262_144 };
 
-export function createApprovalList({
-  index,
-  changes,
-  build,
-  journal,
-  askingRun,
-}: ApprovalListParts): ListApprovals {
-  async function askedBy(requestId: string): Promise<OpenApproval[]> {
-    const [found, run] = await Promise.all([journal.request(requestId), askingRun(requestId)]);
-    if (found === null) return [];
-    const questions = await questionsOf(requestId, found.directives, found.record.sequence);
-    const asked = (run?.asks ?? []).map((ask) => approvalOf(requestId, ask, run));
-    return [...asked, ...questions.map((question) => ({ ...question, agent: run?.agent ?? null }))].toSorted(
-      (left, right) => (left.deadline_at < right.deadline_at ? -1 : 1),
-    );
+export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
+  async function recordsOf(requestId: string, callId: string | undefined) {
+    if (callId === undefined) {
+      const found = await journal.request(requestId);
+      return found && { sequence: found.record.sequence, directives: found.directives };
+    }
+    const [head, record] = await Promise.all([journal.head(requestId), journal.directive(requestId, callId)]);
+    return head && { sequence: head.sequence, directives: record === null ? [] : [record] };
   }
 
   async function questionsOf(
@@ -96,15 +101,30 @@ export function createApprovalList({
     return 'tool_name' in directive ? String(directive.tool_name) : '';
   }
 
+  return async (requestId, callId) => {
+    const [found, run] = await Promise.all([recordsOf(requestId, callId), askingRun(requestId)]);
+    if (found === null) return [];
+    const questions = await questionsOf(requestId, found.directives, found.sequence);
+    const asks = (run?.asks ?? []).filter(({ id }) => callId === undefined || id === callId);
+    const asked = asks.map((ask) => approvalOf(requestId, ask, run));
+    const known = { agent: run?.agent ?? null, query: shownQuery(run) };
+    return [...asked, ...questions.map((question) => ({ ...question, ...known }))].toSorted((left, right) =>
+      left.deadline_at < right.deadline_at ? -1 : 1,
+    );
+  };
+}
+
+export function createApprovalList(parts: ApprovalListParts): ListApprovals {
+  const { index, changes, build, openAsks } = parts;
   return async ({ cursor }, tenant) => {
     const after = cursor === undefined ? null : placeOfCursor(cursor);
     const from = after === null ? null : { ...after, id: scopedId(tenant, after.id) };
     const facets = [facetOf('status', 'waiting')];
     const scan = { facets, from, since: null, mostSeen: LOOKED_THROUGH, mostFound: MOST_ASKING };
     const { complete } = await build.state();
-    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), journal.now()]);
+    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), parts.now()]);
     const [asked, lag_ms] = await Promise.all([
-      Promise.all(rows.map(({ id }) => askedBy(id))),
+      Promise.all(rows.map(({ id }) => openAsks(id))),
       changes.lagMs(now),
     ]);
     return {
@@ -117,7 +137,7 @@ export function createApprovalList({
   };
 }
 
-type Question = Omit<OpenApproval, 'agent'>;
+type Question = Omit<OpenApproval, 'agent' | 'query'>;
 
 function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): OpenApproval {
   return {
@@ -130,9 +150,15 @@ function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): Open
     ...shownArguments(ask.arguments),
     message: ask.message === null ? null : plain(ask.message, LONGEST_MESSAGE),
     said: plain(run?.said.slice(-LONGEST_SAID) ?? '', LONGEST_SAID).trim(),
+    query: shownQuery(run),
     since: new Date(ask.since).toISOString(),
     deadline_at: new Date(ask.deadlineAt).toISOString(),
   };
+}
+
+function shownQuery(run: AskingRun | null): string | null {
+  const query = run?.query ?? null;
+  return query === null ? null : plain(redactText(query), LONGEST_QUERY);
 }
 
 /** Of what is encrypted and too long, with which key: a part of it nobody can read. */

@@ -10,7 +10,10 @@ import {
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
 import type { AskedRound } from '../../store/request/asked-round.ts';
-import type { Asking, QuestionRound } from '../../store/request/questions.ts';
+import type { Asking, AskVerdict, QuestionRound } from '../../store/request/questions.ts';
+import { tenantOf } from '../../contract/access/tenant.ts';
+import { ASK_SUBJECT, noticeRef } from '../../directives/sweep/notice.ts';
+import { FIRST_LOOK_MS } from '../../queue/entrance.ts';
 import { draftSignal } from '../../store/log/signal-draft.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { pause } from '../../platform/lifecycle.ts';
@@ -44,13 +47,30 @@ function untilOf(claimed: Claimed, patienceMs: number): number {
   return Math.floor(Math.min(now + patienceMs, deadlineAt - lastMs));
 }
 
+/** Announced first where endpoints are notified of questions: the sweeper does that, though this worker dies. */
+async function ask(
+  parts: AttemptParts,
+  { claim }: Claimed,
+  asking: Asking,
+  signals: readonly SignalDraft[],
+): Promise<AskVerdict> {
+  const { journal, index } = parts.records;
+  const { requestId, id } = claim;
+  const isNoticed = parts.endNotices?.asks(tenantOf(requestId)) === true;
+  const subject = `${ASK_SUBJECT}${id}/${asking.first}`;
+  if (isNoticed) await durably(parts, () => index.announce([noticeRef(requestId, subject)], FIRST_LOOK_MS));
+  const verdict = await durably(parts, () => journal.questions.ask(claim, asking, signals));
+  if (isNoticed && verdict === 'asked') parts.callNotice?.(requestId, subject);
+  return verdict;
+}
+
 /** Ends the claim until the answers are there. Null: no room for the questions. */
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
   { questions, state, endpoint, patienceMs, afresh, given }: AskedQuestions,
 ): Promise<{
-  verdict: Awaited<ReturnType<AttemptParts['records']['journal']['questions']['ask']>>;
+  verdict: AskVerdict;
   untilAt: number;
 }> {
   const { number, first } = nextNumbers(claimed, []);
@@ -64,9 +84,7 @@ export async function recordQuestions(
     afresh,
   };
   const signals = questions.map((named, index) => askedSignal(claimed, named, first + index, untilAt));
-  const { journal } = parts.records;
-  const verdict = await durably(parts, () => journal.questions.ask(claimed.claim, asking, signals));
-  return { verdict, untilAt };
+  return { verdict: await ask(parts, claimed, asking, signals), untilAt };
 }
 
 /** What an earlier attempt's tool asked, with the answers; questions without one are declined now. */
@@ -162,9 +180,7 @@ async function askHeld(
   const place = { number: number + numbers.length, first, untilAt };
   const asking: Asking = { round, held: true, ...place, afresh: false };
   const signals = [askedSignal(claimed, named, first, untilAt)];
-  const { questions } = parts.records.journal;
-  const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
-  if (verdict !== 'asked') return CANCELLED;
+  if ((await ask(parts, claimed, asking, signals)) !== 'asked') return CANCELLED;
   numbers.push(first);
   const patienceMs = untilAt - redisNow(claimed);
   return answerOf(parts, claimed, { number: first, patienceMs, withdrawn });
