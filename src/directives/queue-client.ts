@@ -1,5 +1,7 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import { createCallDecision } from './decide-call.ts';
+import { approvalDecisionBodySchema } from '../contract/run/run.ts';
 import { bulkDecisionBodySchema, decideEach } from '../contract/run/bulk-decision.ts';
 import type { AgentListing } from '../contract/run/agent-listing.ts';
 import {
@@ -85,7 +87,12 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   /** What begins later in each lane. Default: nothing. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
-  answer: DirectiveClient['answer'];
+  answer(
+    requestId: string,
+    inputId: string,
+    body: object,
+    reason?: string,
+  ): ReturnType<DirectiveClient['answer']>;
   lists: RequestLists;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
@@ -127,7 +134,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     await parts.runs.cancel(requestId, reason);
   }
 
-  const runs = runsWithoutClear(runsOf(parts.runs, tenant), tenant, parts.mustEncrypt);
+  const runs = runsWithoutClear(runsOf(parts, tenant), tenant, parts.mustEncrypt);
   const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
 
   const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
@@ -173,16 +180,19 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   };
 }
 
-function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunCalls {
+function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): RunCalls {
+  const { start, input } = runs;
+  const ofCall = createCallDecision({ journal, answer });
+  const decide: RunCalls['decide'] = async (requestId, callId, body) => {
+    const read = readBody(approvalDecisionBodySchema, body);
+    const scoped = scopedId(tenant, requestId);
+    return (await ofCall(scoped, callId, read)) ?? runs.decide(scoped, callId, read);
+  };
   return {
     start: (run, options) => start(run, options, tenant),
     input: (requestId, body) => input(scopedId(tenant, requestId), body),
-    decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
-    decideAll: async (body) =>
-      decideEach(
-        (requestId, callId, decision) => decide(scopedId(tenant, requestId), callId, decision),
-        readBody(bulkDecisionBodySchema, body),
-      ),
+    decide,
+    decideAll: async (body) => decideEach(decide, readBody(bulkDecisionBodySchema, body)),
   };
 }
 

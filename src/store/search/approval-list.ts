@@ -8,14 +8,15 @@ import {
   type OpenApproval,
 } from '../../contract/run/approval-listing.ts';
 import { cursorOf, placeOfCursor } from '../../contract/request/request-listing.ts';
-import { redactText } from '../../contract/json/redaction.ts';
+import { jsonSafe } from '../../contract/json/json-safe.ts';
+import { redact, redactText } from '../../contract/json/redaction.ts';
 import { inputIdOf } from '../../contract/tool/tool-question.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import { decodeEnvelope } from '../request/envelope.ts';
 import type { Journal } from '../request/journal.ts';
 import type { RunAsk } from '../../contract/run/run-ask.ts';
-import type { QuestionRound } from '../request/questions.ts';
+import { isApproval, type QuestionRound } from '../request/questions.ts';
 import type { DirectiveRecord } from '../request/records.ts';
 import type { ListBuild } from './list-build.ts';
 import { facetOf, plain } from './row.ts';
@@ -75,16 +76,16 @@ export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
   ): Promise<Question[]> {
     const asking = directives.filter(({ asked }) => asked !== null).slice(0, MOST_OF_REQUEST);
     if (asking.length === 0) return [];
-    const [rounds, since, tools] = await Promise.all([
+    const [rounds, since, calls] = await Promise.all([
       journal.questions.rounds(
         requestId,
         asking.map(({ id }) => id),
       ),
       askedAt(requestId, sequence),
-      Promise.all(asking.map(({ id }) => toolOf(requestId, id))),
+      Promise.all(asking.map(({ id }) => callOf(requestId, id))),
     ]);
     return asking.flatMap((record, at) =>
-      openQuestions(requestId, record, rounds.get(record.id), { tool: tools[at] ?? '', since }),
+      openQuestions(requestId, record, rounds.get(record.id), { ...(calls[at] ?? UNKNOWN_CALL), since }),
     );
   }
 
@@ -95,10 +96,11 @@ export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
     return new Map(asked.map(({ data, time }) => [String((data as { input_id?: unknown }).input_id), time]));
   }
 
-  async function toolOf(requestId: string, id: string): Promise<string> {
+  async function callOf(requestId: string, id: string): Promise<AskingCall> {
     const json = await journal.envelope(requestId, id);
-    const directive = json === null ? {} : decodeEnvelope(json).directive;
-    return 'tool_name' in directive ? String(directive.tool_name) : '';
+    const directive: object = json === null ? {} : decodeEnvelope(json).directive;
+    const { tool_name: tool = '', arguments: args = {} } = directive as Readonly<Record<string, unknown>>;
+    return { tool: String(tool), arguments: JSON.stringify(redact(jsonSafe(args))) };
   }
 
   return async (requestId, callId) => {
@@ -172,8 +174,15 @@ function shownArguments(text: string | null): Pick<OpenApproval, 'arguments' | '
 
 const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
-interface Asker {
+interface AskingCall {
   tool: string;
+  /** JSON, with secrets redacted. */
+  arguments: string;
+}
+
+const UNKNOWN_CALL: AskingCall = { tool: '', arguments: '{}' };
+
+interface Asker extends AskingCall {
   since: ReadonlyMap<string, string>;
 }
 
@@ -182,19 +191,19 @@ function openQuestions(
   requestId: string,
   { id, asked }: DirectiveRecord,
   round: QuestionRound | undefined,
-  { tool, since }: Asker,
+  { tool, arguments: args, since }: Asker,
 ): Question[] {
   if (asked === null || round === undefined) return [];
+  const isCall = isApproval(round);
   return round.questions.map(({ question }, at) => {
     const inputId = inputIdOf(id, asked.first + at);
     return {
-      kind: 'question' as const,
+      kind: isCall ? ('approval' as const) : ('question' as const),
       request_id: ownId(requestId),
       call_id: id,
-      input_id: inputId,
+      input_id: isCall ? null : inputId,
       tool,
-      arguments: null,
-      arguments_cut: false,
+      ...shownArguments(isCall ? args : null),
       message: plain(question.message, LONGEST_MESSAGE),
       said: '',
       since: since.get(inputId) ?? null,

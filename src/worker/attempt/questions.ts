@@ -68,14 +68,16 @@ async function ask(
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
-  { questions, state, endpoint, patienceMs, afresh, given }: AskedQuestions,
+  { questions, state, endpoint, patienceMs, afresh, given, stopsDeadline }: AskedQuestions,
 ): Promise<{
   verdict: AskVerdict;
   untilAt: number;
 }> {
   const { number, first } = nextNumbers(claimed, []);
-  const untilAt = untilOf(claimed, patienceMs);
+  const now = redisNow(claimed);
+  const untilAt = stopsDeadline ? Math.floor(now + patienceMs) : untilOf(claimed, patienceMs);
   const asking: Asking = {
+    ...(stopsDeadline ? { deadlineAt: untilAt + claimed.granted.deadlineAt - now } : {}),
     round: { endpoint, state, questions, ...(given === undefined ? {} : { given }) },
     held: false,
     number,
@@ -121,6 +123,20 @@ async function withdrawHeld(
   if (open === 0) return;
   for (let number = first; number < first + count; number += 1)
     await endQuestion(parts, claimed, number, 'withdrawn');
+}
+
+/** The answer to the first question of the newest round, which is declined now if there is none. */
+export async function firstAnswer(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { first }: Pick<AskedRound, 'first'>,
+): Promise<QuestionAnswer & { isLate: boolean }> {
+  const { requestId, id } = claimed.claim;
+  const { questions } = parts.records.journal;
+  const [stored] = await durably(parts, () => questions.answers(requestId, id, { first, count: 1 }));
+  if (stored) return { ...stored, isLate: false };
+  const answer = await endQuestion(parts, claimed, first, 'deadline');
+  return { ...answer, isLate: answer === DECLINED };
 }
 
 /** As the worker that has the claim. Somebody may have answered at the last moment: that answer counts. */

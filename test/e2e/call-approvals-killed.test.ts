@@ -1,0 +1,50 @@
+/** Calls that wait for approval while every process of the service is killed: each is made at most once, and only when it is approved.
+ *  It must judge by what the tool has written down. */
+import { expect, test } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import { countingCalls } from '../support/calls.ts';
+import { eventually } from '../support/eventually.ts';
+import { install } from '../support/installation.ts';
+
+/** Issue 35, point 9: the decision is bound to one call, through kill -9 at any time. */
+test('kill -9 of API and worker before and after decisions: nothing runs unapproved, no `once` call twice', async () => {
+  await using installation = await install({
+    server: { approve: ['*'] },
+    config: { worker: { lease_ms: 1_000 } },
+  });
+  const begin = async () => Promise.all([installation.start('api'), installation.start('worker')]);
+  let [api, worker] = await begin();
+  const calls = countingCalls(['once', 'idempotent'], 8, { requestId: 'killed', delayMs: 50 });
+  const client = (): DirectiveClient => createHttpClient({ baseUrl: api.url });
+  await client().submit({ directives: calls } as never);
+  const waiting = async () => (await client().approvals()).approvals.map(({ call_id }) => call_id);
+  await eventually(async () => (await waiting()).length).toBeGreaterThan(0);
+  // Some ask already, some do not yet.
+  await Promise.all([worker.kill9(), api.kill9()]);
+  [api, worker] = await begin();
+  const ended = async () => {
+    const { directives } = (await client().request('killed')) ?? { directives: [] };
+    return directives.filter(({ status }) => status === 'succeeded' || status === 'failed');
+  };
+  const denied = new Set(calls.flatMap(({ id }, at) => (at % 4 < 2 ? [id] : [])));
+  expect(installation.executions()).toEqual([]);
+  let kills = 0;
+  await eventually(async () => {
+    for (const { request_id, call_id, tool } of (await client().approvals()).approvals) {
+      expect(tool).toMatch(/^counting\./);
+      const decision = denied.has(call_id) ? 'deny' : 'approve';
+      await client().runs.decide(request_id, call_id, { decision });
+      if (kills < 3 && decision === 'approve') {
+        kills += 1;
+        await worker.kill9();
+        worker = await installation.start('worker');
+      }
+    }
+    return (await ended()).length;
+  }).toBe(calls.length);
+  const labels = installation.executions().map(({ label }) => label);
+  expect(labels.filter((label) => denied.has(label))).toEqual([]);
+  const once = labels.filter((label) => label.startsWith('once-'));
+  expect(once.length).toBe(new Set(once).size);
+});
