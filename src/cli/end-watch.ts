@@ -6,14 +6,14 @@ import { LARGEST_LISTING, type ListedRequest } from '../contract/request/request
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { pause } from '../platform/lifecycle.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
-import { directiveEndedEvent, runEndedEvent, type WebhookEvent } from '../contract/signal/webhook-event.ts';
+import { directiveEndedEvent, runEndedEvent, type EndEvent } from '../contract/signal/webhook-event.ts';
 
 type Reader = Pick<DirectiveClient, 'requests' | 'request' | 'directive'>;
 
 export interface EndWatch {
   /** What has ended already is not reported. */
   begin(): Promise<void>;
-  look(): Promise<WebhookEvent[]>;
+  look(): Promise<EndEvent[]>;
   /** The one request that is watched is closed. */
   isOver(): boolean;
 }
@@ -54,7 +54,7 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
   }
 
   /** The views of what has ended and was not known to. */
-  async function endsOf(requestId: string, isKnown = false): Promise<WebhookEvent[]> {
+  async function endsOf(requestId: string, isKnown = false): Promise<EndEvent[]> {
     const view = await client.request(requestId);
     if (view === null) return [];
     if (requestId === only) over = view.status === 'closed';
@@ -67,7 +67,7 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
     for (const { id } of directives) known.add(id);
     if (runEnded.length > 0) known.add('@run');
     if (isKnown) return [];
-    const events: WebhookEvent[] = [];
+    const events: EndEvent[] = [];
     for (const { id } of directives) {
       const event = await eventOf(client, view, id);
       if (event !== null) events.push(event);
@@ -88,7 +88,7 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
     },
     async look() {
       const ids = only === undefined ? await changed() : [only];
-      const found: WebhookEvent[] = [];
+      const found: EndEvent[] = [];
       for (const id of ids) found.push(...(await endsOf(id)));
       if (only === undefined) forgetOthers(shown, [ended, closedBefore]);
       return found;
@@ -113,7 +113,7 @@ function isClosed(listedAs: string | undefined): boolean {
   return listedAs !== undefined && (JSON.parse(listedAs) as ListedRequest).closed_at !== null;
 }
 
-async function eventOf(client: Reader, request: RequestView, id: string): Promise<WebhookEvent | null> {
+async function eventOf(client: Reader, request: RequestView, id: string): Promise<EndEvent | null> {
   const view = await client.directive(request.request_id, id);
   if (view === null) return null;
   const { lane, attempts, accepted_at, started_at, status, result, directive } = view;
@@ -134,7 +134,7 @@ async function eventOf(client: Reader, request: RequestView, id: string): Promis
   });
 }
 
-function runEvent(view: RequestView): WebhookEvent {
+function runEvent(view: RequestView): EndEvent {
   const { run, request_id: requestId } = view;
   if (run === undefined) throw new Error('a request without a run has no end of it');
   const ended_at = run.ended_at ?? '';

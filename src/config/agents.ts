@@ -63,7 +63,10 @@ annotate(runLimitsSchema.shape, {
     special: 'null = no limit',
     unit: 'US dollars',
   },
-  deadline_ms: { description: 'Time of the whole run.', unit: 'ms' },
+  deadline_ms: {
+    description: 'Time of the whole run, without its waits for decisions of people.',
+    unit: 'ms',
+  },
   parallel_tool_calls: { description: 'Tool calls at once; the others wait.', unit: 'calls' },
   max_pending: { description: 'Directives of a run that may be open at once.', unit: 'directives' },
 });
@@ -78,7 +81,8 @@ annotate(agentPoliciesSchema.shape, {
     fallback: '`ask` for tools annotated as destructive, else `auto`',
   },
   approval_timeout_ms: {
-    description: 'A call without a decision after this time is denied.',
+    description:
+      'A run in which a call or a budget has no decision after this time fails with `approval_expired`. Its deadline does not pass meanwhile.',
     unit: 'ms',
   },
   budget: {

@@ -76,6 +76,17 @@ const policyFields = {
     description:
       'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations.',
   }),
+  approve: z.array(z.string().min(1).max(256)).max(256).default([]).register(notes, {
+    description:
+      'Tools whose every call waits for the approval of a person, also without an agent, by the tool’s name on this server. Calls of runs are asked about here too, beside the approvals of their agent.',
+    special: '`*` stands for any characters',
+    fallback: 'none',
+  }),
+  approve_timeout_ms: positiveDurationMsSchema.default(86_400_000).register(notes, {
+    description:
+      'A call that `approve` names ends with `approval_expired` when it has no decision after this time. Its deadline does not pass meanwhile.',
+    unit: 'ms',
+  }),
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 

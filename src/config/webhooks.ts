@@ -4,9 +4,12 @@ import * as z from 'zod';
 import {
   DEFAULT_SENDING,
   type EndFacts,
+  type AskRule,
   type EndNotices,
   type Sending,
 } from '../contract/signal/end-notices.ts';
+import { ASKED_FOR } from '../contract/request/request-listing.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
 import { TENANT_FORM, TENANT_NAME } from '../contract/access/tenant-name.ts';
 import { endpointNameSchema, isWebhookSecret, SECRET_FORM } from '../contract/signal/webhook.ts';
 import { END_STATUSES } from '../contract/signal/webhook-event.ts';
@@ -57,6 +60,34 @@ const matchSchema = z.strictObject({
   lanes: words(z.string().min(1).max(128)).register(notes, {
     description: 'Lanes of directives, as `tool.mail`. Runs have none, and do not match.',
     fallback: 'with and without a lane',
+  }),
+});
+
+const SHORTEST_REPEAT_MS = 1_000;
+
+const asksSchema = z.strictObject({
+  kinds: words(z.enum(ASKED_FOR)).register(notes, {
+    description: 'Kinds of questions: approvals of calls, approvals of budgets, questions of tools.',
+    fallback: 'all',
+  }),
+  agents: words(z.string().min(1).max(128)).register(notes, {
+    description: 'Agents whose runs ask. A call without a run has none, and does not match.',
+    fallback: 'with and without an agent',
+  }),
+  tools: words(z.string().min(1).max(256)).register(notes, {
+    description: 'Tools that are to be called, or that ask; for a budget `budget.<limit>`.',
+    special: '`*` stands for any characters',
+    fallback: 'all',
+  }),
+  after_ms: z.int().min(0).default(0).register(notes, {
+    description:
+      'Time from the question to the first notice. An endpoint with a longer time is an escalation: it is notified only of what is still open then.',
+    unit: 'ms',
+  }),
+  repeat_ms: z.int().min(SHORTEST_REPEAT_MS).optional().register(notes, {
+    description: 'Time from one notice to the next one while the question is open; at most 100 notices.',
+    unit: 'ms',
+    fallback: 'no reminder',
   }),
 });
 
@@ -115,6 +146,12 @@ const endpointSchema = z.strictObject({
     special: '`{}` = every end',
     fallback: 'only ends of what names it in `on_end`',
   }),
+  asks: asksSchema.optional().register(notes, {
+    description:
+      'A rule: approvals and questions that fit all of it go there while they are open, as `approval.requested` and `question.asked`.',
+    special: '`{}` = every approval and question, at once',
+    fallback: 'none',
+  }),
   private_addresses: z.boolean().default(false).register(notes, privateNote),
   ...sendingFields,
 });
@@ -141,6 +178,11 @@ export const webhookSections = {
       endpoints: byName(endpointNameSchema, endpointSchema)
         .prefault({})
         .register(notes, { description: 'Receivers by name, for `on_end` and for rules.' }),
+      public_url: httpUrl().optional().register(notes, {
+        description:
+          'Address of the service as people reach it, as `https://adjutant.example.com`; events about approvals and questions link to its page.',
+        fallback: 'events hold the path of the page alone',
+      }),
       callers_may_give_urls: callersSchema.optional().register(notes, {
         description:
           'Callers may write `{"url": …}` in `on_end`; deliveries to them are signed with these keys.',
@@ -154,6 +196,7 @@ export const webhookSections = {
 export type Webhooks = z.output<typeof webhookSections.webhooks>;
 export type WebhookEndpoint = z.output<typeof endpointSchema>;
 type Match = z.output<typeof matchSchema>;
+type Asks = z.output<typeof asksSchema>;
 
 function namesUser(url: string): boolean {
   const { username, password } = URL.parse(url) ?? { username: '', password: '' };
@@ -161,11 +204,21 @@ function namesUser(url: string): boolean {
 }
 
 /** What the service's own parts ask of the section. */
-export function endNotices({ endpoints, callers_may_give_urls: callers }: Webhooks): EndNotices {
+export function endNotices(webhooks: Webhooks): EndNotices {
+  const { endpoints, callers_may_give_urls: callers, public_url: publicUrl = '' } = webhooks;
   const rules = [...endpoints].flatMap(([name, { match, tenants }]) =>
     match === undefined ? [] : [{ name, match, tenants }],
   );
+  const asking = [...endpoints].flatMap(([endpoint, { asks, tenants }]) =>
+    asks === undefined ? [] : [{ rule: ruleOf(endpoint, asks), asks, tenants }],
+  );
   return {
+    publicUrl: publicUrl.replace(/\/+$/, ''),
+    asks: (tenant) => asking.some(({ tenants }) => fits(tenants, tenant)),
+    asked: (tenant, ask) =>
+      asking.flatMap(({ rule, asks, tenants }) =>
+        fits(tenants, tenant) && fitsAsk(asks, ask) ? [rule] : [],
+      ),
     fault: (target, tenant) =>
       typeof target === 'string'
         ? nameFault(target, endpoints.get(target), tenant)
@@ -184,6 +237,15 @@ function sendingOf(settings: z.output<typeof callersSchema> | WebhookEndpoint | 
   const { max_retries, retry_backoff_ms, deadline_ms, payload_bytes: payloadBytes } = settings;
   const { max_backoff_ms } = DEFAULT_SENDING;
   return { max_retries, retry_backoff_ms, max_backoff_ms, deadline_ms, payloadBytes };
+}
+
+function ruleOf(endpoint: string, { after_ms: afterMs, repeat_ms }: Asks): AskRule {
+  return { endpoint, afterMs, repeatMs: repeat_ms ?? null };
+}
+
+function fitsAsk({ kinds, agents, tools }: Asks, ask: Parameters<EndNotices['asked']>[1]): boolean {
+  const isTool = tools === undefined || tools.some((pattern) => toolMatches(pattern, ask.tool));
+  return isTool && fits(kinds, ask.kind) && fits(agents, ask.agent);
 }
 
 function fits(list: readonly string[] | undefined, value: string | null): boolean {

@@ -67,15 +67,23 @@ interface Place {
 export function createAnswerer(parts: AnswererParts) {
   const { journal, index, lanes, gated, checkContent, spans = NO_SPANS, limitsOf = NO_TENANT_LIMITS } = parts;
 
-  async function answer(requestId: string, inputId: string, body: unknown): Promise<RecordedAnswer> {
-    const given = readAnswer(body);
+  async function answer(
+    requestId: string,
+    inputId: string,
+    body: unknown,
+    reason?: string,
+  ): Promise<RecordedAnswer> {
+    const given = { ...readAnswer(body), ...(reason === undefined ? {} : { reason }) };
     const named = parseInputId(inputId);
     if (named === null) throw unknownInput(requestId, inputId);
     const place = { requestId, inputId, id: named.callId, number: named.number };
     return whileAvailable(() => record(place, given));
   }
 
-  async function record(place: Place, body: InputAnswerBody): Promise<RecordedAnswer> {
+  async function record(
+    place: Place,
+    body: InputAnswerBody & Pick<QuestionAnswer, 'reason'>,
+  ): Promise<RecordedAnswer> {
     const { requestId, inputId, id, number } = place;
     const begunAt = spans.now();
     const [directive, json] = await Promise.all([
@@ -86,8 +94,14 @@ export function createAnswerer(parts: AnswererParts) {
     const envelope = decodeEnvelope(json);
     const question = await openQuestion(place, directive);
     const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
-    const answer: QuestionAnswer = { action: body.action, ...(content === undefined ? {} : { content }) };
-    const digest = contentDigest({ action: body.action, content: body.content ?? null });
+    const { reason } = body;
+    const said = reason === undefined ? {} : { reason };
+    const answer: QuestionAnswer = {
+      action: body.action,
+      ...said,
+      ...(content === undefined ? {} : { content }),
+    };
+    const digest = contentDigest({ action: body.action, content: body.content ?? null, ...said });
     const by = body.by ?? null;
     // Before the answer: should this process die after it, the sweeper wakes the directive.
     await index.announce([{ requestId, id }], LOOK_AFTER_MS);

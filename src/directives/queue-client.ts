@@ -1,5 +1,8 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import { createCallDecision } from './decide-call.ts';
+import { approvalDecisionBodySchema } from '../contract/run/run.ts';
+import { bulkDecisionBodySchema, decideEach } from '../contract/run/bulk-decision.ts';
 import type { AgentListing } from '../contract/run/agent-listing.ts';
 import {
   type ApprovalListing,
@@ -13,7 +16,7 @@ import type { Cancellation } from '../contract/directive/cancellation.ts';
 import { redriveBodySchema } from '../contract/directive/dead-letter.ts';
 import { priorityBodySchema } from '../contract/directive/flow.ts';
 import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
-import { readInput } from '../contract/json/read-input.ts';
+import { readBody, readInput } from '../contract/json/read-input.ts';
 import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive/directive-client.ts';
 import {
   requestQuerySchema,
@@ -51,7 +54,7 @@ import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 
 /** What the client asks of the part that knows runs. */
-export interface ClientRuns extends Omit<RunCalls, 'start'> {
+export interface ClientRuns extends Omit<RunCalls, 'start' | 'decideAll'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;
   /** Starts the run of a request again. `requestId`: scoped, as of the other methods. */
@@ -102,7 +105,12 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   /** What begins later in each lane. Default: nothing. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
-  answer: DirectiveClient['answer'];
+  answer(
+    requestId: string,
+    inputId: string,
+    body: object,
+    reason?: string,
+  ): ReturnType<DirectiveClient['answer']>;
   lists: RequestLists;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
@@ -145,7 +153,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     await parts.runs.cancel(requestId, reason);
   }
 
-  const runs = runsWithoutClear(runsOf(parts.runs, tenant), tenant, parts.mustEncrypt);
+  const runs = runsWithoutClear(runsOf(parts, tenant), tenant, parts.mustEncrypt);
   const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
 
   const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
@@ -195,12 +203,20 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   };
 }
 
-function runsOf({ start, input, resume, decide }: ClientRuns, tenant: string): RunCalls {
+function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): RunCalls {
+  const { start, input, resume } = runs;
+  const ofCall = createCallDecision({ journal, answer });
+  const decide: RunCalls['decide'] = async (requestId, callId, body) => {
+    const read = readBody(approvalDecisionBodySchema, body);
+    const scoped = scopedId(tenant, requestId);
+    return (await ofCall(scoped, callId, read)) ?? runs.decide(scoped, callId, read);
+  };
   return {
     start: (run, options) => start(run, options, tenant),
     input: (requestId, body) => input(scopedId(tenant, requestId), body),
     resume: (requestId, body, options) => resume(scopedId(tenant, requestId), body, options),
-    decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
+    decide,
+    decideAll: async (body) => decideEach(decide, readBody(bulkDecisionBodySchema, body)),
   };
 }
 

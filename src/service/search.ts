@@ -9,7 +9,12 @@ import type { RequestLists } from '../directives/queue-client.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import { createTenantBytes } from '../store/limits/tenant-bytes.ts';
 import { redisClock } from '../platform/redis/clock.ts';
-import { type ApprovalListParts, createApprovalList } from '../store/search/approval-list.ts';
+import {
+  createApprovalList,
+  createOpenAsks,
+  type OpenAskParts,
+  type OpenAsks,
+} from '../store/search/approval-list.ts';
 import { createIndexMending } from '../store/search/index-mending.ts';
 import { createIndexer } from '../store/search/indexer.ts';
 import { createListOff, refuseList } from '../store/search/list-off.ts';
@@ -36,9 +41,21 @@ export function requestListsOf(store: Store): RequestLists {
   const build = createListBuild(connection, keys);
   return {
     requests: createRequestList({ index, changes, build, storedOf, now: redisClock(connection) }),
-    approvals: createApprovalList({ index, changes, build, journal, askingRun: askingRuns(store) }),
+    approvals: createApprovalList({
+      index,
+      changes,
+      build,
+      openAsks: openAsksOf(store, DOCUMENT_BYTES),
+      now: journal.now,
+    }),
     reindex: createReindex(build, changes),
   };
+}
+
+/** `mostBytes`: of a run's document that is read; of a larger one nothing is known. */
+export function openAsksOf(store: Store, mostBytes = Infinity): OpenAsks {
+  const { journal } = store.records;
+  return createOpenAsks({ journal, askingRun: askingRuns(store, mostBytes) });
 }
 
 export interface ListKeeping {
@@ -86,12 +103,15 @@ function buildReports({ logger, onError }: ListKeeping): ListBuilderReports {
 }
 
 /** null: there is none, or its document is too large. */
-function storedRuns({ connection, keys, records }: Store): (requestId: string) => Promise<StoredRun | null> {
+function storedRuns(
+  { connection, keys, records }: Store,
+  mostBytes = DOCUMENT_BYTES,
+): (requestId: string) => Promise<StoredRun | null> {
   const runs = createRunStore(records.runs);
   return async (requestId) => {
     const [, bodies] = keys.request(requestId);
     const bytes = await connection.hstrlen(bodies, '@run');
-    return bytes > DOCUMENT_BYTES ? null : runs.read(requestId, NO_SIGNALS);
+    return bytes > mostBytes ? null : runs.read(requestId, NO_SIGNALS);
   };
 }
 
@@ -107,12 +127,15 @@ function listedRuns(store: Store): FactsParts['runOf'] {
   };
 }
 
-function askingRuns(store: Store): ApprovalListParts['askingRun'] {
-  const read = storedRuns(store);
+function askingRuns(store: Store, mostBytes: number): OpenAskParts['askingRun'] {
+  const read = storedRuns(store, mostBytes);
   return async (requestId) => {
     const run = await read(requestId);
     if (run === null || run.document === null) return null;
-    return { agent: run.agent, said: lastSaid(run.document), asks: runAsks(run.document) };
+    const { agent, spec, document } = run;
+    const isEncrypted = spec.encrypted !== undefined || spec.sealed !== undefined;
+    const query = isEncrypted ? null : spec.query;
+    return { agent, query, said: lastSaid(document), asks: runAsks(document) };
   };
 }
 

@@ -17,6 +17,7 @@ import { createSubmitter } from '../directives/submit.ts';
 import { version } from '../version.ts';
 import type { ServedLane } from '../worker/worker.ts';
 import { preparerOn } from './preparer.ts';
+import { openAsksOf } from './search.ts';
 import type { Store } from './store.ts';
 
 /** Deliveries that wait for one endpoint, and for all addresses of callers. */
@@ -54,6 +55,8 @@ function notifyOn(store: Store, registry: Registry, config: Config): Notify {
     submitter,
     endNotices,
     runEnd: createRunEnds(runs, createRunStore(runs), runView),
+    openAsks: openAsksOf(store),
+    runTrace: runs.traceparent,
   });
 }
 

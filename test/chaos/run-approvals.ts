@@ -32,7 +32,7 @@ function twice(signals: readonly WireSignal[]): string[] {
   return ids.filter((id, index) => ids.indexOf(id) !== index);
 }
 
-function checkOne({ history, signals, told, calls }: RunEvidence, { data }: WireSignal): string[] {
+function checkOne({ history, view, signals, told, calls }: RunEvidence, { data }: WireSignal): string[] {
   const id = data.call_id ?? '';
   const { label } = data['arguments'] as { label: string };
   const decided = signals.find(
@@ -45,8 +45,13 @@ function checkOne({ history, signals, told, calls }: RunEvidence, { data }: Wire
   if (given.length > 0 && decided === undefined) found.push('was decided about, and the log does not say so');
   if (given.some(({ decision }) => decision !== decided?.data['decision']))
     found.push('was decided about otherwise');
-  if (outcome !== undefined)
-    found.push(...checkOutcome(outcome, { executed, decided, deadline: String(data['deadline_at']) }));
+  const { error } = view?.run ?? { error: null };
+  const ended = error?.type === 'approval_expired' && error.details?.['call_id'] === id;
+  const inTime =
+    decided !== undefined && Date.parse(decided.time) < Date.parse(String(data['deadline_at'])) - ROUNDING_MS;
+  if (ended && executed > 0) found.push('was executed without approval');
+  if (ended && inTime) found.push('expired, and was decided about in time');
+  if (outcome !== undefined) found.push(...checkOutcome(outcome, { executed, decided }));
   found.push(...checkEdits(given, signals, id));
   return found.map((sentence) => `${label} ${sentence}`);
 }
@@ -54,25 +59,23 @@ function checkOne({ history, signals, told, calls }: RunEvidence, { data }: Wire
 interface Leave {
   readonly executed: number;
   readonly decided: WireSignal | undefined;
-  readonly deadline: string;
 }
 
-function checkOutcome({ content }: ToldCall, { executed, decided, deadline }: Leave): string[] {
+function checkOutcome({ content }: ToldCall, { executed, decided }: Leave): string[] {
   const found: string[] = [];
   const { error } = readContent(content);
-  const refused = error?.type === 'denied' || error?.type === 'approval_expired';
+  const refused = error?.type === 'denied';
   const decision = decided?.data['decision'];
   if (refused && executed > 0) found.push('was executed without approval');
-  if (error?.type === 'denied' && decision !== 'deny') found.push('was denied by nobody');
+  if (refused && decision !== 'deny') found.push('was denied by nobody');
   if (
     !refused &&
     error?.type !== 'cancelled' &&
+    error?.type !== 'approval_expired' &&
     error?.type !== 'deadline_exceeded' &&
     decision !== 'approve'
   )
     found.push('was made without approval');
-  const inTime = decided !== undefined && Date.parse(decided.time) < Date.parse(deadline) - ROUNDING_MS;
-  if (error?.type === 'approval_expired' && inTime) found.push('expired, and was decided about in time');
   return found;
 }
 

@@ -29,6 +29,7 @@ export type RunEnd =
   | 'max_tool_calls'
   | 'deadline_exceeded'
   | 'cancelled'
+  | 'approval_expired'
   | 'busy'
   | 'provider_error'
   | 'network'
@@ -229,7 +230,12 @@ function shapeOf(chance: Chance, requestId: string, kind: RunKind): Shape {
           : { cancelAtAnswer: chance.between(1, 4), followed: true }),
       };
     case 'careful':
-      return { ...plain, agent: 'careful', script: { rounds: 2, tools: [...ONCE_TOOLS, 'beta.plain'] } };
+      return {
+        ...plain,
+        agent: 'careful',
+        script: { rounds: 2, tools: [...ONCE_TOOLS, 'beta.plain'] },
+        ends: ['final_answer', 'approval_expired'],
+      };
     case 'max_iterations':
       return { ...plain, limits: { max_iterations: 2 }, ends: ['max_iterations'] };
     case 'max_tool_calls':

@@ -336,7 +336,10 @@ describe('about calls that need approval it reports', () => {
     [
       'of what expired although it was decided',
       'expired, and was decided about in time',
-      refusedAs('approval_expired'),
+      ({ run }) =>
+        void Object.assign(run, {
+          error: { type: 'approval_expired', details: { call_id: 'tool-1-0' } },
+        }),
     ],
   ];
 

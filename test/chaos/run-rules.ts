@@ -22,6 +22,7 @@ const STATUSES: Readonly<Record<RunEnd, string>> = {
   max_tool_calls: 'failed',
   deadline_exceeded: 'timeout',
   cancelled: 'cancelled',
+  approval_expired: 'failed',
   busy: 'failed',
   provider_error: 'failed',
   network: 'failed',

@@ -152,7 +152,7 @@ export interface WireRun {
   readonly tool_calls: number;
   readonly usage: Readonly<Record<string, number>>;
   readonly result: unknown;
-  readonly error: { readonly type?: string } | null;
+  readonly error: { readonly type?: string; readonly details?: Readonly<Record<string, unknown>> } | null;
   readonly termination_reason: string | null;
   readonly unread_inputs?: readonly string[];
   readonly waiting_for: readonly unknown[];

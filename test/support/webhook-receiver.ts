@@ -6,13 +6,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import type { WebhookEvent } from '../../src/contract/signal/webhook-event.ts';
+import type { EndEvent } from '../../src/contract/signal/webhook-event.ts';
 
 export interface Received {
   readonly path: string;
   readonly id: string;
   readonly headers: IncomingMessage['headers'];
-  readonly event: WebhookEvent;
+  readonly event: EndEvent;
 }
 
 export interface WebhookReceiver {
@@ -57,7 +57,7 @@ export async function startReceiver(secret: string): Promise<WebhookReceiver> {
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
-    const event = new Webhook(secret).verify(body, request.headers as Record<string, string>) as WebhookEvent;
+    const event = new Webhook(secret).verify(body, request.headers as Record<string, string>) as EndEvent;
     const [path, id] = [request.url ?? '', String(request.headers['webhook-id'])];
     const nth = received.filter((each) => each.id === id && each.path === path).length;
     received.push({ path, id, headers: request.headers, event });

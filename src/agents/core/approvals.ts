@@ -5,6 +5,7 @@ import { jsonSafe } from '../../contract/json/json-safe.ts';
 import { redact } from '../../contract/json/redaction.ts';
 import type { StrategySignal, ToolCallDirective } from '../strategies/strategy.ts';
 import { type Breach, endForBreach, grant } from './budget.ts';
+import { failRun } from './lifecycle.ts';
 import { answerWithError } from './open-calls.ts';
 import { type BudgetQuestion, count, emitSignal, type HeldCall, type Run, without } from './run-state.ts';
 
@@ -59,7 +60,8 @@ function decideCall(run: Run, { call }: HeldCall, decision: Decision): void {
     return;
   }
   const why = decision.reason === undefined || decision.reason === '' ? '' : `: ${decision.reason}`;
-  deny(run, call, 'denied', `Tool \`${call.tool_name}\` was denied${why}`);
+  const message = `Tool \`${call.tool_name}\` was denied${why}`;
+  answerWithError(run, call, errorEnvelope('denied', message, { tool_name: call.tool_name }));
 }
 
 function approved(call: ToolCallDirective, { arguments: edited }: Decision): ToolCallDirective {
@@ -67,27 +69,23 @@ function approved(call: ToolCallDirective, { arguments: edited }: Decision): Too
   return { ...call, arguments: edited, metadata: { ...call.metadata, arguments_edited: true } };
 }
 
-function deny(run: Run, call: ToolCallDirective, type: string, message: string): void {
-  answerWithError(run, call, errorEnvelope(type, message, { tool_name: call.tool_name }));
-}
-
 function decideBudget(run: Run, question: BudgetQuestion, decision: Decision): void {
   run.state.question = null;
   if (decision.decision === 'approve') return grant(run, question.limit);
-  endForBudget(run, question);
+  endForBreach(run, question);
 }
 
-function endForBudget(run: Run, { limit, message }: BudgetQuestion): void {
-  endForBreach(run, { limit, message });
-}
-
-/** What has no decision by its deadline is denied. */
+/** A run in which no one decided in time has failed: neither a denial nor an answer would say what happened. */
 export function expireApprovals(run: Run): void {
-  const { question } = run.state;
-  if (question && question.deadline_at <= run.now) return endForBudget(run, question);
-  for (const { call, deadline_at } of Object.values(run.state.held)) {
-    if (deadline_at > run.now) continue;
-    run.state.held = without(run.state.held, call.id);
-    deny(run, call, 'approval_expired', `Tool \`${call.tool_name}\` was not approved in time`);
-  }
+  const { question, held } = run.state;
+  if (question && question.deadline_at <= run.now)
+    return endUndecided(run, question.id, `going on beyond ${question.limit}`);
+  const expired = Object.values(held).find(({ deadline_at }) => deadline_at <= run.now);
+  if (expired) endUndecided(run, expired.call.id, `the call of \`${expired.call.tool_name}\``);
+}
+
+function endUndecided(run: Run, callId: string, what: string): void {
+  const timeoutMs = run.agent.policies.approval_timeout_ms;
+  const message = `No one decided about ${what} within ${timeoutMs} ms`;
+  failRun(run, 'approval_expired', message, { call_id: callId, approval_timeout_ms: timeoutMs });
 }

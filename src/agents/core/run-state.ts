@@ -158,6 +158,8 @@ export interface RunState {
   counters: Counters;
   started_at: number;
   deadline_at: number;
+  /** Since when something waits for a person's decision: meanwhile the deadline of the run does not pass. Default: nothing does. */
+  asking_since?: number | undefined;
   ended: Extract<RunStatus, 'completed' | 'failed' | 'cancelled' | 'timeout'> | null;
   result: unknown;
   /** Details beside the result. */
@@ -340,6 +342,7 @@ function working(
 
 /** The result of the transition, as the shell writes it. */
 export function sealRun(run: Run): Transition {
+  countAsking(run);
   const document: RunDocument = {
     status: statusOf(run.state),
     setup: run.setup,
@@ -349,6 +352,16 @@ export function sealRun(run: Run): Transition {
     inner: run.state as unknown as JsonObject,
   };
   return { document, signals: run.signals, directives: run.directives, log: run.log };
+}
+
+/** The time in which people were asked is added to the deadline of the run. */
+function countAsking({ state, now }: Run): void {
+  const isAsking = state.question !== null || !isEmpty(state.held);
+  if (isAsking) state.asking_since ??= now;
+  else if (state.asking_since !== undefined) {
+    state.deadline_at += now - state.asking_since;
+    state.asking_since = undefined;
+  }
 }
 
 /** A transition that changes nothing. */
@@ -363,7 +376,7 @@ function statusOf(state: RunState): RunStatus {
 
 function wakeAt(state: RunState): number | null {
   if (state.ended) return null;
-  let at = state.deadline_at;
+  let at = state.asking_since === undefined ? state.deadline_at : Infinity;
   if (state.question) at = Math.min(at, state.question.deadline_at);
   for (const held of Object.values(state.held)) at = Math.min(at, held.deadline_at);
   for (const timer of state.timers) at = Math.min(at, timer.due_at);

@@ -7,7 +7,7 @@ import { emitSignal, type Run } from './run-state.ts';
 import { step } from './step.ts';
 
 export function tick(run: Run): void {
-  if (run.now >= run.state.deadline_at) {
+  if (run.state.asking_since === undefined && run.now >= run.state.deadline_at) {
     if (endWithAnswer(run, 'deadline_exceeded')) return;
     const ms = run.agent.limits.deadline_ms;
     const error = errorEnvelope('deadline_exceeded', `The run did not end within ${ms} ms`, {

@@ -1,6 +1,7 @@
 // One turn of a run: read → fold → write → enqueue, until nothing is left to read. The whole sequence in one file.
 // Must never act outside the run before the turn that asks for it is written.
 import { DEFAULT_TENANT, requestField, tenantOf } from '../../contract/access/tenant.ts';
+import type { EndNotices } from '../../contract/signal/end-notices.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { LEFT_ALONE_MS } from '../../store/format.ts';
 import type { CommitVerdict } from '../../store/run/run-journal.ts';
@@ -9,7 +10,7 @@ import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { Announcement } from '../../store/request/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../../queue/entrance.ts';
-import type { CallNotice } from '../../directives/sweep/notice.ts';
+import { ASK_SUBJECT, askAnnouncement, type CallNotice } from '../../directives/sweep/notice.ts';
 import { reportImmediate } from '../../directives/immediate-end.ts';
 import {
   announcementsOf,
@@ -53,6 +54,8 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   activity: Pick<RunActivityIndex, 'note'>;
   /** Default: the sweeper notifies of ends. */
   callNotice?: CallNotice;
+  /** Whether endpoints are notified of questions to people. Default: none is. */
+  endNotices?: Pick<EndNotices, 'asks'>;
 }
 
 /** Rejects when Redis does not answer; the next call does what is left undone. */
@@ -183,6 +186,7 @@ async function commit(
     announcements: [
       ...announcementsOf(open),
       ...noticesOf(prepared),
+      ...asksOf(parts, run, folded).map(askAnnouncement),
       ...ownAnnouncement(run, folded),
       ...note.announcements,
     ],
@@ -204,6 +208,13 @@ function callNotices(
 ): void {
   callEnded(prepared, callNotice);
   if (spec.on_end !== undefined && isOver(document)) callNotice?.(requestId, RUN_ENTRY);
+}
+
+/** The calls and budgets that the turn asks people about, where endpoints are notified of that. */
+function asksOf({ endNotices }: TurnParts, { requestId }: StoredRun, { signals }: Folded): string[] {
+  if (endNotices?.asks(tenantOf(requestId)) !== true) return [];
+  const asked = signals.filter(({ signal }) => signal.type === 'ai.tool.approval_requested');
+  return asked.map(({ signal }) => String(signal.data['call_id']));
 }
 
 /** The core knows the ids of its tenant; what it sends is journalled under the request's own. */
@@ -228,6 +239,7 @@ function reportTurn(parts: TurnParts, turn: ReportedTurn): void {
   traceTurn(parts, turn);
   reportImmediate(parts.reports, prepared);
   callNotices(parts, run, folded, prepared);
+  for (const id of asksOf(parts, run, folded)) parts.callNotice?.(run.requestId, `${ASK_SUBJECT}${id}`);
 }
 
 function traceTurn(

@@ -2,7 +2,7 @@
  *  It must never promise a delivery: what happens while it does not run, or what its receiver refuses, is not passed on. */
 import { hash, randomBytes } from 'node:crypto';
 import { DirectiveRefused, ServiceUnavailable } from '../../contract/problem.ts';
-import type { WebhookEvent } from '../../contract/signal/webhook-event.ts';
+import type { EndEvent } from '../../contract/signal/webhook-event.ts';
 import { isWebhookSecret, SECRET_FORM } from '../../contract/signal/webhook.ts';
 import { pause } from '../../platform/lifecycle.ts';
 import { post } from '../../features/webhooks/post.ts';
@@ -98,7 +98,7 @@ interface Forwarded {
   readonly reason?: string;
 }
 
-async function forward(event: WebhookEvent, { url, secret }: Local, signal: AbortSignal): Promise<Forwarded> {
+async function forward(event: EndEvent, { url, secret }: Local, signal: AbortSignal): Promise<Forwarded> {
   const webhook_id = `msg_${hash('sha256', nameOf(event), 'hex').slice(0, ID_CHARACTERS)}`;
   const body = JSON.stringify(event);
   const { traceparent } = event.data;
@@ -113,11 +113,11 @@ async function forward(event: WebhookEvent, { url, secret }: Local, signal: Abor
   }
 }
 
-function nameOf({ data }: WebhookEvent): string {
+function nameOf({ data }: EndEvent): string {
   return `${data.request_id}/${'id' in data ? data.id : '@run'}`;
 }
 
-function lineOf(event: WebhookEvent, { status, reason }: Forwarded): string {
+function lineOf(event: EndEvent, { status, reason }: Forwarded): string {
   const { data, timestamp } = event;
   const what = 'id' in data ? `${data.request_id}/${data.id}` : `${data.request_id} (${data.agent})`;
   const answer = status === null ? `not delivered: ${reason}` : `${status}`;

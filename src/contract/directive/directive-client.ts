@@ -1,5 +1,6 @@
 // The one interface through which programs use the service, over any transport.
 // Must never gain a method that only one transport can offer.
+import type { BulkDecision, BulkDecisionBody } from '../run/bulk-decision.ts';
 import type { AgentListing } from '../run/agent-listing.ts';
 import type { AgainBody, ForkBody, RepeatedRequest } from '../run/again.ts';
 import type { ApprovalListing, ApprovalQuery } from '../run/approval-listing.ts';
@@ -72,6 +73,8 @@ export interface RunCalls {
   resume(requestId: string, body?: ResumeRunBody, options?: StartOptions): Promise<ResumedRun>;
   /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */
   decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
+  /** Decides about several calls and budgets, each as `decide` does; what is refused is in the answer, and keeps no other from its decision. */
+  decideAll(decision: BulkDecisionBody): Promise<BulkDecision>;
 }
 
 /** Client for runs. */

@@ -1,7 +1,6 @@
 // Hides secrets by the names of their keys.
 // Must never look at values: only names decide, so that every redaction can be explained.
-import type { JsonValue } from './json-safe.ts';
-import { TRUNCATED } from './json-safe.ts';
+import { jsonSafe, type JsonValue, TRUNCATED } from './json-safe.ts';
 import { setOwnMember } from './json-object.ts';
 
 /** Text that replaces a secret. */
@@ -69,4 +68,22 @@ function redactWithin(value: JsonValue, depthLeft: number): JsonValue {
     setOwnMember(copy, key, isSensitiveKey(key) ? REDACTED : redactWithin(member, depthLeft - 1));
   }
   return copy;
+}
+
+/** As `redact`, and within texts that are JSON themselves, which is how tools answer. */
+export function redactTexts(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(redactTexts);
+  return redact(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactTexts(member)])));
+}
+
+/** A text that is JSON, redacted; any other text as it is. */
+export function redactText(text: string): string {
+  if (!/^\s*[{[]/.test(text)) return text;
+  try {
+    return JSON.stringify(redactTexts(jsonSafe(JSON.parse(text))));
+  } catch {
+    return text;
+  }
 }

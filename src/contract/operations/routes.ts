@@ -34,6 +34,7 @@ export const CALLS = {
   'runs.resume': { method: 'POST', path: `${REQUEST}/resume`, scope: 'submit', content: 'work' },
   'runs.decide': { method: 'POST', path: `${REQUEST}/approvals/:call_id`, scope: 'decide', content: 'work' },
   score: { method: 'POST', path: `${REQUEST}/scores`, scope: 'submit', content: 'small' },
+  'runs.decideAll': { method: 'POST', path: '/v1/approvals/decide', scope: 'decide', content: 'work' },
   answer: { method: 'POST', path: `${REQUEST}/inputs/:input_id`, scope: 'decide', content: 'work' },
   'schedules.create': { method: 'POST', path: '/v1/schedules', scope: 'submit', content: 'work' },
   'schedules.list': { method: 'GET', path: '/v1/schedules', scope: 'read', content: 'query' },

@@ -14,6 +14,7 @@ import {
   startedRunSchema,
   startRunBodySchema,
 } from '../run/run.ts';
+import { bulkDecisionBodySchema, bulkDecisionSchema } from '../run/bulk-decision.ts';
 import {
   createScheduleBodySchema,
   firingSchema,
@@ -157,6 +158,17 @@ export const WORK_OPERATIONS = {
     answer: ['recorded-decision', recordedDecisionSchema],
     statuses: { 200: 'The decision is durable.' },
     problems: [404, 409, 413, 415],
+  },
+  'runs.decideAll': {
+    tag: 'runs',
+    summary: 'Approve or deny several tool calls that wait for it',
+    description:
+      'Each call is decided as if it were alone, in order; `refused` has those that do not wait, or were decided otherwise. ' +
+      'A repeat of the same decision changes nothing. `GET /v1/approvals` lists what waits.',
+    body: ['bulk-decision-body', bulkDecisionBodySchema],
+    answer: ['bulk-decision', bulkDecisionSchema],
+    statuses: { 200: 'The decisions in `decided` are durable.' },
+    problems: [413, 415],
   },
   'schedules.create': {
     tag: 'schedules',

@@ -44,7 +44,7 @@ const limitFields = {
       'Maximum cost of a run in USD, computed from the prices in the configuration; null: no limit. Default of an agent: null; of a run: as its agent.',
     ),
   deadline_ms: positiveDurationMsSchema.describe(
-    'Time from the start of a run to its end, in milliseconds. Default of an agent: 3,600,000 (one hour); of a run: as its agent.',
+    'Time from the start of a run to its end, in milliseconds, without the time in which it waits for a decision of a person. Default of an agent: 3,600,000 (one hour); of a run: as its agent.',
   ),
   parallel_tool_calls: z
     .int()
@@ -102,9 +102,9 @@ export const agentPoliciesSchema = z.strictObject({
       'Approval mode by tool pattern; the longest match wins. A tool without a match: `ask` where it is annotated as destructive, else `auto`. Default: {}.',
     ),
   approval_timeout_ms: positiveDurationMsSchema
-    .default(900_000)
+    .default(86_400_000)
     .describe(
-      'Time to decide about a tool call, in milliseconds; without a decision the call is denied. Default: 900,000 (15 minutes).',
+      'Time to decide about a tool call or a budget, in milliseconds; without a decision the run fails with `approval_expired`. The deadline of the run does not pass meanwhile. Default: 86,400,000 (one day).',
     ),
   budget: z
     .enum(['stop', 'ask'])

@@ -33,6 +33,13 @@ export const openApprovalSchema = z.object({
     .describe(
       "End of the model's text before the call, at most 300 characters; empty where the model wrote none.",
     ),
+  query: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'Task of the run with secrets redacted, at most 1,000 characters; null: no run asks, or the run is encrypted. Absent: unknown.',
+    ),
   since: instantSchema.nullable().describe('Instant (UTC) of the question; null: unknown.'),
   deadline_at: instantSchema.describe(
     'Instant (UTC) at which the approval is denied or the question declined without an answer.',

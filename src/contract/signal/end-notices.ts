@@ -1,5 +1,6 @@
-// What an installation says about notices of ends: which endpoints there are, and whom its rules notify.
+// What an installation says about notices: which endpoints there are, and whom its rules notify of ends and of questions to people.
 // Must never hold an address or a secret of the operator.
+import type { OpenApproval } from '../run/approval-listing.ts';
 import type { WebhookTarget } from './webhook.ts';
 import type { EndStatusWord } from './webhook-event.ts';
 
@@ -15,6 +16,15 @@ export interface EndFacts {
   /** Of a run; null: it is a directive. */
   agent: string | null;
   lane: string | null;
+}
+
+/** When an endpoint is notified of an open question to a person. */
+export interface AskRule {
+  endpoint: string;
+  /** Time from the question to the first notice, milliseconds. */
+  afterMs: number;
+  /** Time from one notice to the next one, milliseconds; null: there is only one. */
+  repeatMs: number | null;
 }
 
 /** How one receiver gets its deliveries. */
@@ -37,6 +47,12 @@ export interface EndNotices {
   /** The endpoints that the rules name. */
   matching(facts: EndFacts): readonly string[];
   sendingTo(target: WebhookTarget): Sending;
+  /** Whether some rule may notify of questions to people in a tenant. */
+  asks(tenant: string): boolean;
+  /** The rules that an open question fits. */
+  asked(tenant: string, ask: Pick<OpenApproval, 'kind' | 'agent' | 'tool'>): readonly AskRule[];
+  /** Address of the service in events, without a slash at its end; empty: events hold paths alone. */
+  publicUrl: string;
 }
 
 /** Default settings of deliveries. */
@@ -55,4 +71,7 @@ export const UNKNOWN_END_NOTICES: EndNotices = {
   concerns: () => false,
   matching: () => [],
   sendingTo: () => DEFAULT_SENDING,
+  asks: () => false,
+  asked: () => [],
+  publicUrl: '',
 };

@@ -1,9 +1,10 @@
-// What is sent when a directive or a run has ended, and how it is made of what is known of the end.
+// What is sent when a directive or a run has ended or a person is asked, and how it is made of what is known.
 // Must never hold more of a result than its receiver takes.
 import * as z from 'zod';
 import { directivePath, requestPath } from '../api-path.ts';
 import { boundedText } from '../json/json-safe.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
+import { type OpenApproval, openApprovalSchema } from '../run/approval-listing.ts';
 import type { RunView } from '../run/run.ts';
 import { usageSchema } from '../model/usage.ts';
 
@@ -74,13 +75,56 @@ export const runEndedSchema = z.object({
     .describe('Data of the event.'),
 });
 
-/** The body of a delivery. Readers skip members they do not know. */
-export const webhookEventSchema = z.discriminatedUnion('type', [directiveEndedSchema, runEndedSchema]);
+const askedFields = {
+  timestamp: instantSchema.describe('Instant (UTC) of the event.'),
+  data: openApprovalSchema
+    .extend({
+      tenant: z.string().describe('Tenant of the request.'),
+      reminder: z
+        .int()
+        .min(0)
+        .describe('Number of the reminder to this endpoint; 0: it is notified for the first time.'),
+      url: z.string().describe('Path at the API of the service to which the decision or answer is posted.'),
+      page: z
+        .string()
+        .describe(
+          'Page of the request in the console: an address where `webhooks.public_url` is configured, else a path.',
+        ),
+      traceparent: z.string().describe('W3C trace context of the run or directive.'),
+    })
+    .describe('The open question as `GET /v1/approvals` lists it, and where it is answered.'),
+};
+
+/** Schema of the event for an open approval. */
+export const approvalRequestedSchema = z.object({
+  type: z
+    .literal('approval.requested')
+    .describe('Type of the event: a tool call or a budget waits for a decision.'),
+  ...askedFields,
+});
+
+/** Schema of the event for an open question of a tool. */
+export const questionAskedSchema = z.object({
+  type: z.literal('question.asked').describe('Type of the event: a tool waits for an answer.'),
+  ...askedFields,
+});
+
+/** The body of a delivery. Readers skip members and types they do not know. */
+export const webhookEventSchema = z.discriminatedUnion('type', [
+  directiveEndedSchema,
+  runEndedSchema,
+  approvalRequestedSchema,
+  questionAskedSchema,
+]);
 
 /** Event that a webhook receives. */
 export type WebhookEvent = z.infer<typeof webhookEventSchema>;
 /** Event for the end of a directive. */
 export type DirectiveEnded = z.infer<typeof directiveEndedSchema>;
+/** Event for the end of a directive or a run. */
+export type EndEvent = DirectiveEnded | RunEnded;
+/** Event for an open question to a person. */
+export type Asked = z.infer<typeof approvalRequestedSchema> | z.infer<typeof questionAskedSchema>;
 /** Event for the end of a run. */
 export type RunEnded = z.infer<typeof runEndedSchema>;
 
@@ -167,10 +211,31 @@ export function runEndedEvent(
   };
 }
 
+/** Creates the event for an open question to a person. */
+export function askedEvent(
+  ask: OpenApproval,
+  about: { tenant: string; reminder: number; timestamp: string; publicUrl: string; traceparent: string },
+): Asked {
+  const { tenant, reminder, timestamp, publicUrl, traceparent } = about;
+  const { kind, request_id, call_id, input_id } = ask;
+  const request = requestPath(request_id);
+  const place =
+    input_id === null ? `approvals/${encodeURIComponent(call_id)}` : `inputs/${encodeURIComponent(input_id)}`;
+  const data = {
+    ...ask,
+    tenant,
+    reminder,
+    url: `${request}/${place}`,
+    page: `${publicUrl}/console/requests/${encodeURIComponent(request_id)}`,
+    traceparent,
+  };
+  return { type: kind === 'question' ? 'question.asked' : 'approval.requested', timestamp, data };
+}
+
 const SHOWN_MESSAGE = 1_024;
 
 /** The event with at most about `mostBytes` of what was returned: beyond it, only where to read it. */
-export function boundedEvent<E extends WebhookEvent>(event: E, mostBytes: number): E {
+export function boundedEvent<E extends EndEvent>(event: E, mostBytes: number): E {
   const { result, error } = event.data;
   const bytes = sizeOf(result) + sizeOf(error);
   if (bytes <= mostBytes) return event;

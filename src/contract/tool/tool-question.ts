@@ -115,8 +115,13 @@ export type ToolQuestion =
 /** Answer to a question. */
 export interface QuestionAnswer {
   readonly action: InputAction;
+  /** Reason of a denied approval. */
+  readonly reason?: string;
   readonly content?: Readonly<Record<string, unknown>>;
 }
+
+/** Key of the question with which the service itself asks whether a call is approved. */
+export const APPROVAL_KEY = '@approval';
 
 /** Answer that declines a question. */
 export const DECLINED: QuestionAnswer = { action: 'decline' };

@@ -27,6 +27,14 @@ export function noticeAnnouncement(id: string): Announcement {
   return { id: `${NOTICE_ENTRY}${id}`, afterMs: FIRST_LOOK_MS };
 }
 
+/** Begins the subject of a notice that a person is asked; what follows is the id of the call, the budget or the directive, and of a round of questions its first number. */
+export const ASK_SUBJECT = '@ask/';
+
+/** The entries by which endpoints are notified of questions to people, and reminded. */
+export function askAnnouncement(callId: string): Announcement {
+  return noticeAnnouncement(`${ASK_SUBJECT}${callId}`);
+}
+
 /** The same for every delivery of one end, and unlike that of any other. `subject`: the directive, or the entry of the run. */
 export function endIdOf(requestId: string, subject: string): string {
   return hash('sha256', `${requestId}/${subject}`, 'hex').slice(0, 32);

@@ -1,16 +1,24 @@
-// Notifies of an end: reads it from the journal, and submits one delivery for each receiver under ids that follow from it.
-// Must never notify of what is still open, nor submit under an id that a repeat would not choose again.
+// Notifies of an end, or of an open question to a person: reads it from the journal, and submits one delivery for each receiver under ids that follow from it.
+// Must never notify of an end of what is still open, nor submit under an id that a repeat would not choose again.
 import { hash } from 'node:crypto';
-import type { EndNotices } from '../../contract/signal/end-notices.ts';
+import type { AskRule, EndNotices, Sending } from '../../contract/signal/end-notices.ts';
+import type { OpenApproval } from '../../contract/run/approval-listing.ts';
 import type { ParsedDirective } from '../../contract/directive/directive.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { type OnEnd, targetsOf, WEBHOOK_TYPE, type WebhookTarget } from '../../contract/signal/webhook.ts';
-import { boundedEvent, directiveEndedEvent, type WebhookEvent } from '../../contract/signal/webhook-event.ts';
+import {
+  type Asked,
+  askedEvent,
+  boundedEvent,
+  directiveEndedEvent,
+  type EndEvent,
+  type WebhookEvent,
+} from '../../contract/signal/webhook-event.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
-import { deliveriesOf, endIdOf, onEndOf } from './notice.ts';
+import { ASK_SUBJECT, deliveriesOf, endIdOf, onEndOf } from './notice.ts';
 import { RUN_ENTRY } from '../../queue/run-wake.ts';
 import type { Submitter } from '../submit.ts';
 
@@ -19,7 +27,7 @@ export interface KnownEnd {
   type: string;
   agent: string | null;
   onEnd: OnEnd | undefined;
-  event: WebhookEvent;
+  event: EndEvent;
 }
 
 /** `since`, `beginsAt`: milliseconds since the epoch, by the clock of Redis. */
@@ -32,29 +40,42 @@ export type EndState =
 export type Notified =
   | Exclude<EndState, { kind: 'ended' }>
   | { kind: 'full'; since: number }
+  /** A question to a person is open, and the next notice of it is due at that instant. */
+  | { kind: 'asking'; nextAt: number }
   | { kind: 'notified' };
 
 export interface NotifierParts {
-  journal: Pick<Journal, 'directive' | 'envelope' | 'log'>;
+  journal: Pick<Journal, 'directive' | 'envelope' | 'log' | 'now'>;
   submitter: Pick<Submitter, 'submit'>;
   endNotices: EndNotices;
   /** The end of the run of a request. */
   runEnd(requestId: string): Promise<EndState>;
+  /** What one call, budget or directive of a request asks a person at present. */
+  openAsks(requestId: string, callId: string): Promise<OpenApproval[]>;
+  /** The trace context of the run of a request; null: it has none. */
+  runTrace(requestId: string): Promise<string | null>;
 }
 
 export type Notify = (requestId: string, id: string) => Promise<Notified>;
 
-export function createNotifier({ journal, submitter, endNotices, runEnd }: NotifierParts): Notify {
+export function createNotifier(parts: NotifierParts): Notify {
+  const { journal, submitter, endNotices, runEnd } = parts;
   return async (requestId, id) => {
+    if (id.startsWith(ASK_SUBJECT))
+      return notifyOfAsk(parts, requestId, id.slice(ASK_SUBJECT.length).split('/')[0] ?? '');
     const isRun = id === RUN_ENTRY;
     const state = await (isRun ? runEnd(requestId) : directiveEnd(journal, requestId, id));
     if (state.kind !== 'ended') return state;
     const about = { requestId, id, subject: subjectOf(id, state.end) };
     let isFull = false;
     for (const target of receiversOf(endNotices, requestId, state.end)) {
-      const delivery = deliveryOf(target, state.end, about, endNotices);
+      const delivery = deliveryOf(target, about, endNotices, ({ payloadBytes }) => ({
+        id: nameOf(target),
+        webhook_id: `msg_${endIdOf(requestId, about.subject)}`,
+        event: boundedEvent(state.end.event, payloadBytes),
+      }));
       // @guard webhook-notified
-      if (!(await submitOnce(submitter, delivery, state.end.event))) isFull = true;
+      if (!(await submitOnce(submitter, delivery))) isFull = true;
     }
     return isFull ? { kind: 'full', since: Date.parse(state.end.event.timestamp) } : { kind: 'notified' };
   };
@@ -80,22 +101,26 @@ function nameOf(target: WebhookTarget): string {
   return typeof target === 'string' ? target : `url:${hash('sha256', target.url, 'hex').slice(0, 24)}`;
 }
 
+interface Message {
+  id: string;
+  webhook_id: string;
+  event: WebhookEvent;
+}
+
 function deliveryOf(
   target: WebhookTarget,
-  { event }: KnownEnd,
   { requestId, id, subject }: { requestId: string; id: string; subject: string },
-  { sendingTo }: EndNotices,
+  { sendingTo }: Pick<EndNotices, 'sendingTo'>,
+  messageFor: (sending: Sending) => Message,
 ) {
-  const { payloadBytes, ...retries } = sendingTo(target);
-  const ended = endIdOf(requestId, subject);
+  const sending = sendingTo(target);
+  const { payloadBytes: _, ...retries } = sending;
   return {
     type: WEBHOOK_TYPE,
-    id: nameOf(target),
     request_id: deliveriesOf(requestId, subject),
     metadata: { ended: { request_id: ownId(requestId), id } },
     ...(typeof target === 'string' ? { endpoint: target } : { ...target, host: hostOf(target.url) }),
-    webhook_id: `msg_${ended}`,
-    event: boundedEvent(event, payloadBytes),
+    ...messageFor(sending),
     ...retries,
     backoff: 'exponential',
     jitter: 0.2,
@@ -110,11 +135,10 @@ function hostOf(url: string): string {
 /** false: the lane is full. Where the id is taken, the delivery is there: perhaps with the settings that the configuration had then. */
 async function submitOnce(
   submitter: NotifierParts['submitter'],
-  delivery: object,
-  event: WebhookEvent,
+  delivery: { event: WebhookEvent },
 ): Promise<boolean> {
   try {
-    const { traceparent } = event.data;
+    const { traceparent } = delivery.event.data;
     await submitter.submit([delivery as unknown as ParsedDirective], { traceparent });
     return true;
   } catch (error) {
@@ -123,6 +147,73 @@ async function submitOnce(
     if (code === 'lane_full') return false;
     throw error;
   }
+}
+
+/** Notices of one question to one endpoint. */
+const MOST_NOTICES = 100;
+
+/** Each rule's newest due notice; those that were missed meanwhile are left out. */
+async function notifyOfAsk(parts: NotifierParts, requestId: string, callId: string): Promise<Notified> {
+  const { endNotices, submitter, journal } = parts;
+  const asks = await parts.openAsks(requestId, callId);
+  if (asks.length === 0) return { kind: 'missing' };
+  const [now, traceparent] = await Promise.all([journal.now(), traceOf(parts, requestId, callId)]);
+  if (traceparent === null) return { kind: 'missing' };
+  const tenant = tenantOf(requestId);
+  let nextAt = Infinity;
+  for (const ask of asks)
+    for (const rule of endNotices.asked(tenant, ask)) {
+      const { due, next } = noticeDue(rule, ask, now);
+      nextAt = Math.min(nextAt, next);
+      if (due === null) continue;
+      const about = { tenant, reminder: due, timestamp: instant(now), traceparent };
+      const event = askedEvent(ask, { ...about, publicUrl: endNotices.publicUrl });
+      const delivery = askDelivery(parts, { requestId, callId, rule, event });
+      // @guard ask-notified
+      if (!(await submitOnce(submitter, delivery))) nextAt = Math.min(nextAt, now + FULL_AGAIN_MS);
+    }
+  return nextAt === Infinity ? { kind: 'notified' } : { kind: 'asking', nextAt };
+}
+
+const FULL_AGAIN_MS = 60_000;
+
+/** `due`: the number of the notice; null: none yet. `next`: when another one is due, milliseconds since the epoch. */
+function noticeDue(
+  { afterMs, repeatMs }: AskRule,
+  { since, deadline_at }: OpenApproval,
+  now: number,
+): { due: number | null; next: number } {
+  const firstAt = (since === null ? now : Date.parse(since)) + afterMs;
+  const due = firstAt > now ? null : repeatMs === null ? 0 : Math.floor((now - firstAt) / repeatMs);
+  const following = due === null ? 0 : due + 1;
+  const next = following === 0 ? firstAt : repeatMs === null ? Infinity : firstAt + following * repeatMs;
+  const isOver = following >= MOST_NOTICES || next >= Date.parse(deadline_at);
+  return { due: due === null || due >= MOST_NOTICES ? null : due, next: isOver ? Infinity : next };
+}
+
+interface AskNotice {
+  requestId: string;
+  callId: string;
+  rule: AskRule;
+  event: Asked;
+}
+
+function askDelivery({ endNotices }: NotifierParts, { requestId, callId, rule, event }: AskNotice) {
+  const { input_id, reminder } = event.data;
+  const subject = `${ASK_SUBJECT}${input_id ?? callId}`;
+  const { endpoint } = rule;
+  const webhook_id = `msg_${endIdOf(requestId, `${subject}/${reminder}`)}`;
+  const id = `${endpoint}:${reminder}`;
+  return deliveryOf(endpoint, { requestId, id: subject, subject }, endNotices, () => ({ id, webhook_id, event }));
+}
+
+async function traceOf(
+  { journal, runTrace }: NotifierParts,
+  requestId: string,
+  callId: string,
+): Promise<string | null> {
+  const json = await journal.envelope(requestId, callId);
+  return json === null ? runTrace(requestId) : decodeEnvelope(json).traceparent;
 }
 
 async function directiveEnd(

@@ -31,6 +31,8 @@ export function createNoticeSweep(parts: NoticeSweepParts) {
     if (notify === undefined) return index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
     const seen = await notify(entry.requestId, entry.id.slice(NOTICE_ENTRY.length));
     if (seen.kind === 'notified') return index.forget(entry);
+    if (seen.kind === 'asking')
+      return index.lookAgain(entry, Math.min(seen.nextAt, latest(entry.requestId, now)));
     if (seen.kind === 'open' || seen.kind === 'full')
       return index.lookAgain(entry, Math.min(nextLook(seen, now), latest(entry.requestId, now)));
     if (entry.missedBefore) return index.forget(entry);
@@ -39,7 +41,7 @@ export function createNoticeSweep(parts: NoticeSweepParts) {
 }
 
 /** At growing intervals; of what begins later not before that, unless it is far away. */
-function nextLook(seen: Exclude<Notified, { kind: 'missing' | 'notified' }>, now: number): number {
+function nextLook(seen: Extract<Notified, { kind: 'open' | 'full' }>, now: number): number {
   const { since } = seen;
   if (seen.kind === 'full') return now + Math.min(Math.max(now - since, LONGEST_LOOK_MS), LONGEST_WAIT_MS);
   const { beginsAt } = seen;

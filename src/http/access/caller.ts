@@ -1,5 +1,7 @@
 // Who calls now, along the asynchronous calls that a request causes; and a client that asks it at each call.
 // Must never let a call pass on behalf of a caller whose key does not allow it.
+import { bulkDecisionBodySchema, decideEach } from '../../contract/run/bulk-decision.ts';
+import { readBody } from '../../contract/json/read-input.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Scope } from '../../contract/access/access.ts';
 import type { BudgetListing, ListedBudget } from '../../contract/model/budget-listing.ts';
@@ -309,6 +311,13 @@ async function requireAgent(
 
 function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
   const { runs } = client;
+  const decide: RunCalls['decide'] = async (requestId, callId, decision) => {
+    const caller = requireCaller('decide');
+    await requireAgent(caller, client, requestId);
+    return audit.around(caller, 'decide', { requestId, target: callId }, () =>
+      runs.decide(requestId, callId, signedBy(caller, decision)),
+    );
+  };
   return {
     start: async (run, options) => {
       const caller = requireCaller('submit');
@@ -335,12 +344,10 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
       await audit.note(caller, 'resume_run', { requestId, target: resumed.agent });
       return resumed;
     },
-    decide: async (requestId, callId, decision) => {
-      const caller = requireCaller('decide');
-      await requireAgent(caller, client, requestId);
-      return audit.around(caller, 'decide', { requestId, target: callId }, () =>
-        runs.decide(requestId, callId, signedBy(caller, decision)),
-      );
+    decide,
+    decideAll: async (body) => {
+      requireCaller('decide');
+      return decideEach(decide, readBody(bulkDecisionBodySchema, body));
     },
   };
 }

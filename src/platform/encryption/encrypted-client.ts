@@ -1,5 +1,6 @@
 // A client that encrypts what it submits and decrypts what it reads: the service between never has the key.
 // Must never send in clear what its caller means to be encrypted.
+import { decideEach } from '../../contract/run/bulk-decision.ts';
 import { encodedIn, type PayloadCodec, PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
 import type { DirectiveClient, RunCalls } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -117,6 +118,7 @@ export function encryptingClient(client: DirectiveClient, codec: PayloadCodec): 
     resume: (requestId, body, options) => client.runs.resume(requestId, body, options),
     decide: async (requestId, callId, body) =>
       client.runs.decide(requestId, callId, await encryptDecision(codec, requestId, callId, body)),
+    decideAll: async (body) => decideEach(runs.decide, body),
   };
   return {
     ...reader,

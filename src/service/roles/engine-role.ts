@@ -78,5 +78,6 @@ function turnOf(
     spans,
     notes,
     callNotice,
+    endNotices: store.endNotices,
   };
 }

@@ -231,6 +231,12 @@ function placeOf(server: ServerConfig): string[] {
   }
 }
 
+/** Reads of hosts are no calls of tools. */
+function approvalMs({ approve, approve_timeout_ms }: ServerConfig, tool: string): number | null {
+  const isAsked = serverReadOf(tool) === null && approve.some((pattern) => toolMatches(pattern, tool));
+  return isAsked ? approve_timeout_ms : null;
+}
+
 function samplingOf(server: ServerConfig | undefined): ToolPlace['sampling'] {
   const sampling = server !== undefined && 'sampling' in server ? server.sampling : undefined;
   if (sampling === undefined) return null;
@@ -264,7 +270,14 @@ function toolsOf(
       const tool = toolOnServer(server, name, (listed) => pool.describe(server, listed) !== null);
       const questionMs = settings.questions ? settings.question_timeout_ms : null;
       const place = { server, tool, timeoutMs: limits.timeout_ms, trust, context };
-      return { ...place, questionMs, sampling: samplingOf(settings), endpoint: endpointOf(settings) };
+      const sampling = samplingOf(settings);
+      return {
+        ...place,
+        questionMs,
+        approvalMs: approvalMs(settings, tool),
+        sampling,
+        endpoint: endpointOf(settings),
+      };
     },
 
     async repeatPolicyOf(directive, place) {

@@ -79,9 +79,9 @@ export function createWorkerRole(
   return { worker, hearing: cancels.hearing, parts: [cancels, handOver, worker] };
 }
 
-function recordingOf({ records, queue, spans }: Store) {
+function recordingOf({ records, queue, spans, endNotices }: Store) {
   const { lanes, gated, confirm, callNotice } = queue;
-  return { records, lanes, gated, confirm, callNotice, spans };
+  return { records, lanes, gated, confirm, callNotice, endNotices, spans };
 }
 
 /** BullMQ's lock at most, and its check. Where workers live too short for the check, the sweeper enqueues when the lease ends. */

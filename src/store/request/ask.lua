@@ -8,7 +8,8 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] h = the worker holds the call, r = the claim is given back
 -- ARGV[4] round   ARGV[5] number of the first question   ARGV[6] until, milliseconds since the epoch
 -- ARGV[7] 1 = a call was asked afresh in this or an earlier round   ARGV[8] the round as JSON   ARGV[9] the most bytes of a request
--- ARGV[10..] signals, JSON, one for each question
+-- ARGV[10] the deadline of the directive from now on, milliseconds since the epoch ('' = as it was)
+-- ARGV[11..] signals, JSON, one for each question
 -- Returns { 'asked' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' } | { 'no_room' }.
 local id, fence, how, first = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|cancel', id .. '|asked', id .. '|waits',
@@ -29,20 +30,23 @@ elseif record[1] ~= 'running' then
 elseif record[3] then
   return { 'cancelled' }
 end
-local count = #ARGV - 9
-if not has_room(bytes_of_signals(10, #ARGV) + #ARGV[8], record[7], record[8], ARGV[9]) then
+local count = #ARGV - 10
+if not has_room(bytes_of_signals(11, #ARGV) + #ARGV[8], record[7], record[8], ARGV[9]) then
   return { 'no_room' }
 end
 forget_round(id, record[4])
 grow(#ARGV[8])
 redis.call('HSET', BODIES, QUESTION .. id, ARGV[8])
 local now = now_ms()
-local sequence = int((emit(tonumber(record[6] or '0'), 10, #ARGV, false)))
+local sequence = int((emit(tonumber(record[6] or '0'), 11, #ARGV, false)))
 local changed = { 'seq', sequence, id .. '|asked',
   table.concat({ how, ARGV[4], first, count, count, ARGV[6], fence, ARGV[7] }, ' ') }
 local function set(field, value)
   changed[#changed + 1] = id .. field
   changed[#changed + 1] = value
+end
+if ARGV[10] ~= '' then
+  set('|deadline_at', ARGV[10])
 end
 if how == 'r' then
   local said = string.match(record[5] or '', ' (%S*)$') or ''

@@ -31,6 +31,13 @@ export interface QuestionRound {
   given?: Readonly<Record<string, unknown>>;
 }
 
+/** Endpoint of a round in which the service itself asks whether the call is approved; no server has it. */
+export const OWN_ENDPOINT = '';
+
+export function isApproval(round: Pick<QuestionRound, 'endpoint'>): boolean {
+  return round.endpoint === OWN_ENDPOINT;
+}
+
 /** How a round is asked. */
 export interface Asking {
   round: QuestionRound;
@@ -42,6 +49,8 @@ export interface Asking {
   /** Milliseconds since the epoch, by the clock of Redis. */
   untilAt: number;
   afresh: boolean;
+  /** The deadline of the directive from now on, by the clock of Redis. Default: as it was. */
+  deadlineAt?: number;
 }
 
 export interface AnswerGiven {
@@ -76,12 +85,13 @@ export interface QuestionParts {
 export function createQuestions(run: RunScript, { connection, keys, mostBytes, onChange }: QuestionParts) {
   /** Under the claim, which ends with it unless the worker holds the call. */
   async function ask(ref: ClaimRef, asking: Asking, signals: readonly SignalDraft[]): Promise<AskVerdict> {
-    const { round, held, number, first, untilAt, afresh } = asking;
+    const { round, held, number, first, untilAt, afresh, deadlineAt } = asking;
     const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
     const place = [held ? 'h' : 'r', number, first, Math.round(untilAt), afresh ? 1 : 0];
-    const args = [ref.id, ref.fence, ...place, JSON.stringify(round), mostBytes(ref.requestId), ...texts];
+    const args = [ref.id, ref.fence, ...place, JSON.stringify(round), mostBytes(ref.requestId)];
+    const deadline = deadlineAt === undefined ? '' : Math.round(deadlineAt);
     return noted(ref.requestId, async () => {
-      const [verdict] = await run('ask', keys.request(ref.requestId), args);
+      const [verdict] = await run('ask', keys.request(ref.requestId), [...args, deadline, ...texts]);
       return verdict as AskVerdict;
     });
   }

@@ -8,13 +8,15 @@ import {
   type OpenApproval,
 } from '../../contract/run/approval-listing.ts';
 import { cursorOf, placeOfCursor } from '../../contract/request/request-listing.ts';
+import { jsonSafe } from '../../contract/json/json-safe.ts';
+import { redact, redactText } from '../../contract/json/redaction.ts';
 import { inputIdOf } from '../../contract/tool/tool-question.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import { decodeEnvelope } from '../request/envelope.ts';
 import type { Journal } from '../request/journal.ts';
 import type { RunAsk } from '../../contract/run/run-ask.ts';
-import type { QuestionRound } from '../request/questions.ts';
+import { isApproval, type QuestionRound } from '../request/questions.ts';
 import type { DirectiveRecord } from '../request/records.ts';
 import type { ListBuild } from './list-build.ts';
 import { facetOf, plain } from './row.ts';
@@ -23,44 +25,48 @@ import type { SearchIndex } from './search-index.ts';
 /** What a run asks, with what is known of it beside. */
 export interface AskingRun {
   agent: string;
+  /** null: encrypted. */
+  query: string | null;
   said: string;
   asks: readonly RunAsk[];
+}
+
+export interface OpenAskParts {
+  journal: Pick<Journal, 'request' | 'head' | 'directive' | 'envelope' | 'questions' | 'log'>;
+  /** null: the request has no run, or it cannot be read. */
+  askingRun(requestId: string): Promise<AskingRun | null>;
 }
 
 export interface ApprovalListParts {
   index: Pick<SearchIndex, 'scan'>;
   changes: Pick<ChangedRequests, 'lagMs'>;
   build: Pick<ListBuild, 'state'>;
-  journal: Pick<Journal, 'request' | 'envelope' | 'questions' | 'log' | 'now'>;
-  /** null: the request has no run, or it cannot be read. */
-  askingRun(requestId: string): Promise<AskingRun | null>;
+  openAsks: OpenAsks;
+  now(): Promise<number>;
 }
 
 export type ListApprovals = (query: ApprovalQuery, tenant: string) => Promise<ApprovalListing>;
+
+/** What a request asks people at present; `callId`: that one call, budget or directive alone. */
+export type OpenAsks = (requestId: string, callId?: string) => Promise<OpenApproval[]>;
 
 const LOOKED_THROUGH = 200;
 const MOST_OF_REQUEST = 20;
 const LONGEST_ARGUMENTS = 2_000;
 const LONGEST_MESSAGE = 1_000;
+const LONGEST_QUERY = 1_000;
 const LONGEST_SAID = 300;
 /** The end of a log in which the instant of a question is looked for. */
 const TAIL = { limit: 200, bytes: 262_144 };
 
-export function createApprovalList({
-  index,
-  changes,
-  build,
-  journal,
-  askingRun,
-}: ApprovalListParts): ListApprovals {
-  async function askedBy(requestId: string): Promise<OpenApproval[]> {
-    const [found, run] = await Promise.all([journal.request(requestId), askingRun(requestId)]);
-    if (found === null) return [];
-    const questions = await questionsOf(requestId, found.directives, found.record.sequence);
-    const asked = (run?.asks ?? []).map((ask) => approvalOf(requestId, ask, run));
-    return [...asked, ...questions.map((question) => ({ ...question, agent: run?.agent ?? null }))].toSorted(
-      (left, right) => (left.deadline_at < right.deadline_at ? -1 : 1),
-    );
+export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
+  async function recordsOf(requestId: string, callId: string | undefined) {
+    if (callId === undefined) {
+      const found = await journal.request(requestId);
+      return found && { sequence: found.record.sequence, directives: found.directives };
+    }
+    const [head, record] = await Promise.all([journal.head(requestId), journal.directive(requestId, callId)]);
+    return head && { sequence: head.sequence, directives: record === null ? [] : [record] };
   }
 
   async function questionsOf(
@@ -70,16 +76,16 @@ export function createApprovalList({
   ): Promise<Question[]> {
     const asking = directives.filter(({ asked }) => asked !== null).slice(0, MOST_OF_REQUEST);
     if (asking.length === 0) return [];
-    const [rounds, since, tools] = await Promise.all([
+    const [rounds, since, calls] = await Promise.all([
       journal.questions.rounds(
         requestId,
         asking.map(({ id }) => id),
       ),
       askedAt(requestId, sequence),
-      Promise.all(asking.map(({ id }) => toolOf(requestId, id))),
+      Promise.all(asking.map(({ id }) => callOf(requestId, id))),
     ]);
     return asking.flatMap((record, at) =>
-      openQuestions(requestId, record, rounds.get(record.id), { tool: tools[at] ?? '', since }),
+      openQuestions(requestId, record, rounds.get(record.id), { ...(calls[at] ?? UNKNOWN_CALL), since }),
     );
   }
 
@@ -90,21 +96,37 @@ export function createApprovalList({
     return new Map(asked.map(({ data, time }) => [String((data as { input_id?: unknown }).input_id), time]));
   }
 
-  async function toolOf(requestId: string, id: string): Promise<string> {
+  async function callOf(requestId: string, id: string): Promise<AskingCall> {
     const json = await journal.envelope(requestId, id);
-    const directive = json === null ? {} : decodeEnvelope(json).directive;
-    return 'tool_name' in directive ? String(directive.tool_name) : '';
+    const directive: object = json === null ? {} : decodeEnvelope(json).directive;
+    const { tool_name: tool = '', arguments: args = {} } = directive as Readonly<Record<string, unknown>>;
+    return { tool: String(tool), arguments: JSON.stringify(redact(jsonSafe(args))) };
   }
 
+  return async (requestId, callId) => {
+    const [found, run] = await Promise.all([recordsOf(requestId, callId), askingRun(requestId)]);
+    if (found === null) return [];
+    const questions = await questionsOf(requestId, found.directives, found.sequence);
+    const asks = (run?.asks ?? []).filter(({ id }) => callId === undefined || id === callId);
+    const asked = asks.map((ask) => approvalOf(requestId, ask, run));
+    const known = { agent: run?.agent ?? null, query: shownQuery(run) };
+    return [...asked, ...questions.map((question) => ({ ...question, ...known }))].toSorted((left, right) =>
+      left.deadline_at < right.deadline_at ? -1 : 1,
+    );
+  };
+}
+
+export function createApprovalList(parts: ApprovalListParts): ListApprovals {
+  const { index, changes, build, openAsks } = parts;
   return async ({ cursor }, tenant) => {
     const after = cursor === undefined ? null : placeOfCursor(cursor);
     const from = after === null ? null : { ...after, id: scopedId(tenant, after.id) };
     const facets = [facetOf('status', 'waiting')];
     const scan = { facets, from, since: null, mostSeen: LOOKED_THROUGH, mostFound: MOST_ASKING };
     const { complete } = await build.state();
-    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), journal.now()]);
+    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), parts.now()]);
     const [asked, lag_ms] = await Promise.all([
-      Promise.all(rows.map(({ id }) => askedBy(id))),
+      Promise.all(rows.map(({ id }) => openAsks(id))),
       changes.lagMs(now),
     ]);
     return {
@@ -117,7 +139,7 @@ export function createApprovalList({
   };
 }
 
-type Question = Omit<OpenApproval, 'agent'>;
+type Question = Omit<OpenApproval, 'agent' | 'query'>;
 
 function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): OpenApproval {
   return {
@@ -130,9 +152,15 @@ function approvalOf(requestId: string, ask: RunAsk, run: AskingRun | null): Open
     ...shownArguments(ask.arguments),
     message: ask.message === null ? null : plain(ask.message, LONGEST_MESSAGE),
     said: plain(run?.said.slice(-LONGEST_SAID) ?? '', LONGEST_SAID).trim(),
+    query: shownQuery(run),
     since: new Date(ask.since).toISOString(),
     deadline_at: new Date(ask.deadlineAt).toISOString(),
   };
+}
+
+function shownQuery(run: AskingRun | null): string | null {
+  const query = run?.query ?? null;
+  return query === null ? null : plain(redactText(query), LONGEST_QUERY);
 }
 
 /** Of what is encrypted and too long, with which key: a part of it nobody can read. */
@@ -146,8 +174,15 @@ function shownArguments(text: string | null): Pick<OpenApproval, 'arguments' | '
 
 const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
-interface Asker {
+interface AskingCall {
   tool: string;
+  /** JSON, with secrets redacted. */
+  arguments: string;
+}
+
+const UNKNOWN_CALL: AskingCall = { tool: '', arguments: '{}' };
+
+interface Asker extends AskingCall {
   since: ReadonlyMap<string, string>;
 }
 
@@ -156,19 +191,19 @@ function openQuestions(
   requestId: string,
   { id, asked }: DirectiveRecord,
   round: QuestionRound | undefined,
-  { tool, since }: Asker,
+  { tool, arguments: args, since }: Asker,
 ): Question[] {
   if (asked === null || round === undefined) return [];
+  const isCall = isApproval(round);
   return round.questions.map(({ question }, at) => {
     const inputId = inputIdOf(id, asked.first + at);
     return {
-      kind: 'question' as const,
+      kind: isCall ? ('approval' as const) : ('question' as const),
       request_id: ownId(requestId),
       call_id: id,
-      input_id: inputId,
+      input_id: isCall ? null : inputId,
       tool,
-      arguments: null,
-      arguments_cut: false,
+      ...shownArguments(isCall ? args : null),
       message: plain(question.message, LONGEST_MESSAGE),
       said: '',
       since: since.get(inputId) ?? null,

@@ -28,6 +28,8 @@ import type { DurableWriting } from '../record/durably.ts';
 import { persistently } from '../record/persistently.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import type { AttemptTrace } from './attempt-spans.ts';
+import type { EndNotices } from '../../contract/signal/end-notices.ts';
+import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { ResultBound } from '../record/result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
 import type { PauseLimits } from './pause.ts';
@@ -38,6 +40,7 @@ export interface AttemptRecords {
   serial: SerialLanes;
   ends: EndRecorder;
   payloads: PayloadStore;
+  index: Pick<SweepIndex, 'announce'>;
 }
 
 export interface AttemptLimits {
@@ -63,6 +66,8 @@ export interface AttemptParts extends DurableWriting {
   reports: Reports;
   /** Default: the sweeper notifies of ends. */
   callNotice?: CallNotice;
+  /** Whether endpoints are notified of questions to people. Default: none is. */
+  endNotices?: Pick<EndNotices, 'asks'>;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;

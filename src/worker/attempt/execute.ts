@@ -1,5 +1,7 @@
 // One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
 // Must never outlive its claim, nor decide what an execution means.
+import { isApproval } from '../../store/request/questions.ts';
+import { unapproved } from './approval.ts';
 import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
@@ -61,6 +63,8 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
   const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
   try {
+    const pending = await unapproved(parts, claimed, directive);
+    if (pending !== null) return unread(pending, handle);
     const opened = isEncrypted(directive)
       ? await openDirective(parts.encryption, directive, placeOf(claimed))
       : null;
@@ -97,6 +101,7 @@ async function dialog(
   claimed: Claimed,
 ): Promise<Pick<ExecutionContext, 'answered' | 'ask'>> {
   const answered = await answeredRound(parts, claimed);
+  if (answered !== undefined && isApproval(answered)) return { ask: heldQuestions(parts, claimed) };
   return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
 }
 

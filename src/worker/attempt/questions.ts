@@ -10,7 +10,10 @@ import {
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
 import type { AskedRound } from '../../store/request/asked-round.ts';
-import type { Asking, QuestionRound } from '../../store/request/questions.ts';
+import type { Asking, AskVerdict, QuestionRound } from '../../store/request/questions.ts';
+import { tenantOf } from '../../contract/access/tenant.ts';
+import { ASK_SUBJECT, noticeRef } from '../../directives/sweep/notice.ts';
+import { FIRST_LOOK_MS } from '../../queue/entrance.ts';
 import { draftSignal } from '../../store/log/signal-draft.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { pause } from '../../platform/lifecycle.ts';
@@ -44,18 +47,37 @@ function untilOf(claimed: Claimed, patienceMs: number): number {
   return Math.floor(Math.min(now + patienceMs, deadlineAt - lastMs));
 }
 
+/** Announced first where endpoints are notified of questions: the sweeper does that, though this worker dies. */
+async function ask(
+  parts: AttemptParts,
+  { claim }: Claimed,
+  asking: Asking,
+  signals: readonly SignalDraft[],
+): Promise<AskVerdict> {
+  const { journal, index } = parts.records;
+  const { requestId, id } = claim;
+  const isNoticed = parts.endNotices?.asks(tenantOf(requestId)) === true;
+  const subject = `${ASK_SUBJECT}${id}/${asking.first}`;
+  if (isNoticed) await durably(parts, () => index.announce([noticeRef(requestId, subject)], FIRST_LOOK_MS));
+  const verdict = await durably(parts, () => journal.questions.ask(claim, asking, signals));
+  if (isNoticed && verdict === 'asked') parts.callNotice?.(requestId, subject);
+  return verdict;
+}
+
 /** Ends the claim until the answers are there. Null: no room for the questions. */
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
-  { questions, state, endpoint, patienceMs, afresh, given }: AskedQuestions,
+  { questions, state, endpoint, patienceMs, afresh, given, stopsDeadline }: AskedQuestions,
 ): Promise<{
-  verdict: Awaited<ReturnType<AttemptParts['records']['journal']['questions']['ask']>>;
+  verdict: AskVerdict;
   untilAt: number;
 }> {
   const { number, first } = nextNumbers(claimed, []);
-  const untilAt = untilOf(claimed, patienceMs);
+  const now = redisNow(claimed);
+  const untilAt = stopsDeadline ? Math.floor(now + patienceMs) : untilOf(claimed, patienceMs);
   const asking: Asking = {
+    ...(stopsDeadline ? { deadlineAt: untilAt + claimed.granted.deadlineAt - now } : {}),
     round: { endpoint, state, questions, ...(given === undefined ? {} : { given }) },
     held: false,
     number,
@@ -64,9 +86,7 @@ export async function recordQuestions(
     afresh,
   };
   const signals = questions.map((named, index) => askedSignal(claimed, named, first + index, untilAt));
-  const { journal } = parts.records;
-  const verdict = await durably(parts, () => journal.questions.ask(claimed.claim, asking, signals));
-  return { verdict, untilAt };
+  return { verdict: await ask(parts, claimed, asking, signals), untilAt };
 }
 
 /** What an earlier attempt's tool asked, with the answers; questions without one are declined now. */
@@ -103,6 +123,20 @@ async function withdrawHeld(
   if (open === 0) return;
   for (let number = first; number < first + count; number += 1)
     await endQuestion(parts, claimed, number, 'withdrawn');
+}
+
+/** The answer to the first question of the newest round, which is declined now if there is none. */
+export async function firstAnswer(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { first }: Pick<AskedRound, 'first'>,
+): Promise<QuestionAnswer & { isLate: boolean }> {
+  const { requestId, id } = claimed.claim;
+  const { questions } = parts.records.journal;
+  const [stored] = await durably(parts, () => questions.answers(requestId, id, { first, count: 1 }));
+  if (stored) return { ...stored, isLate: false };
+  const answer = await endQuestion(parts, claimed, first, 'deadline');
+  return { ...answer, isLate: answer === DECLINED };
 }
 
 /** As the worker that has the claim. Somebody may have answered at the last moment: that answer counts. */
@@ -162,9 +196,7 @@ async function askHeld(
   const place = { number: number + numbers.length, first, untilAt };
   const asking: Asking = { round, held: true, ...place, afresh: false };
   const signals = [askedSignal(claimed, named, first, untilAt)];
-  const { questions } = parts.records.journal;
-  const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
-  if (verdict !== 'asked') return CANCELLED;
+  if ((await ask(parts, claimed, asking, signals)) !== 'asked') return CANCELLED;
   numbers.push(first);
   const patienceMs = untilAt - redisNow(claimed);
   return answerOf(parts, claimed, { number: first, patienceMs, withdrawn });

@@ -136,6 +136,8 @@ export interface AskedQuestions {
   patienceMs: number;
   /** The server had lost its state, and was called anew. */
   afresh: boolean;
+  /** The deadline of the directive does not pass meanwhile. Default: it does. */
+  stopsDeadline?: true;
 }
 
 export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {
@@ -192,6 +194,8 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   schema: z.ZodType;
   /** Decides whether to repeat the work after its worker has died. */
   repeatPolicy(directive: D, lane: string): Promise<RepeatPolicy>;
+  /** How long the work waits for the approval of a person before it is begun, milliseconds; null, or absent: it needs none. */
+  approvalMs?(directive: D, lane: string): number | null;
   /** Data of the signal that reports the first attempt; null = none. */
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;

@@ -45,6 +45,8 @@ export interface ToolPlace {
   context: ContextSharing;
   /** How long a question of the tool waits for an answer, milliseconds; null: nobody answers. */
   questionMs: number | null;
+  /** How long a call waits for the approval of a person, milliseconds; null: it needs none. */
+  approvalMs: number | null;
   /** Which model answers the tools of the server; null: none. */
   sampling: SamplingSettings | null;
   /** A digest of where the server is. */
@@ -81,6 +83,7 @@ export function toolExec(
       const place = placeOf(directive, lane);
       return place ? repeatPolicyOf(directive, place) : (directive.effect ?? 'once');
     },
+    approvalMs: (directive, lane) => placeOf(directive, lane)?.approvalMs ?? null,
     started: startedTool,
     async execute(directive, context) {
       const place = placeOf(directive, context.lane);

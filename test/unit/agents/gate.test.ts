@@ -101,13 +101,34 @@ describe('approvals', () => {
     expect(run.ids().filter((id) => id === 'tool-1-0')).toHaveLength(1);
   });
 
-  test('without a decision in time the call is denied, and a late one changes nothing', () => {
-    const run = asking().pass(999);
+  test('without a decision in time the run fails and says so, and a late one changes nothing', () => {
+    const run = asking().tool('tool-1-1', 1).pass(999);
+    expect(run.status).toBe('waiting');
+    run.pass(1);
+    const undecided = {
+      status: 'failed',
+      termination_reason: 'approval_expired',
+      error: { type: 'approval_expired', details: { call_id: 'tool-1-0', approval_timeout_ms: 1_000 } },
+    };
+    expect(run.view).toMatchObject(undecided);
+    run.decide('tool-1-0', 'approve');
+    expect(run.view).toMatchObject(undecided);
     expect(run.ids()).not.toContain('tool-1-0');
-    run.pass(1).decide('tool-1-0', 'approve');
-    expect(run.state.counters.late_decisions).toBe(1);
-    const denied = { type: 'emit_tool_error', error: { type: 'approval_expired' } };
-    expect(run.directive('tool-1-0')).toMatchObject(denied);
+  });
+
+  test('the wait for a decision is a day by default, and the deadline of the run does not pass meanwhile', () => {
+    const hour = 3_600_000;
+    const run = new Simulation();
+    run.model('model-1', calls(call('fs.remove', {}, 'x')));
+    expect(run.view.waiting_for).toEqual([
+      { kind: 'approval', id: 'tool-1-0', name: 'fs.remove', until: iso(T0 + 24 * hour) },
+    ]);
+    run.pass(20 * hour);
+    expect(run.status).toBe('waiting');
+    run.decide('tool-1-0', 'approve');
+    expect(run.document.wake_at).toBe(T0 + 21 * hour);
+    run.pass(hour);
+    expect(run.view).toMatchObject({ status: 'timeout', termination_reason: 'deadline_exceeded' });
   });
 
   test('the longest pattern of the policies wins, and deny needs no decision', () => {
@@ -294,7 +315,7 @@ describe('budgets', () => {
     expect(run.status).toBe('waiting');
   });
 
-  test('denied or not decided in time, the run ends as with the policy stop', () => {
+  test('denied, the run ends as with the policy stop; not decided in time, it fails as undecided', () => {
     const asked = (limits: Record<string, number>): Simulation =>
       new Simulation({ agent: { limits, policies: { budget: 'ask', approval_timeout_ms: 500 } } }).model(
         'model-1',
@@ -302,9 +323,9 @@ describe('budgets', () => {
       );
     const ended = { status: 'failed', termination_reason: 'max_tool_calls' };
     expect(asked({ max_tool_calls: 0 }).decide('budget-1', 'deny').view).toMatchObject(ended);
-    expect(asked({ max_tool_calls: 0 }).pass(500).view).toMatchObject(ended);
-    const completed = { status: 'completed', termination_reason: 'max_iterations' };
-    expect(asked({ max_iterations: 1 }).tool('tool-1-0', 1).pass(500).view).toMatchObject(completed);
+    const undecided = { status: 'failed', termination_reason: 'approval_expired' };
+    expect(asked({ max_tool_calls: 0 }).pass(500).view).toMatchObject(undecided);
+    expect(asked({ max_iterations: 1 }).tool('tool-1-0', 1).pass(500).view).toMatchObject(undecided);
     expect(asked({ max_tool_calls: 0 }).decide('budget-1', 'approve').ids()).toContain('tool-1-0');
   });
 

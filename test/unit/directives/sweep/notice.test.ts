@@ -5,7 +5,7 @@ import { parseConfig } from '../../../../src/config/config.ts';
 import { UNKNOWN_END_NOTICES } from '../../../../src/contract/signal/end-notices.ts';
 import { DirectiveRefused, problem } from '../../../../src/contract/problem.ts';
 import { scopedId } from '../../../../src/contract/access/tenant.ts';
-import type { WebhookEvent } from '../../../../src/contract/signal/webhook-event.ts';
+import type { EndEvent } from '../../../../src/contract/signal/webhook-event.ts';
 import { createRunEnds } from '../../../../src/agents/turn/run-end.ts';
 import { ticketOf } from '../../../../src/queue/flow/ticket.ts';
 import type { RunHead } from '../../../../src/store/run/run-journal.ts';
@@ -72,12 +72,14 @@ test('an end is not passed on to a lane that is full, and is to the others', asy
     type: 'run.ended',
     timestamp: new Date(NOW).toISOString(),
     data: {},
-  } as unknown as WebhookEvent;
+  } as unknown as EndEvent;
   const notify = createNotifier({
     journal: {} as never,
     submitter: { submit: submit as never },
     endNotices: { ...UNKNOWN_END_NOTICES, fault: () => null },
     runEnd: async () => ({ kind: 'ended', end: { type: 'run', agent: 'a', onEnd: ['down', 'up'], event } }),
+    openAsks: async () => [],
+    runTrace: async () => null,
   });
   expect(await notify('r', '@run')).toEqual({ kind: 'full', since: NOW });
   expect(accepted).toEqual(['up']);

@@ -26,6 +26,7 @@ const place: ToolPlace = {
   trust: 'none',
   context: 'caller',
   questionMs: null,
+  approvalMs: null,
   sampling: null,
   endpoint: 'here',
 };

@@ -1,0 +1,53 @@
+/** Calls that wait for approval while every process of the service is killed: each is made at most once, and only when it is approved.
+ *  It must judge by what the tool has written down. */
+import { expect, test } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
+import { countingCalls } from '../support/calls.ts';
+import { eventually } from '../support/eventually.ts';
+import { install } from '../support/installation.ts';
+
+/** Issue 35, point 9: the decision is bound to one call, through kill -9 at any time. */
+test('kill -9 of API and worker before and after decisions: nothing runs unapproved, no `once` call twice', async () => {
+  await using installation = await install({
+    server: { approve: ['*'] },
+    config: { worker: { lease_ms: 1_000 } },
+  });
+  const begin = async () => Promise.all([installation.start('api'), installation.start('worker')]);
+  let [api, worker] = await begin();
+  const calls = countingCalls(['once', 'idempotent'], 8, { requestId: 'killed', delayMs: 50 });
+  const client = (): DirectiveClient => createHttpClient({ baseUrl: api.url });
+  await client().submit({ directives: calls } as never);
+  const waiting = async () => (await client().approvals()).approvals.map(({ call_id }) => call_id);
+  await eventually(async () => (await waiting()).length).toBeGreaterThan(0);
+  // Some ask already, some do not yet.
+  await Promise.all([worker.kill9(), api.kill9()]);
+  [api, worker] = await begin();
+  const denied = new Set(calls.flatMap(({ id }, at) => (at % 4 < 2 ? [id] : [])));
+  expect(installation.executions()).toEqual([]);
+  let kills = 0;
+  /** The list may be a little behind: what is decided already is refused. */
+  async function decideAll(): Promise<void> {
+    const { approvals } = await client().approvals();
+    for (const decision of ['approve', 'deny'] as const) {
+      const named = approvals.filter(({ call_id }) => denied.has(call_id) === (decision === 'deny'));
+      const decided = named.map(({ request_id, call_id }) => ({ request_id, call_id }));
+      if (decided.length > 0) await client().runs.decideAll({ decision, calls: decided });
+    }
+  }
+  const outcome = async () => {
+    await decideAll();
+    if (kills < 3 && installation.executions().length > kills) {
+      kills += 1;
+      await worker.kill9();
+      worker = await installation.start('worker');
+    }
+    const { directives = [] } = (await client().request('killed')) ?? {};
+    return directives.filter(({ status }) => status !== 'succeeded' && status !== 'failed');
+  };
+  await expect.poll(outcome, { timeout: 90_000, interval: 100 }).toEqual([]);
+  const labels = installation.executions().map(({ label }) => label);
+  expect(labels.filter((label) => denied.has(label))).toEqual([]);
+  const once = labels.filter((label) => label.startsWith('once-'));
+  expect(once.length).toBe(new Set(once).size);
+});
