@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'f86fbd909fa901cedc70f040fe49a09cd0ca4a203096309bb46a3dd9ed116e10';
+export const CONTRACT_SHA256 = 'db6c1af89f79c7e1e79378f565213cfb43444e9e42f66e289e44ac36cc042941';
