@@ -299,7 +299,7 @@ export function openRun(input: Omit<RunInput, 'setup'>, document: RunDocument): 
 }
 
 /** What the run was started with, as resumes have changed it. */
-export function specOf(spec: RunSpec, document: RunDocument): RunSpec {
+function specOf(spec: RunSpec, document: RunDocument): RunSpec {
   const { changes } = stateOf(document);
   if (changes === undefined) return spec;
   const { model: _model, model_alias: _alias, ...others } = spec.overrides;

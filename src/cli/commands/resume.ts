@@ -100,8 +100,8 @@ function jsonOr(text: string): unknown {
 function explained(error: unknown, requestId: string): unknown {
   if (!(error instanceof DirectiveRefused) || error.problem.code !== 'outcome_unknown') return error;
   const calls = error.problem['calls'];
-  const [first] = Array.isArray(calls) ? (calls as { id?: unknown }[]) : [];
-  const id = oneLine(String(first?.id ?? ''), 128);
+  const [first] = Array.isArray(calls) ? (calls as { id?: string }[]) : [];
+  const id = oneLine(first?.id ?? '', 128);
   const ways = `${ADJUTANT} resume ${requestId} with --repeat ${id}, --skip ${id} or --done '${id}=<result>'`;
   return new DirectiveRefused({ ...error.problem, detail: `${error.problem.detail ?? ''}; run ${ways}` });
 }
