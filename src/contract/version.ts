@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '0a5ef5c06ced35851509c7fcc9d36c98672f179c982b4967e5579f2e094b0142';
+export const CONTRACT_SHA256 = '11cfd4d9b242f8a61891f3b3caf8a7c5dcae05f189f40354bead71d4a07086dd';

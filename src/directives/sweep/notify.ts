@@ -204,7 +204,11 @@ function askDelivery({ endNotices }: NotifierParts, { requestId, callId, rule, e
   const { endpoint } = rule;
   const webhook_id = `msg_${endIdOf(requestId, `${subject}/${reminder}`)}`;
   const id = `${endpoint}:${reminder}`;
-  return deliveryOf(endpoint, { requestId, id: subject, subject }, endNotices, () => ({ id, webhook_id, event }));
+  return deliveryOf(endpoint, { requestId, id: subject, subject }, endNotices, () => ({
+    id,
+    webhook_id,
+    event,
+  }));
 }
 
 async function traceOf(
