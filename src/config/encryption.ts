@@ -32,7 +32,7 @@ const encryptionFieldsSchema = z.strictObject({
     .default(false)
     .register(notes, {
       description:
-        'What is submitted in clear is refused: of everyone (`true`), or of these tenants, as in `["acme"]`. See [encryption](encryption.md#required).',
+        'What is submitted in clear is refused: of everyone (`true`), or of these tenants, as in `["acme"]`. See [encryption](encryption.md#require-encryption).',
     }),
 });
 

@@ -82,12 +82,12 @@ const matchSchema = z
       }),
     lane: lanePattern.optional().register(notes, {
       description: 'Directives of this lane, or of all that the pattern fits.',
-      special: '`*` in it stands for any characters',
+      special: '`*` in it is a wildcard',
       fallback: ANY,
     }),
     tool: z.string().min(1).max(256).optional().register(notes, {
       description: 'Calls of this tool, with or without its server, as in `crm.update` or `update`.',
-      special: '`*` in it stands for any characters',
+      special: '`*` in it is a wildcard',
       fallback: ANY,
     }),
     tag: tagSchema.optional().register(notes, {
@@ -148,7 +148,7 @@ export const flowSections = {
     })
     .prefault({})
     .register(notes, {
-      description: '[Whose turn it is, and how many at once](flow.md).',
+      description: '[Whose turn it is, and how many at once](priorities-and-limits.md).',
       fallback: 'only what callers ask for',
     }),
 };

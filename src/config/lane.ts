@@ -51,5 +51,5 @@ export const modelLaneSchema = z.strictObject({
     .register(notes, { description: 'Limit of an attempt whose directive has none of its own.', unit: 'ms' }),
   idle_timeout_ms: durationMs
     .default(60_000)
-    .register(notes, { description: 'The longest pause between two pieces of a stream.', unit: 'ms' }),
+    .register(notes, { description: 'Longest pause between two chunks of a stream.', unit: 'ms' }),
 });

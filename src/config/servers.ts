@@ -31,7 +31,7 @@ function exposeField(usual: boolean) {
     .default(usual)
     .register(notes, {
       description: 'Tools that MCP clients of the service may see and call.',
-      special: '`false` = none; a list of names, in which `*` stands for any characters',
+      special: '`false` = none; a list of names, in which `*` is a wildcard',
       fallback: '`true`; `false` with `builtin`',
     });
 }
@@ -65,7 +65,7 @@ const policyFields = {
   context: contextField('caller'),
   questions: z.boolean().default(false).register(notes, {
     description:
-      'Tools of this server may ask a person: the call waits for the answer. Off, the server is told that nobody answers, and must refuse to ask.',
+      'Tools of this server may ask a person: the call waits for the answer. Off, the server learns that questions are not answered, and must not ask.',
   }),
   question_timeout_ms: positiveDurationMsSchema.default(900_000).register(notes, {
     description:
@@ -84,7 +84,7 @@ const strangerFields = {
   ...policyFields,
   sampling: samplingSchema.optional().register(notes, {
     description:
-      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers. `lane.rate` does not count its requests.',
+      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server learns that no model answers. `lane.rate` does not count its requests.',
     fallback: 'no model answers',
   }),
   redact_results: z.boolean().default(false).register(notes, {

@@ -148,7 +148,10 @@ export const webhookSections = {
       }),
     })
     .prefault({})
-    .register(notes, { description: '[Who is notified of ends](webhooks.md).', fallback: 'nobody' }),
+    .register(notes, {
+      description: '[Receivers of notifications about ends](webhooks.md).',
+      fallback: 'none',
+    }),
 };
 
 export type Webhooks = z.output<typeof webhookSections.webhooks>;
