@@ -139,6 +139,6 @@ function requireKeys(known: KnownKeys, { config, logger }: AccessOptions): void 
   if (isClosed && !hasAdmin)
     logger.warn({ fix: SET_ADMIN_KEY, keys: size }, 'no key may make or revoke keys');
   if (isLoopback(host) || adminKey !== null || hasIssuer(config) || size > 0) return;
-  if (!insecure) throw new NoKeys(`the API would listen on ${host}, beyond this machine, without keys`);
+  if (!insecure) throw new NoKeys(`the API would listen on ${host}, a non-loopback interface, without keys`);
   logger.warn({ host }, 'everyone who reaches this address may do everything: no key is asked for');
 }

@@ -33,7 +33,7 @@ const HEALTH_LIMIT_MS = 10_000;
 
 const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when Redis is back. See its log.';
 const LOOK_AT_WARNINGS = 'The service answers, but not all of it works: the warnings in its log say why.';
-const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
+const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: read its log.';
 
 export function addDoctor({ program, local }: CommandLine): void {
   program

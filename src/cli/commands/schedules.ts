@@ -46,7 +46,7 @@ export function addSchedules({ program, withClient }: CommandLine): void {
     );
   schedule
     .command('resume <id>')
-    .description('fire again, from the next instant on, with the key of whoever resumes it')
+    .description('fire again, from the next instant on, with your key')
     .action(async (id: string) => withClient(async (invocation) => resumeSchedule(invocation, id)));
   schedule
     .command('trigger <id>')

@@ -16,7 +16,7 @@ const SHOWN_CHARACTERS = 8;
 export function addWorkers({ program, withClient }: CommandLine): void {
   const verbs = program.command('workers').description('the processes of the service');
   defaultVerb(verbs, 'list')
-    .description('show who is there, what each serves, and how busy it is')
+    .description('list processes with their roles, lanes and load')
     .action(async () => withClient(workers));
   verbs
     .command('drain <id>')

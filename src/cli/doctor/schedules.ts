@@ -61,7 +61,7 @@ const RESUME = (id: string): string =>
 const ROOM = (id: string): string =>
   `Free the lane or raise the budget that is named; \`adjutant schedule show ${id}\` says until when it is tried.`;
 const CLOCK = (): string =>
-  'Look at the log of the service for `schedules`; where it fires all the same, the clock of this machine or of Redis is wrong.';
+  'Search the log of the service for `schedules`; if it fires all the same, the clock of this machine or of Redis is wrong.';
 const SHOW = (id: string): string =>
   `\`adjutant schedule show ${id}\` says why; \`adjutant schedule update ${id}\` changes it, \`adjutant schedule pause ${id}\` stops it.`;
 

@@ -123,7 +123,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   return { ...loop, fireDue };
 }
 
-const NOBODY = 'nobody was there to fire it within catch_up_ms';
+const NOBODY = 'no process fired it within catch_up_ms';
 const lost = ({ waiting }: Schedule): string =>
   waiting === null
     ? 'the process that fired it died, and catch_up_ms is over'

@@ -71,7 +71,7 @@ export function checkedContent(
 const TRIGGER_NAME = /\.trigger(?:\.|$)/;
 const NO_TRIGGER = 'must not have ".trigger" as a part';
 const NO_PATH =
-  'must not be "." or "..": neither can be part of a URL, so that nobody could change or delete it';
+  'must not be "." or "..": neither can be part of a URL, so it could not be changed or deleted';
 
 function faultOfId(id: string): string | null {
   if (id === '.' || id === '..') return NO_PATH;

@@ -39,7 +39,7 @@ export function loginFailureOf(error: unknown, server: string): LoginFailure {
   if (error instanceof AuthorizationServerMismatchError || error instanceof IssuerMismatchError)
     return {
       what: 'The answer does not come from the authorization server that the login began at.',
-      how: 'Do not log in there: somebody may be between. Ask the operator of the MCP server.',
+      how: 'Do not log in there: the connection may be intercepted. Ask the operator of the MCP server.',
     };
   if (error instanceof InsecureTokenEndpointError || error instanceof AddressRefused)
     return {

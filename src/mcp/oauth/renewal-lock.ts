@@ -56,7 +56,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   const other = newer(held, from);
   if (other !== null) return other;
   if (held === null && auth.grant === 'authorization_code')
-    throw new LoginFault('auth', `nobody is logged in any more: run ${loginCommand(server)}`);
+    throw new LoginFault('auth', `the login has ended: run ${loginCommand(server)}`);
   const signal = AbortSignal.timeout(Math.floor(leaseMs * REQUEST_SHARE));
   const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
   if (renewal.kind === 'renewed') return kept(given, held, renewal.login);

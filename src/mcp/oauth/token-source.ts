@@ -159,7 +159,7 @@ class SharedTokens implements TokenSource {
   #usable(stored: StoredLogin | null): StoredLogin {
     const { server, serverUrl, auth } = this.#given;
     if (stored === null)
-      throw new LoginFault('auth', `nobody has logged in: run ${loginCommand(server)}`, { isLocal: true });
+      throw new LoginFault('auth', `no login exists: run ${loginCommand(server)}`, { isLocal: true });
     const misfit = misfitOf(stored.login, serverUrl, auth);
     if (misfit === null) return stored;
     throw new LoginFault('auth', `${misfit}: run ${loginCommand(server)}`, { isLocal: true });

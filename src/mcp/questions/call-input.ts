@@ -62,7 +62,7 @@ function inputRequired(server: string, answer: Readonly<Record<string, unknown>>
   if (read.ok) return read.value;
   const type = read.unsupported ? 'executor' : 'invalid_result';
   const message = read.unsupported
-    ? 'The tool asks for something this client does not offer'
+    ? 'The tool asks for something this client does not support'
     : `The MCP server ${read.reason}`;
   return { kind: 'failed', error: errorEnvelope(type, message, { server, reason: read.reason }), sent: true };
 }

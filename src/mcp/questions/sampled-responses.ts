@@ -42,7 +42,7 @@ export async function sampledResponses(
   }
 }
 
-const NOT_OFFERED = 'The tool asks a model, which this client does not offer';
+const NOT_OFFERED = 'The tool asks a model, which this client does not support';
 const WANTS_A_MODEL = 'The tool asks a model, which has not answered';
 
 function failed(error: ErrorEnvelope): SampledResponses {

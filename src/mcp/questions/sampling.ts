@@ -49,7 +49,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function readSampling(params: unknown): Read<SamplingRequest> {
   const { messages, systemPrompt = null, maxTokens, temperature = null, ...rest } = Object(params) as Fields;
   const { stopSequences: stops = [], tools, toolChoice } = rest;
-  if (tools !== undefined || toolChoice !== undefined) return refused('offers tools to the model', true);
+  if (tools !== undefined || toolChoice !== undefined) return refused('gives tools to the model', true);
   if (systemPrompt !== null && typeof systemPrompt !== 'string')
     return refused('has a system prompt that is no text');
   if (!isCount(maxTokens)) return refused('asks a model without saying for how many tokens');
@@ -147,7 +147,7 @@ function excessOf({ parts, textBytes, images, imageBytes }: Used): string | null
     images: mostImages,
     imageBytes: mostImage,
   } = SAMPLING_LIMITS;
-  if (parts > mostParts) return `asks a model with more than ${mostParts} pieces of content`;
+  if (parts > mostParts) return `asks a model with more than ${mostParts} parts of content`;
   if (textBytes > mostText) return `asks a model with more than ${mostText} bytes of text`;
   if (images > mostImages) return `asks a model with more than ${mostImages} images`;
   return imageBytes > mostImage ? `asks a model with more than ${mostImage} bytes of images` : null;

@@ -120,7 +120,7 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
 
 function notOffered({ request: { server } }: TaskCall, end: Ended): ErrorEnvelope {
   const became = end === 'left' ? 'is still to be cancelled' : 'was cancelled';
-  const message = `The tool asks for something that this client does not offer; its task ${became}`;
+  const message = `The tool asks for something that this client does not support; its task ${became}`;
   return errorEnvelope('executor', message, { server });
 }
 

@@ -158,7 +158,7 @@ const MAX_VALUES = 2_000;
 
 function schemaFaults(tool: string, which: string, schema: Readonly<Record<string, unknown>>): ToolFault[] {
   if (holdsMoreThan(schema, MAX_VALUES))
-    return [toolFault(tool, `has ${which} that is too large to look for what cannot be checked`)];
+    return [toolFault(tool, `has ${which} that is too large to find the part that cannot be checked`)];
   const [first, ...others] = usablePart(schema).faults;
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

@@ -37,7 +37,7 @@ export function createDirectiveFolder(place: string): DirectiveFolder {
 }
 
 const NO_FOLDER = missing("directive/ directory not found. Run 'directive init' to create it.", {
-  suggestion: 'Run `adjutant init --directive` in the folder that shall hold it.',
+  suggestion: 'Run `adjutant init --directive` in the folder for it.',
 });
 
 async function folderAt(place: string): Promise<Folder | null> {
