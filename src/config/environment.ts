@@ -6,7 +6,7 @@ import { metricsVariables } from './metrics.ts';
 import { notes } from './notes.ts';
 import { telemetryVariables } from './telemetry.ts';
 
-/** As in a Host header, without the port. */
+/** Host of a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
 /** Printable ASCII: what a header can carry. */

@@ -166,7 +166,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** What one rule asks of itself and the others. */
+/** Faults of the rules, alone and together. */
 export function flowFaults({ flow }: { flow: Flow }): Fault[] {
   const rules = flowSettings(flow).rules;
   return [
@@ -175,7 +175,7 @@ export function flowFaults({ flow }: { flow: Flow }): Fault[] {
   ];
 }
 
-/** A misspelled path would limit nothing, and nobody would notice. */
+/** Refuses a misspelled path, which would limit nothing. */
 function pathFaults({ name, match, concurrency, rate }: FlowRule): Fault[] {
   const isOwnType = match.lane?.startsWith('custom.') || (match.type !== null && !isKnownType(match.type));
   if (isOwnType) return [];
@@ -226,7 +226,7 @@ function mayBeSame(left: string | null, right: string | null): boolean {
   return left === null || right === null || left === right;
 }
 
-/** By what stands before the first `*`. */
+/** Compares the texts before the first `*`. */
 function mayOverlap(left: string | null, right: string | null): boolean {
   if (left === null || right === null) return true;
   const [before, other] = [left.split('*')[0] ?? '', right.split('*')[0] ?? ''];

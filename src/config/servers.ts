@@ -79,7 +79,7 @@ const policyFields = {
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 
-/** Of servers that are programs of their own. */
+/** Fields of servers that are programs of their own. */
 const strangerFields = {
   ...policyFields,
   sampling: samplingSchema.optional().register(notes, {
@@ -230,14 +230,14 @@ export function otherHostsKey(key: string): string | null {
   return OTHER_HOSTS.get(key) ?? null;
 }
 
-/** What of a server besides its tools MCP clients of the service may see. */
+/** Whether MCP clients of the service may see resources and prompts of a server. */
 export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {
   if (server.kind === 'builtin' || server.kind === 'module') return { resources: false, prompts: false };
   const usual = server.expose === true;
   return { resources: server.expose_resources ?? usual, prompts: server.expose_prompts ?? usual };
 }
 
-/** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
+/** Transport and schema of an entry. An entry without the key of a transport is read as a process, and refused. */
 export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {
   const kinds = Object.keys(TRANSPORTS) as Kind[];
   const kind = kinds.find((each) => isObject(entry) && Object.hasOwn(entry, TRANSPORTS[each].key)) ?? 'stdio';

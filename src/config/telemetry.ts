@@ -118,7 +118,7 @@ export function telemetryOf(section: Section, variables: Variables): TelemetryCo
   return { tracing, serviceName, newNames, traceUrl: section.trace_url ?? null };
 }
 
-/** Of a command without a file. Throws when a variable is wrong. */
+/** Telemetry of a command without a file. Throws when a variable is wrong. */
 export function telemetryOfVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): TelemetryConfig {

@@ -163,7 +163,7 @@ function namesUser(url: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** What the service's own parts ask of the section. */
+/** Queries of the section for the service's own parts. */
 export function endNotices({ endpoints, callers_may_give_urls: callers }: Webhooks): EndNotices {
   const rules = [...endpoints].flatMap(([name, { match, tenants }]) =>
     match === undefined ? [] : [{ name, match, tenants }],
@@ -193,7 +193,7 @@ function fits(list: readonly string[] | undefined, value: string | null): boolea
   return list === undefined || (value !== null && list.includes(value));
 }
 
-/** What is known before the end. */
+/** Matches the facts that are known before the end. */
 function mayMatch(
   { types, agents }: Match,
   tenants: readonly string[] | undefined,

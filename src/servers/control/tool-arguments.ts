@@ -9,7 +9,7 @@ export interface Named {
   readonly description?: string;
 }
 
-/** What the installation has; an empty list: it is unknown, and every name is accepted. */
+/** Names that the installation has; an empty list: unknown, every name is accepted. */
 export interface Known {
   readonly tiers: readonly Named[];
   readonly agents: readonly Named[];
