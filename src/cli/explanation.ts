@@ -18,10 +18,10 @@ interface Explanation {
 
 export const START_IT = `Start it with \`${ADJUTANT} up\`, or set its URL with --url or ADJUTANT_URL.`;
 
-/** Where nobody has a key yet. */
+/** Advice where no key exists yet. */
 const FIRST_KEY = `Make one that may make others: \`${ADJUTANT} keys create admin --scopes admin submit read cancel decide redrive\`, and set ADJUTANT_API_KEY to it.`;
 
-/** What a person does whose key is refused. */
+/** Advice for a person whose key is refused. */
 export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; a holder of the scope admin makes it: \`${ADJUTANT} keys create\`. Without such a holder, set ADJUTANT_ADMIN_KEY for the API and start it again: that is a key.`;
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -136,7 +136,7 @@ function explainRefusal(problem: Problem): Explanation {
   };
 }
 
-/** By what `api/routes/archive.ts` says of a request. */
+/** Remedies by the message of `http/routes/archive.ts`. */
 const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['is still open: it is archived', `\`${ADJUTANT} get REQUEST\` shows it as it is now.`],
   [
@@ -147,7 +147,7 @@ const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],
 ];
 
-/** By what `schedules/schedule-service.ts` says of a schedule. */
+/** Remedies by the message of `features/schedules/schedule-service.ts`. */
 const SCHEDULE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['There is no schedule', `\`${ADJUTANT} schedule list\` lists the schedules.`],
   [

@@ -240,7 +240,7 @@ function hasWorker({ roles }: ListedWorker): boolean {
   return roles.includes('worker');
 }
 
-/** Roles that no process has, and lanes that no process serves. Without runs, nobody needs an engine. */
+/** Roles that no process has, and lanes that no process serves. Without runs no engine is needed. */
 export function roleFindings(
   present: readonly ListedWorker[] | null,
   lanes: readonly ListedLane[],
@@ -320,7 +320,7 @@ function markOf(ok: boolean, hasAdvice: boolean, { paint }: Terminal): string {
   return hasAdvice ? paint('yellow', '!') : paint('green', '✓');
 }
 
-/** Of several faults of one place with the same fix it stands below the last one. */
+/** Lines of a finding. A fix shared by several faults of one place is printed below the last one. */
 function findingLines(
   { subject, ok, says, fix }: Finding,
   next: Finding | undefined,

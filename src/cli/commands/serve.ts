@@ -28,7 +28,7 @@ interface ServeOptions {
   readonly insecure?: boolean;
   /** Default: ADJUTANT_METRICS_PORT, or none. */
   readonly metricsPort?: number;
-  /** Of a worker: names of the lanes that it serves, with `*`. Default: all. */
+  /** Names of the lanes that a worker serves, with `*`. Default: all. */
   readonly lanes?: readonly string[];
   /** Whether the tree of each request that ends here is printed. Default: no. */
   readonly traces?: boolean;

@@ -3,7 +3,7 @@
 import type { ListedSchedule } from '../../contract/schedule/schedule.ts';
 import { fault, fine, type Finding } from './finding.ts';
 
-/** What fires looks four times a second; beyond this nobody looks, or this machine's clock is wrong. */
+/** Instants are polled four times a second; beyond this no process polls, or this machine's clock is wrong. */
 const LATE_MS = 60_000;
 const MOST_NAMED = 3;
 const LONGEST_REASON = 160;
@@ -29,7 +29,7 @@ interface Wrong {
   readonly fix: (id: string) => string;
 }
 
-/** null: it is as it should be, or somebody has paused it. */
+/** Fault of a schedule; null: none, or paused by a person. */
 function faultOf(schedule: ListedSchedule, now: number): Wrong | null {
   const { paused, waiting, last, failures_in_a_row: failures } = schedule;
   const hasFailed = last?.outcome === 'failed';

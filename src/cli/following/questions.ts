@@ -16,12 +16,12 @@ import { plainJson, printable, type Terminal } from '../terminal.ts';
 
 export type Asked = DataOf<'ai.tool.input_requested'>;
 
-/** Of a prompt. */
+/** Key of a prompt. */
 export function questionKey(inputId: string): string {
   return `input ${inputId}`;
 }
 
-/** What is asked, in lines. */
+/** The question, in lines. */
 export function questionLines({
   message,
   schema,

@@ -93,7 +93,7 @@ function replacedName({ replaces }: OnceAnswer): string {
   return id === requestId ? requestId : `${requestId}/${id}`;
 }
 
-/** `name`: of the call that stands for this one. null: nobody needs to know. */
+/** Sentence about deduplication; `name`: the call that represents this one. null: nothing to report. */
 export function onceInWords(once: OnceAnswer | undefined, name: string): string | null {
   switch (once?.outcome) {
     case 'deduplicated':
