@@ -12,7 +12,6 @@ const DOCSTRINGS_LEFT: readonly string[] = [
   'features',
   'http',
   'mcp',
-  'platform',
   'queue',
   'service',
   'store',

@@ -34,7 +34,7 @@ async function readSeal(file: string): Promise<string | null> {
     const state = await handle.stat();
     const isMine = process.getuid === undefined || state.uid === process.getuid();
     if (!state.isFile() || !isMine || (process.getuid !== undefined && (state.mode & OTHERS) !== 0))
-      throw new Error(`${file} must be your file and not readable by others (chmod 600)`);
+      throw new Error(`${file} must be a file that only you can read (chmod 600)`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2 * BYTES + 1), 0, 2 * BYTES + 1, 0);
     const text = buffer.toString('latin1', 0, bytesRead);
     if (!FORM.test(text)) throw new Error(`${file} is damaged: remove it`);

@@ -52,7 +52,7 @@ function fixFor(what: Exported, collector: string, error: Error): string {
   return 'Start the collector, or correct the endpoint.';
 }
 
-/** What answered is no collector. */
+/** A web page answered instead of a collector. */
 class WebPage extends Error {
   override readonly name = 'WebPage';
 }
