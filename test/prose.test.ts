@@ -9,11 +9,9 @@ import { bannedWord, proseFault } from './support/prose.ts';
 const DOCSTRINGS_LEFT: readonly string[] = [
   'agents',
   'directives',
-  'features',
   'http',
   'mcp',
   'queue',
-  'service',
   'store',
   'worker',
 ];

@@ -42,13 +42,13 @@ export function requestListsOf(store: Store): RequestLists {
 }
 
 export interface ListKeeping {
-  /** Of this process alone. */
+  /** Id of this process. */
   processId: string;
   logger: Logger;
   onError: (error: Error) => void;
 }
 
-/** What keeps the list: one part follows the changes, the other one builds it where it is not complete. Turned off: what removes it. */
+/** Maintains the list: one part follows the changes, the other one builds an incomplete list. Turned off: removes it. */
 export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const { connection, keys, records, limitsOf } = store;
   const { changes } = records;
