@@ -43,7 +43,7 @@ function refuseAll(submitted: unknown): void {
   for (const [at, each] of (directives as unknown[]).entries()) refuse(each, `directives[${at}].`);
 }
 
-/** What is no text is refused by whoever reads it. */
+/** A value that is no text is refused by its reader. */
 function refuse(submitted: unknown, where: string): void {
   const { request_id: id } = Object(submitted) as { request_id?: unknown };
   const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;

@@ -50,7 +50,7 @@ export interface OnceSubmission {
   readonly sealing: Sealing;
 }
 
-/** What is on its way in. */
+/** A submission in progress. */
 interface Coming {
   readonly requestId: string;
   readonly prepared: Prepared;
@@ -125,7 +125,7 @@ function saidOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   return { ...prepared, span: { ...span, attributes } };
 }
 
-/** Its span names the directive that stands for it, which may be of another trace. */
+/** Its span names the directive that represents it, which may be of another trace. */
 function standInOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   const said = saidOf(prepared, verdict);
   if (said.span === null) return said;
@@ -169,7 +169,7 @@ function refusalOf(
   return requestFull(requestId, verdict.bytes, limit);
 }
 
-/** What stands for it may be of another type, in another lane. */
+/** The directive that represents it may be of another type, in another lane. */
 async function submissionOf(
   { journal, index, canceller }: SubmitterOptions,
   { acceptance, noticed }: Prepared,
@@ -214,7 +214,7 @@ function underKey(routed: Prepared, { directive, once }: OnceDirective, token: s
   return { ...routed, acceptance: { ...acceptance, digest, ...quiet }, job: { ...job, digest } };
 }
 
-/** What gets a job here: not what waits for another one, nor what began before under another id. A repeat brings no body. */
+/** Directives that get a job here: none for a directive that waits for another one, or began before under another id. A repeat has no body. */
 function begunOf(open: readonly Prepared[], requestId: string, verdict: OnceAccepted): Prepared[] {
   const { verdict: status, of, outcome, waits } = verdict;
   if (waits || of.requestId !== requestId) return [];

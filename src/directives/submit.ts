@@ -52,7 +52,7 @@ export interface SubmitterOptions {
   argumentsBytes: number;
   /** Where large directives lie. Default: in Redis. */
   objects?: PayloadObjects;
-  /** As in `JournalOptions`. */
+  /** Option of `JournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
@@ -150,7 +150,7 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other: in a gate it is already. */
+/** Directives with a lane. An existing one has its body and trace in the journal, and its job brings no other: it is in a gate already. */
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
   return prepared.flatMap((each, position) => {
     const isNew = verdicts[position] !== 'existing';
