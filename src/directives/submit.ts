@@ -150,7 +150,7 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** Directives with a lane. An existing one has its body and trace in the journal, and its job brings no other: it is in a gate already. */
+/** Directives with a lane; one that was there before and has a ticket is in the gate already. */
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
   return prepared.flatMap((each, position) => {
     const isNew = verdicts[position] !== 'existing';
