@@ -1,4 +1,4 @@
-/** What a modern server wants from models before it goes on with a call or a task: asked one after the other.
+/** Requests of a modern server to models before it goes on with a call or a task, sent one after the other.
  *  It must never leave one out: a server that misses a response may ask again for ever. */
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import type { CallDeadline } from '../call-deadline.ts';
