@@ -1,11 +1,11 @@
-/** The table of metrics in docs/operations.md, from the names of src/platform/telemetry/metrics/metric-names.ts.
+/** The table of metrics in docs/metrics.md, from the names of src/platform/telemetry/metrics/metric-names.ts.
  *  It must not describe a metric: its definition does. */
 import { prometheusLabel, prometheusName } from '../src/platform/telemetry/metrics/metric.ts';
 import { METRIC_NAMES, METRICS } from '../src/platform/telemetry/metrics/metric-names.ts';
 import { type GeneratedPage, withContent } from './generated-page.ts';
 
 export const METRICS_PAGE: GeneratedPage = {
-  page: 'docs/operations.md',
+  page: 'docs/metrics.md',
   script: 'scripts/generate-metrics.ts',
 };
 

@@ -14,7 +14,7 @@ export interface CancelOnInterrupt {
   readonly giveUp: AbortSignal;
   /** From now on an interrupt, even an earlier one, cancels this. Without a directive: the whole request. */
   watch(requestId: string, directiveId?: string): void;
-  /** What is known of the cancellation where the end of the work was not seen. `how`: where to look. */
+  /** Failure of a cancellation whose effect was not observed. `how`: the command that shows it. */
   unconfirmed(how: string): CliFailure;
   [Symbol.dispose](): void;
 }

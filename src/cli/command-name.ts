@@ -15,7 +15,7 @@ export function commandName({ npm_command: npm, PATH = '' }: Environment, exists
   return isInstalled ? 'adjutant' : 'npx adjutant';
 }
 
-/** What stands before the options of a start: `npm start` passes on only what follows `--`. */
+/** Text before the options of a start: `npm start` passes on only what follows `--`. */
 export function beforeOptions({ npm_lifecycle_event: script }: Environment): string {
   return script === 'start' ? 'npm start -- ' : '';
 }

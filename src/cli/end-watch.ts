@@ -1,4 +1,4 @@
-/** What has ended at the service since it was begun to watch, read through the client again and again.
+/** Ends at the service since the watch began, polled through the client.
  *  It must never report an end twice, nor one from before, nor the end of a delivery. */
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { RequestView } from '../contract/request/request-view.ts';
@@ -11,7 +11,7 @@ import { directiveEndedEvent, runEndedEvent, type EndEvent } from '../contract/s
 type Reader = Pick<DirectiveClient, 'requests' | 'request' | 'directive'>;
 
 export interface EndWatch {
-  /** What has ended already is not reported. */
+  /** Earlier ends are not reported. */
   begin(): Promise<void>;
   look(): Promise<EndEvent[]>;
   /** The one request that is watched is closed. */
@@ -22,13 +22,13 @@ export interface EndWatch {
 const MOST_TRIES = 50;
 const TRY_EVERY_MS = 200;
 
-/** The span of a trace that nobody knows. */
+/** Span of an unknown trace. */
 const NO_SPAN = '0000000000000001';
 const NO_TRACE = '0'.repeat(31) + '1';
 
 /** `only`: the id of a request. Default: the newest requests, and those that are open. */
 export function createEndWatch(client: Reader, only?: string): EndWatch {
-  /** What is known of each request that is watched: how the list showed it, and what of it has ended. */
+  /** State of each watched request: how the list showed it, and which ends it had. */
   let shown = new Map<string, string>();
   const ended = new Map<string, Set<string>>();
   /** When those were closed that were closed already at the beginning. */
@@ -96,7 +96,7 @@ export function createEndWatch(client: Reader, only?: string): EndWatch {
   };
 }
 
-/** The list shows changes a moment later: what has ended before would look new. */
+/** The list shows changes a moment later: earlier ends would seem new. */
 async function untilCurrent(client: Reader): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const { lag_ms: lagMs } = await client.requests({ limit: 1 });

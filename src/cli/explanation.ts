@@ -18,11 +18,11 @@ interface Explanation {
 
 export const START_IT = `Start it with \`${ADJUTANT} up\`, or set its URL with --url or ADJUTANT_URL.`;
 
-/** Where nobody has a key yet. */
+/** Advice where no key exists yet. */
 const FIRST_KEY = `Make one that may make others: \`${ADJUTANT} keys create admin --scopes admin submit read cancel decide redrive\`, and set ADJUTANT_API_KEY to it.`;
 
-/** What a person does whose key is refused. */
-export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; whoever has one with the scope admin makes it: \`${ADJUTANT} keys create\`. If nobody has, set ADJUTANT_ADMIN_KEY for the API and start it again: that is a key.`;
+/** Advice for a person whose key is refused. */
+export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; a holder of the scope admin makes it: \`${ADJUTANT} keys create\`. Without such a holder, set ADJUTANT_ADMIN_KEY for the API and start it again: that is a key.`;
 
 const REMEDIES: Readonly<Record<string, string>> = {
   unauthorized: SET_KEY,
@@ -33,16 +33,16 @@ const REMEDIES: Readonly<Record<string, string>> = {
   search_off:
     'Set `search.enabled` to true in the configuration of every process and restart them; they build the list.',
   reindex_under_way: 'Wait: it ends by itself. `adjutant doctor` says how far it is.',
-  schedules_full: 'Delete schedules that nobody needs.',
-  keys_full: 'Revoke keys that nobody uses.',
+  schedules_full: 'Delete unused schedules.',
+  keys_full: 'Revoke unused keys.',
   not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
-  version_conflict: 'Somebody else has changed it: look at it, and repeat the change if it is still wanted.',
+  version_conflict: 'It changed meanwhile: read it, and repeat the change if it is still needed.',
   request_closed: 'It has ended; use another request id.',
   singleton_open:
     'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
-  not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows how it stands.`,
+  not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows its state.`,
   already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
@@ -136,7 +136,7 @@ function explainRefusal(problem: Problem): Explanation {
   };
 }
 
-/** By what `api/routes/archive.ts` says of a request. */
+/** Remedies by the message of `http/routes/archive.ts`. */
 const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['is still open: it is archived', `\`${ADJUTANT} get REQUEST\` shows it as it is now.`],
   [
@@ -147,7 +147,7 @@ const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],
 ];
 
-/** By what `schedules/schedule-service.ts` says of a schedule. */
+/** Remedies by the message of `features/schedules/schedule-service.ts`. */
 const SCHEDULE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['There is no schedule', `\`${ADJUTANT} schedule list\` lists the schedules.`],
   [

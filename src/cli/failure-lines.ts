@@ -1,4 +1,4 @@
-/** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
+/** Prints the error of a directive or a run: its type, each place and detail, the remedy, the command that shows more.
  *  It must never print on stdout: that is for results. */
 import { closeNames } from '../platform/bounds/close-names.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
@@ -9,7 +9,7 @@ import { ADJUTANT } from './command-name.ts';
 import { errorText } from './following/signal-gist.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';
 
-/** What failed: a directive, or without an id the run of the request. */
+/** The failed directive, or without an id the run of the request. */
 export interface Failed {
   readonly requestId: string;
   readonly id?: string;
@@ -91,7 +91,7 @@ interface HintedFilter {
   readonly lane?: string;
 }
 
-/** Sentences; none where nothing looks mistyped. */
+/** Hints as sentences; none without a probable typing error. */
 export async function filterHints(
   { errorType, lane }: HintedFilter,
   client: Pick<DirectiveClient, 'lanes'>,

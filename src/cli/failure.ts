@@ -11,7 +11,7 @@ interface Failure {
   readonly how: string;
   /** Default: 1. */
   readonly exitCode?: ExitCode;
-  /** Of what was accepted, for programs. */
+  /** Ids of accepted work, for programs. */
   readonly ids?: Readonly<Record<string, string>>;
 }
 

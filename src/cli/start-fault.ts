@@ -34,7 +34,7 @@ export function startFault(error: unknown): unknown {
   return finding === null ? error : new StartFault([finding], { cause: error });
 }
 
-/** Of a `ConfigError`, one for each fault. */
+/** Findings of a `ConfigError`, one for each fault. */
 export function configurationFindings({ message, fix, faults }: Fault): Finding[] {
   if (faults === undefined) return [fault('configuration', message, fix ?? RUN_DOCTOR)];
   return faults.map((each) => fault('configuration', each.says, each.fix));

@@ -11,7 +11,7 @@ export interface Terminal {
   out(line: string): void;
   /** A line about the command: progress, errors. */
   err(line: string): void;
-  /** A piece of the result, without a line end. Later lines start on their own line. */
+  /** Writes a part of the result, without a line end. Later lines start on their own line. */
   write(text: string): void;
   /** The same, for stderr. */
   writeErr(text: string): void;

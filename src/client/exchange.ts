@@ -76,7 +76,7 @@ function createAsk(base: string, fetch: Fetch, isDefault: boolean) {
 const STEP = /\/\.{1,2}(?=[/?]|$)/;
 const NO_ADDRESS = 'An id that is "." or ".." cannot be part of a URL.';
 
-/** What each request has, without a body and with one. */
+/** Headers of each request, without a body and with one. */
 interface FixedHeaders {
   readonly gets: Record<string, string>;
   readonly posts: Record<string, string>;

@@ -10,7 +10,7 @@ export type NodeAsk = (request: AskedRequest) => Promise<Answer | null>;
 /** As `fetch` has them. */
 const CONNECT_MS = 10_000;
 const SILENT_MS = 300_000;
-/** Of an answer. A text of more could be none in JavaScript. */
+/** Limit of an answer: JavaScript has no longer texts. */
 const MOST_BYTES = 256 * 1_024 * 1_024;
 
 /** Milliseconds and bytes. */

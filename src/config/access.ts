@@ -87,7 +87,7 @@ const oidcSchema = z.strictObject({
       'The claim by which a person is shown, and named in decisions. Take one that people cannot choose themselves.',
   }),
   session_ms: z.int().min(60_000).max(LONGEST_SESSION_MS).default(LONGEST_SESSION_MS).register(notes, {
-    description: 'How long a session lasts; whoever is locked out at the issuer keeps it until then.',
+    description: 'Lifetime of a session; a person locked out at the issuer keeps it until its end.',
     unit: 'ms',
   }),
   post_logout: z.enum(['here', 'issuer']).default('here').register(notes, {

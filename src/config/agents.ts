@@ -40,7 +40,7 @@ annotate(inlineAgentSchema.shape, {
     description: 'Parameters for the provider, in every model call; `params` of the provider win.',
     fallback: 'none',
   },
-  stream: { description: 'Answers come in pieces, as signals `ai.llm.delta`.' },
+  stream: { description: 'Stream answers, as signals `ai.llm.delta`.' },
   limits: { description: 'What a run may use up.' },
   policies: { description: 'Who decides what.' },
   model_call: { description: 'Time and retries of each model call.' },

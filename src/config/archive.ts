@@ -97,7 +97,7 @@ interface Times {
 /** The time that is left to write a request, and to write it again, is at least as long as the wait. */
 const LARGEST_SHARE = 1 / 2;
 
-/** What is wrong with `after_ms`: the first place of a retention that is too short for it. */
+/** Faults of `after_ms`: the first place of a retention that is too short for it. */
 export function lateArchive({ archive, retention, tenants }: Times): string[] {
   if (archive === undefined) return [];
   const kept: [string, number | undefined][] = [

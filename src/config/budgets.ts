@@ -85,7 +85,7 @@ export const budgetSections = {
         )
         .register(notes, {
           description:
-            'Budgets by name. A call is counted in each that it fits, and made when each has room for it.',
+            'Budgets by name. A call is counted in each that it matches, and sent when none is exceeded.',
         }),
     })
     .prefault({})

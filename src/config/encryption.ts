@@ -32,7 +32,7 @@ const encryptionFieldsSchema = z.strictObject({
     .default(false)
     .register(notes, {
       description:
-        'What is submitted in clear is refused: of everyone (`true`), or of these tenants, as in `["acme"]`. See [encryption](encryption.md#required).',
+        'What is submitted in clear is refused: of everyone (`true`), or of these tenants, as in `["acme"]`. See [encryption](encryption.md#require-encryption).',
     }),
 });
 
@@ -60,7 +60,7 @@ export interface EncryptionConfig {
   readonly variable: string;
   /** null: it is not set, as for an API alone. */
   readonly keys: KeyRing | null;
-  /** By tenant, the ids of the keys that it may use; null: each may use all. */
+  /** Ids of the keys that a tenant may use; null: each may use all. */
   readonly ofTenant: ReadonlyMap<string, ReadonlySet<string>> | null;
   /** Who submits nothing in clear that can be encrypted. */
   readonly required: 'everyone' | ReadonlySet<string>;

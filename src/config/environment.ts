@@ -6,7 +6,7 @@ import { metricsVariables } from './metrics.ts';
 import { notes } from './notes.ts';
 import { telemetryVariables } from './telemetry.ts';
 
-/** As in a Host header, without the port. */
+/** Host of a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
 /** Printable ASCII: what a header can carry. */
@@ -79,7 +79,7 @@ export const environmentSchema = z.object({
     .default('info')
     .register(notes, { description: 'The least important lines that are logged.' }),
   ADJUTANT_LOG_FORMAT: z.enum(['auto', 'json', 'text']).default('auto').register(notes, {
-    description: 'How lines of the log look.',
+    description: 'Format of log lines.',
     special: '`auto` = `text` on a terminal, else `json`',
   }),
   ADJUTANT_TOKEN_KEY: z
@@ -109,7 +109,7 @@ export const environmentSchema = z.object({
     .transform((value) => value === '1')
     .register(notes, {
       description:
-        'Whether an API may listen beyond loopback while nobody needs a key. Keys that there are count all the same.',
+        'Allow unauthenticated access on non-loopback interfaces. Existing keys are still required.',
       special: '`1` = it may',
     }),
   ...metricsVariables,

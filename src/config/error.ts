@@ -45,7 +45,7 @@ export interface ConfigFault {
 
 type PlaceOf = (path: string) => FilePlace | null;
 
-/** Of what is missing, the place of that which it is missing in. */
+/** Finds the place of a missing member: that of its parent. */
 function nearest(placeOf: PlaceOf): PlaceOf {
   return (path) => {
     for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {

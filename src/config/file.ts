@@ -71,7 +71,7 @@ function valueOf(node: Node, keys: readonly PropertyKey[], offsets: Map<string, 
   );
 }
 
-/** By the parser's name of the fault: what is wrong at its place. */
+/** Messages by the parser's name of the fault. */
 const FAULTS: Readonly<Record<string, string>> = {
   InvalidSymbol: 'this is no value: text needs double quotes',
   InvalidNumberFormat: 'this number is not written as JSON wants it',

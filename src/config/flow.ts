@@ -82,12 +82,12 @@ const matchSchema = z
       }),
     lane: lanePattern.optional().register(notes, {
       description: 'Directives of this lane, or of all that the pattern fits.',
-      special: '`*` in it stands for any characters',
+      special: '`*` in it is a wildcard',
       fallback: ANY,
     }),
     tool: z.string().min(1).max(256).optional().register(notes, {
       description: 'Calls of this tool, with or without its server, as in `crm.update` or `update`.',
-      special: '`*` in it stands for any characters',
+      special: '`*` in it is a wildcard',
       fallback: ANY,
     }),
     tag: tagSchema.optional().register(notes, {
@@ -148,7 +148,7 @@ export const flowSections = {
     })
     .prefault({})
     .register(notes, {
-      description: '[Whose turn it is, and how many at once](flow.md).',
+      description: '[Whose turn it is, and how many at once](priorities-and-limits.md).',
       fallback: 'only what callers ask for',
     }),
 };
@@ -166,7 +166,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** What one rule asks of itself and the others. */
+/** Faults of the rules, alone and together. */
 export function flowFaults({ flow }: { flow: Flow }): Fault[] {
   const rules = flowSettings(flow).rules;
   return [
@@ -175,7 +175,7 @@ export function flowFaults({ flow }: { flow: Flow }): Fault[] {
   ];
 }
 
-/** A misspelled path would limit nothing, and nobody would notice. */
+/** Refuses a misspelled path, which would limit nothing. */
 function pathFaults({ name, match, concurrency, rate }: FlowRule): Fault[] {
   const isOwnType = match.lane?.startsWith('custom.') || (match.type !== null && !isKnownType(match.type));
   if (isOwnType) return [];
@@ -226,7 +226,7 @@ function mayBeSame(left: string | null, right: string | null): boolean {
   return left === null || right === null || left === right;
 }
 
-/** By what stands before the first `*`. */
+/** Compares the texts before the first `*`. */
 function mayOverlap(left: string | null, right: string | null): boolean {
   if (left === null || right === null) return true;
   const [before, other] = [left.split('*')[0] ?? '', right.split('*')[0] ?? ''];

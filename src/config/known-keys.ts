@@ -20,7 +20,7 @@ export function schemaErrors(
   });
 }
 
-/** As in `did you mean "command"?`. */
+/** Suggestion such as `did you mean "command"?`. */
 export function didYouMean(names: readonly string[]): string {
   return `did you mean ${names.map((name) => `"${name}"`).join(' or ')}?`;
 }

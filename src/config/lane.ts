@@ -43,7 +43,7 @@ export const laneSchema = z.strictObject({
     .register(notes, { description: 'Limit of an attempt whose directive has none of its own.', unit: 'ms' }),
 });
 
-/** The lane of a model provider: answers take longer and arrive in pieces. */
+/** The lane of a model provider: answers take longer and are streamed. */
 export const modelLaneSchema = z.strictObject({
   ...laneSchema.shape,
   timeout_ms: durationMs
@@ -51,5 +51,5 @@ export const modelLaneSchema = z.strictObject({
     .register(notes, { description: 'Limit of an attempt whose directive has none of its own.', unit: 'ms' }),
   idle_timeout_ms: durationMs
     .default(60_000)
-    .register(notes, { description: 'The longest pause between two pieces of a stream.', unit: 'ms' }),
+    .register(notes, { description: 'Longest pause between two chunks of a stream.', unit: 'ms' }),
 });

@@ -44,9 +44,9 @@ type Variables = z.output<typeof variablesSchema> & { OTEL_SDK_DISABLED: boolean
 
 export interface MetricsConfig {
   isOn: boolean;
-  /** Of the listener of its own; null: there is none. */
+  /** Port of its own listener; null: none. */
   port: number | null;
-  /** null: metrics are sent to nobody. */
+  /** null: metrics are not sent. */
   otlp: { url: string; intervalMs: number } | null;
 }
 

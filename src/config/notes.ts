@@ -8,7 +8,7 @@ export interface Note {
   /** Values with a special meaning, as in `0 = no limit`. */
   readonly special?: string;
   readonly unit?: string;
-  /** What applies without the key, if that is not a value of the schema. */
+  /** Default of the key, if that is not a value of the schema. */
   readonly fallback?: string;
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { placeFields, requireOnePlace } from './archive.ts';
 import { notes } from './notes.ts';
 
-/** What is smaller travels with its job. */
+/** Smaller payloads travel with their job. */
 const LEAST_BYTES = 32_768;
 
 const payloadsSchema = z

@@ -128,7 +128,7 @@ const BASE_URL = {
 const baseUrl = { base_url: httpUrl().optional().register(notes, BASE_URL) };
 
 const TYPE = {
-  description: 'The API that the provider offers.',
+  description: 'API of the provider.',
   fallback: 'the name of the provider, if it is one of the first three',
 };
 
@@ -149,7 +149,7 @@ const anthropicSchema = z.strictObject({
   models: byName(modelName, anthropicModelSchema).prefault({}).register(notes, MODELS),
   prompt_cache: promptCacheSchema.default('5m').register(notes, {
     description:
-      '`anthropic` only: how long the provider keeps the tools, instructions and history of calls that offer tools or have a history, for the next call to read. `off`: no call asks for it.',
+      '`anthropic` only: how long the provider keeps the tools, instructions and history of calls that have tools or have a history, for the next call to read. `off`: no call asks for it.',
   }),
 });
 const openaiSchema = z.strictObject({
@@ -159,7 +159,7 @@ const openaiSchema = z.strictObject({
   api: API,
   prompt_cache_key: z.boolean().default(true).register(notes, {
     description:
-      '`openai` only: calls of one request that offer tools or have a history carry the same `prompt_cache_key`, a hash of tenant and request.',
+      '`openai` only: calls of one request that have tools or a history carry the same `prompt_cache_key`, a hash of tenant and request.',
   }),
 });
 const googleSchema = z.strictObject({
@@ -186,7 +186,7 @@ const compatibleSchema = z.strictObject({
     .default('as_received')
     .register(notes, {
       description:
-        '`openai-compatible` only: member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none. [Which server takes which](models.md#history-on-each-wire)',
+        '`openai-compatible` only: member of a message that takes earlier reasoning back. `as_received`: the one in which it came; `none`: none. [Which server takes which](models.md#history)',
     }),
 });
 const bedrockSchema = z.strictObject({
@@ -239,8 +239,8 @@ const scriptedSchema = z.strictObject({
     fallback: 'the turns of the demonstration',
   }),
   pace: z.number().positive().max(10_000).optional().register(notes, {
-    description: '`scripted` only: pieces of an answer in a second.',
-    unit: 'pieces',
+    description: '`scripted` only: chunks of an answer a second.',
+    unit: 'chunks',
     fallback: 'as the file says',
   }),
 });

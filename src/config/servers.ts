@@ -31,7 +31,7 @@ function exposeField(usual: boolean) {
     .default(usual)
     .register(notes, {
       description: 'Tools that MCP clients of the service may see and call.',
-      special: '`false` = none; a list of names, in which `*` stands for any characters',
+      special: '`false` = none; a list of names, in which `*` is a wildcard',
       fallback: '`true`; `false` with `builtin`',
     });
 }
@@ -65,7 +65,7 @@ const policyFields = {
   context: contextField('caller'),
   questions: z.boolean().default(false).register(notes, {
     description:
-      'Tools of this server may ask a person: the call waits for the answer. Off, the server is told that nobody answers, and must refuse to ask.',
+      'Tools of this server may ask a person: the call waits for the answer. Off, the server learns that questions are not answered, and must not ask.',
   }),
   question_timeout_ms: positiveDurationMsSchema.default(900_000).register(notes, {
     description:
@@ -90,12 +90,12 @@ const policyFields = {
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 
-/** Of servers that are programs of their own. */
+/** Fields of servers that are programs of their own. */
 const strangerFields = {
   ...policyFields,
   sampling: samplingSchema.optional().register(notes, {
     description:
-      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers. `lane.rate` does not count its requests.',
+      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server learns that no model answers. `lane.rate` does not count its requests.',
     fallback: 'no model answers',
   }),
   redact_results: z.boolean().default(false).register(notes, {
@@ -241,14 +241,14 @@ export function otherHostsKey(key: string): string | null {
   return OTHER_HOSTS.get(key) ?? null;
 }
 
-/** What of a server besides its tools MCP clients of the service may see. */
+/** Whether MCP clients of the service may see resources and prompts of a server. */
 export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {
   if (server.kind === 'builtin' || server.kind === 'module') return { resources: false, prompts: false };
   const usual = server.expose === true;
   return { resources: server.expose_resources ?? usual, prompts: server.expose_prompts ?? usual };
 }
 
-/** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
+/** Transport and schema of an entry. An entry without the key of a transport is read as a process, and refused. */
 export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {
   const kinds = Object.keys(TRANSPORTS) as Kind[];
   const kind = kinds.find((each) => isObject(entry) && Object.hasOwn(entry, TRANSPORTS[each].key)) ?? 'stdio';

@@ -31,7 +31,7 @@ export const telemetrySchema = z.strictObject({
     .optional()
     .register(notes, {
       description: 'The page of a trace, for `adjutant get` and the API.',
-      special: '`{trace_id}` stands for its id, as in `http://localhost:16686/trace/{trace_id}`',
+      special: '`{trace_id}` is replaced by its id, as in `http://localhost:16686/trace/{trace_id}`',
       fallback: 'no link',
     }),
 });
@@ -42,7 +42,7 @@ const variableAddress = httpUrl().optional();
 export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: variableAddress.register(notes, {
     description: 'Address of an OTLP/HTTP collector, for traces and metrics, without `/v1/…`.',
-    fallback: '`telemetry.endpoint` for traces; metrics are sent to nobody',
+    fallback: '`telemetry.endpoint` for traces; metrics are not sent',
   }),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: variableAddress.clone().register(notes, {
     description: 'The whole address that traces are posted to.',
@@ -118,7 +118,7 @@ export function telemetryOf(section: Section, variables: Variables): TelemetryCo
   return { tracing, serviceName, newNames, traceUrl: section.trace_url ?? null };
 }
 
-/** Of a command without a file. Throws when a variable is wrong. */
+/** Telemetry of a command without a file. Throws when a variable is wrong. */
 export function telemetryOfVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): TelemetryConfig {

@@ -58,7 +58,7 @@ export const tenantSections = {
 
 type Tenants = z.output<typeof tenantSections.tenants>;
 
-/** Those whose bytes nobody would count. */
+/** Tenants whose bytes would not be counted. */
 export function uncountedTenants(sections: { search: { enabled: boolean }; tenants: Tenants }): string[] {
   if (sections.search.enabled) return [];
   return [...sections.tenants].flatMap(([name, section]) =>

@@ -190,7 +190,10 @@ export const webhookSections = {
       }),
     })
     .prefault({})
-    .register(notes, { description: '[Who is notified of ends](webhooks.md).', fallback: 'nobody' }),
+    .register(notes, {
+      description: '[Receivers of notifications about ends](webhooks.md).',
+      fallback: 'none',
+    }),
 };
 
 export type Webhooks = z.output<typeof webhookSections.webhooks>;
@@ -252,7 +255,7 @@ function fits(list: readonly string[] | undefined, value: string | null): boolea
   return list === undefined || (value !== null && list.includes(value));
 }
 
-/** What is known before the end. */
+/** Matches the facts that are known before the end. */
 function mayMatch(
   { types, agents }: Match,
   tenants: readonly string[] | undefined,

@@ -38,7 +38,7 @@ function instantOf(text: string): Date | null {
   return at !== null && Number.isFinite(at.getTime()) ? at : null;
 }
 
-/** Of the day before where that is still to come. */
+/** Local time today, or the day before if that is still to come. */
 function lastLocal(now: Date, daysBack: number, hours: number, minutes: number): Date {
   const at = new Date(now);
   at.setDate(at.getDate() - daysBack);

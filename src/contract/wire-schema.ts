@@ -72,7 +72,7 @@ export function schemaFiles(): ReadonlyMap<string, string> {
   return new Map(files);
 }
 
-/** `types` as they look in one direction. They may refer to each other, and to those of the `others` that look the same in both. */
+/** `types` in one direction. They may refer to each other, and to those of the `others` that are equal in both. */
 function published(
   types: Readonly<Record<string, z.ZodType>>,
   others: Readonly<Record<string, z.ZodType>>,

@@ -33,7 +33,7 @@ import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { requestFull } from './read/request-full.ts';
 
-/** What is wrong with content for a schema of a stranger; empty: nothing that can be checked. */
+/** Faults of content for an untrusted schema; empty: none that can be checked. */
 export type CheckContent = (
   schema: Readonly<Record<string, unknown>>,
   content: unknown,
@@ -45,7 +45,7 @@ export interface AnswererParts {
   index: Pick<SweepIndex, 'announce'>;
   lanes: Pick<Lanes, 'requeue'>;
   gated: Pick<GatedLanes, 'enter'>;
-  /** As in `JournalOptions`. */
+  /** Option of `JournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;

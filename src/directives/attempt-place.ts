@@ -10,9 +10,9 @@ import type { Spans } from '../platform/telemetry/traces/spans.ts';
 import { laneAttributes } from './read/send-span.ts';
 
 export interface AttemptPlace {
-  /** Of `process {lane}`. */
+  /** Context of `process {lane}`. */
   readonly attempt: SpanPlace;
-  /** Of the call in it: what is called continues this one. */
+  /** Context of the call in it, which the called server continues. */
   readonly call: SpanPlace;
 }
 

@@ -32,7 +32,7 @@ export interface CapacityOptions {
 export interface Additions {
   requestId: string;
   ids: readonly string[];
-  /** As in `EnterTenant`. */
+  /** Argument of `EnterTenant`. */
   begins?: Begins | undefined;
 }
 
@@ -58,7 +58,7 @@ interface Count {
 }
 
 interface Bound {
-  /** Of its count: the lane, '' = the service. */
+  /** Key of its count: the lane, '' = the service. */
   name: string;
   what: string;
   limit: number | null;
@@ -71,7 +71,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
   const counts = new Map<string, Count>();
   const reading = new Map<string, Promise<Count>>();
 
-  /** Whoever comes while a count is read waits for the same answer. */
+  /** Callers that arrive while a count is read wait for the same answer. */
   function current(name: string, read: () => Promise<number>): Count | Promise<Count> {
     const known = counts.get(name);
     if (known && now() - known.readAt < FRESH_MS) return known;
@@ -86,7 +86,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
     return count;
   }
 
-  /** What the additions have to fit in. */
+  /** Limit that the additions must fit in. */
   function bounds(additions: ReadonlyMap<string, number>): Bound[] {
     const total = [...additions.values()].reduce((sum, added) => sum + added, 0);
     const ofLanes = [...additions].map(([lane, added]): Bound => {

@@ -18,9 +18,9 @@ export function keyedIds(idempotencyKey: string): KeyedIds {
 
 /** Draws ids for what came without one. */
 export interface NewIds {
-  /** Of a request. */
+  /** Makes the id of a request. */
   request(): string;
-  /** Of a directive, or a part of the id of a request under a key. */
+  /** Makes the id of a directive, or a part of the id of a request under a key. */
   other(): string;
 }
 

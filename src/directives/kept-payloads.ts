@@ -19,7 +19,7 @@ function offloadedSpan(span: DraftedSpan, { envelope }: Prepared['acceptance']):
 }
 
 export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
-  /** What is there already is a repeat or a conflict, of which nothing is stored. */
+  /** Stores a large payload, but not that of an existing directive, which is a repeat or a conflict. */
   async function keptOne(requestId: string, each: Prepared): Promise<Prepared> {
     const { acceptance } = each;
     if (acceptance.envelope.length * 3 <= objects.aboveBytes) return each;
@@ -45,7 +45,7 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     throw failed.reason;
   }
 
-  /** Of a call to Redis that was repeated, the first may have accepted it: what the journal holds decides. */
+  /** The first of repeated calls to Redis may have accepted it: the journal decides. */
   async function drop(requestId: string, kept: readonly Prepared[]): Promise<void> {
     for (const { acceptance } of kept) {
       const { offloaded } = decodeEnvelope(acceptance.envelope);
@@ -56,7 +56,7 @@ export function createKeptPayloads({ objects, journal }: KeptPayloadsParts) {
     }
   }
 
-  /** What cannot be removed now goes with its request. */
+  /** An object that cannot be removed now goes with its request. */
   async function dropRefused(
     requestId: string,
     kept: readonly Prepared[],

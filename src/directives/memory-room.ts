@@ -48,7 +48,7 @@ export function memoryFacts(info: string): MemoryFacts {
   };
 }
 
-/** What Redis itself counts is the sum over all requests, lanes and indexes, and needs no bookkeeping that could drift. */
+/** Redis' own count is the sum over all requests, lanes and indexes, and needs no bookkeeping that could drift. */
 export function createMemoryRoom(
   connection: RedisConnection,
   totalBytes: number | undefined,
@@ -58,7 +58,7 @@ export function createMemoryRoom(
   let askedAt = -Infinity;
   let asking: Promise<void> | undefined;
 
-  /** Of a cluster, the master that is the fullest. A Redis that does not answer is out of reach, not full. */
+  /** Memory of the fullest master of a cluster. A Redis that does not answer is out of reach, not full. */
   async function ask(): Promise<void> {
     const masters = await mastersOf(connection);
     const facts = await Promise.all(masters.map(async (master) => memoryFacts(await master.info('memory'))));

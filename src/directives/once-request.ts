@@ -6,7 +6,7 @@ import { type Once, type OnceFields, onceOf } from '../contract/directive/once.t
 
 export const ONCE_REQUEST_PREFIX = 'once.';
 
-/** Of SHA-256, in hexadecimal digits: as keys.ts and include-tag.lua of the journal count on. */
+/** Characters of SHA-256, in hexadecimal digits: as keys.ts and include-tag.lua of the journal count on. */
 const KEY_DIGITS = 32;
 
 /** null: it is done each time. A field of that name in a directive type of a user means something else. */

@@ -35,19 +35,19 @@ export interface Prepared {
   span: DraftedSpan | null;
   /** With what it enters the gate of its lane; null: it is enqueued at once. */
   ticket: Ticket | null;
-  /** Somebody may have to be notified of its end. */
+  /** Whether a receiver may have to be notified of its end. */
   noticed: boolean;
 }
 
 export interface PreparerOptions {
   spans?: Spans;
-  /** On whose budget those who call spend. Default: on nobody's. */
+  /** Owner of the budget that callers spend. Default: none. */
   caller?: () => Spender | undefined;
   /** Asked for each submission, by its tenant. Default: only what callers ask for. */
   flow?: (tenant: string) => FlowSettings;
   /** Names of models, or aliases, that a budget may go on with. Default: none. */
   cheaper?: readonly string[];
-  /** Default: nobody is notified by a rule. */
+  /** Default: no rule notifies. */
   endNotices?: Pick<EndNotices, 'concerns'>;
 }
 
@@ -64,7 +64,7 @@ export interface Preparer {
   ): Promise<Prepared[]>;
 }
 
-/** What is known of a directive before it is prepared. */
+/** Facts of a directive before it is prepared. */
 interface Preparation {
   readonly route: Route | Result;
   /** Models that a budget may go on with. */
@@ -168,7 +168,7 @@ function ticketsIn(
   return lane === null ? NO_TICKETS : ticketsOf(directive, { settings, lane, models });
 }
 
-/** What is known is read again where it does not hold one of them. */
+/** Reads the known names again where one is missing. */
 async function routesOf(
   catalog: Pick<Catalog, 'servers' | 'models'>,
   executeImmediately: ExecuteImmediately,
@@ -188,7 +188,7 @@ async function routesOf(
   return directives.map(routed);
 }
 
-/** What a budget may go on with: it matters only where lanes differ. */
+/** Cheaper models of a budget: they matter only where lanes differ. */
 async function modelsInstead(
   { models }: Pick<Catalog, 'models'>,
   { rules, lanes }: FlowSettings,
@@ -243,7 +243,7 @@ export function reportSent(
       spans.report({ ...span, startedAt, endedAt, ...(error === undefined ? {} : { error }) });
 }
 
-/** What is encrypted differs each time: its keyed digest stands for it, so that a repeat is known. */
+/** Ciphertext differs each time: its keyed digest represents it, so that a repeat is recognised. */
 function withoutNonces(directive: Directive): Directive {
   const fields = encryptedFields(directive);
   if (fields.length === 0) return directive;
@@ -260,17 +260,17 @@ function deadlineOf(directive: Directive): number {
   return typeof deadline_ms === 'number' ? deadline_ms : DEFAULT_DEADLINE_MS;
 }
 
-/** As with the deadline, but only of what this contract names: nobody else's field delays a directive. */
+/** Like the deadline, but only for types of this contract: a field of another type delays nothing. */
 function beginOf(directive: Directive): Later | null {
   return DIRECTIVE_TYPES.includes(directive.type) ? laterOf(directive as LaterFields) : null;
 }
 
-/** What is enqueued when it begins. */
+/** Whether the directive begins later, and is enqueued then. */
 export function isLaterOn({ acceptance }: Pick<Prepared, 'acceptance'>): boolean {
   return acceptance.lane !== null && Boolean(acceptance.later?.when);
 }
 
-/** What has a lane; the others end as they are accepted. */
+/** Directives with a lane; the others end at acceptance. */
 export function withLane(prepared: readonly Prepared[]): Prepared[] {
   return prepared.filter(({ acceptance }) => acceptance.lane !== null);
 }
@@ -289,19 +289,19 @@ export function jobsOf(open: readonly Prepared[], acceptedAt: number): LaneJob[]
 /** Redis does nothing else while it accepts and enqueues them. */
 const MOST_TOGETHER = 128;
 
-/** The lane of all of them; undefined: there is none, or several, or one has a gate before it, or more than one script shall take. */
+/** The lane of all of them; undefined: there is none, or several, or one has a gate before it, or more than one script takes. */
 export function onlyLaneOf(open: readonly Prepared[]): string | undefined {
   const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
   const isAlone = others.length === 0 && open.length <= MOST_TOGETHER;
   return isAlone && open.every(({ ticket }) => ticket === null) ? (lane ?? undefined) : undefined;
 }
 
-/** With those of directives: what has ended is passed on, though whoever ended it dies. */
+/** Notices of ends, announced with their directives: an end is passed on although the process that ended it dies. */
 export function noticesOf(prepared: readonly Prepared[]): Announcement[] {
   return prepared.filter(({ noticed }) => noticed).map(({ acceptance }) => noticeAnnouncement(acceptance.id));
 }
 
-/** Of those that ended as they were accepted. */
+/** Results of directives that ended at acceptance. */
 export function callEnded(prepared: readonly Prepared[], call: CallNotice | undefined): void {
   for (const { noticed, acceptance, job } of prepared)
     if (noticed && acceptance.end) call?.(job.request_id, acceptance.id);

@@ -85,11 +85,11 @@ export interface ForkOptions extends StartOptions {
 export interface RequestLists {
   requests(query: RequestQuery, tenant: string): Promise<RequestListing>;
   approvals(query: ApprovalQuery, tenant: string): Promise<ApprovalListing>;
-  /** Of all tenants. */
+  /** Operations over all tenants. */
   reindex(cursor: string | undefined): Promise<ReindexStep>;
 }
 
-/** The schedules of a tenant; `client`: what fires when somebody triggers one. */
+/** The schedules of a tenant; `client`: submits triggered ones. */
 export type SchedulesOf = (
   tenant: string,
   client: Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls },
@@ -102,7 +102,7 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   deadLetters: DeadLetters;
   catalog: Catalog;
   lanes: Lanes;
-  /** What begins later in each lane. Default: nothing. */
+  /** Number of delayed directives in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
   answer(
@@ -145,7 +145,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   }
 
   /**
-   * The run reads the cancellation before the ends of its directives. The look at the request comes first: a run that is started
+   * The run reads the cancellation before the ends of its directives. The request is read first: a run that is started
    * after it is unknown to this cancellation, whose answer must not say otherwise.
    */
   async function cancelRun(requestId: string, reason: string | null): Promise<void> {

@@ -25,7 +25,7 @@ export function requireEncrypted(
   if (errors.length > 0) throw refused(errors);
 }
 
-/** What its agent asks of tools and models is as encrypted as the run. */
+/** Calls of tools and models by an agent are as encrypted as the run. */
 export function runsWithoutClear(
   runs: RunCalls,
   tenant: string,
@@ -47,7 +47,7 @@ function throwClear(path: string): never {
   throw refused([inClear(path)]);
 }
 
-/** What a schedule submits cannot be encrypted. One that was made before fires all the same, and what it submits is refused. */
+/** Content of a schedule cannot be encrypted. An existing schedule fires all the same, and its content is refused. */
 export function schedulesWithoutClear(
   schedules: ScheduleClient,
   tenant: string,
@@ -65,7 +65,7 @@ function withoutClear<T>(body: T): T {
   return bringsClear(body) ? unencryptable('a schedule') : body;
 }
 
-/** Of a schedule as it was given; what is wrong with it otherwise is refused by whoever reads it. */
+/** Refusal of a submitted schedule; its other faults are refused by its reader. */
 function bringsClear(body: unknown): boolean {
   if (!isObject(body)) return false;
   const directives = Array.isArray(body['directives']) ? (body['directives'] as unknown[]) : [];

@@ -12,7 +12,7 @@ import { onEndErrors, onEndOf } from './sweep/notice.ts';
 import { isLaterOn, type Prepared, withLane } from './prepare.ts';
 
 export interface SubmissionBounds {
-  /** As in `SubmitterOptions`. */
+  /** Option of `SubmitterOptions`. */
   readonly argumentsBytes: number;
   readonly endNotices?: EndNotices;
 }
@@ -38,7 +38,7 @@ export async function reserveFor(
   return capacity.reserve(additionsOf(prepared), { requestId, ids, begins: beginsOf(prepared) });
 }
 
-/** Of those that stay open. */
+/** Ids of directives that stay open. */
 export function openIds(prepared: readonly Prepared[]): string[] {
   return withLane(prepared).map(({ acceptance }) => acceptance.id);
 }
@@ -49,7 +49,7 @@ function beginsOf(prepared: readonly Prepared[]): Begins {
   );
 }
 
-/** How many directives each lane would get; '' stands for those that are answered at once, or begin later. */
+/** Number of directives for each lane; '' counts those that are answered at once, or begin later. */
 function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
   const additions = new Map<string, number>();
   for (const each of prepared) {
@@ -93,7 +93,7 @@ function requireBounded(
   if (errors.length > 0) throw refusedAt('invalid_body', errors);
 }
 
-/** What stands before the name of a field. */
+/** Prefix of the name of a field. */
 function placeOf({ length }: readonly Directive[], position: number): string {
   return length === 1 ? '' : `directives[${position}].`;
 }

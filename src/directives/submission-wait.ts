@@ -32,7 +32,7 @@ export interface SubmissionWaitParts extends WatchParts {
   submitter: Submitter;
   /** How submissions are read. */
   parsing: ParseOptions;
-  /** Default: nobody has to. */
+  /** Default: optional. */
   mustEncrypt?: MustEncrypt | undefined;
 }
 

@@ -49,7 +49,7 @@ export interface OnceSubmission {
   readonly sealing: Sealing;
 }
 
-/** What is on its way in. */
+/** A submission in progress. */
 interface Coming {
   readonly requestId: string;
   readonly prepared: Prepared;
@@ -125,7 +125,7 @@ function saidOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   return { ...prepared, span: { ...span, attributes } };
 }
 
-/** Its span names the directive that stands for it, which may be of another trace. */
+/** Its span names the directive that represents it, which may be of another trace. */
 function standInOf(prepared: Prepared, verdict: OnceAccepted): Prepared {
   const said = saidOf(prepared, verdict);
   if (said.span === null) return said;
@@ -169,7 +169,7 @@ function refusalOf(
   return requestFull(requestId, verdict.bytes, limit);
 }
 
-/** What stands for it may be of another type, in another lane. */
+/** The directive that represents it may be of another type, in another lane. */
 async function submissionOf(
   { journal, index, canceller }: SubmitterOptions,
   { acceptance, noticed }: Prepared,

@@ -51,7 +51,7 @@ export interface SubmitterOptions {
   argumentsBytes: number;
   /** Where large directives lie. Default: in Redis. */
   objects?: PayloadObjects;
-  /** As in `JournalOptions`. */
+  /** Option of `JournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;

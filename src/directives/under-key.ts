@@ -23,7 +23,7 @@ export async function roomOrReason(reserved: Promise<LeaveTenant>): Promise<Room
   }
 }
 
-/** What the sweeper would do later. `noticed`: somebody may be notified of the end of what was submitted. */
+/** Work that the sweeper would do later. `noticed`: a receiver may be notified of the end of the submission. */
 export async function followDecision(
   index: Pick<SweepIndex, 'announce' | 'lookWithin'>,
   { of, outcome, waits, replaces }: OnceAccepted,

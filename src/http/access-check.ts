@@ -179,8 +179,7 @@ function isOfSession(request: FastifyRequest): boolean {
 const UNAUTHORIZED = {
   missing: 'This service asks for a key: send it in the header, as in `Authorization: Bearer adj_…`.',
   wrong: 'The key or token is not known here; or it was revoked, or has expired.',
-  ended:
-    'The session has ended: its time is over, somebody signed out, or what it stood for counts no more. Sign in again.',
+  ended: 'The session has ended: it expired, was signed out, or its key is no longer valid. Sign in again.',
 };
 
 function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {

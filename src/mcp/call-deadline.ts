@@ -11,7 +11,7 @@ export interface CallDeadline {
   touch(): void;
   /** From now on only the total time counts: the server keeps the call as a task, and is asked about it. */
   hold(): void;
-  /** Somebody is waited for: its idle time stands still until each pause is resumed, its total time goes on. */
+  /** Pauses the idle time, as during a question, until each pause is resumed; the total time goes on. */
   pause(): void;
   resume(): void;
   end(how: CallEnding): void;

@@ -185,7 +185,7 @@ function brokenProtocol(error: SdkError, context: FailureContext): FailedCall {
     return answer('invalid_result', 'The MCP server sent a result that does not follow the protocol');
   }
   if (code === SdkErrorCode.CapabilityNotSupported) {
-    return answer('executor', 'The tool asks for something this client does not offer');
+    return answer('executor', 'The tool asks for something this client does not support');
   }
   return lostConnection(error, context, true);
 }

@@ -18,7 +18,7 @@ export interface CheckedCall {
   readonly deadline: CallDeadline;
 }
 
-/** `tool` null: the server lists it no longer, so that nobody knows its schema. */
+/** `tool` null: the server lists it no longer, so its schema is unknown. */
 export async function checkedResult(
   call: CheckedCall,
   tool: ListedTool | null,

@@ -163,7 +163,7 @@ async function mayBegin({ deadline, request }: Call): Promise<Holds | null | und
   return request.mayBegin().finally(() => deadline.resume());
 }
 
-/** What was held back as it was to be written has not reached the server. */
+/** Records whether a held message was never written: then it has not reached the server. */
 function noted(holds: Holds): { holds: Holds; isHeldBack: () => boolean } {
   let isHeldBack = false;
   return { holds: () => !(isHeldBack = !holds()), isHeldBack: () => isHeldBack };
@@ -238,7 +238,7 @@ function questionListeners(call: Call): Pick<CallListeners, 'onQuestion' | 'onSa
   };
 }
 
-/** Whoever answers is waited for: the idle time of the call stands still. */
+/** Pauses the idle time of the call while an answer is awaited. */
 function paused<Asked, Answer>(
   { deadline, over }: Call,
   answer: (asked: Asked, withdrawn: AbortSignal) => Promise<Answer>,
@@ -319,7 +319,7 @@ function notSent({ request, connection, deadline }: Call): Failed {
   return unsent(fault?.type ?? 'network', message, { server, reason });
 }
 
-/** The same for a call that goes on as a task: nobody has asked for its end, which the next attempt does. */
+/** The same for a call that goes on as a task: its end was not requested, which the next attempt does. */
 function notAsked(call: Call): ToolCallOutcome {
   return { ...notSent(call), task: { end: 'kept', polls: 0 } };
 }

@@ -15,7 +15,7 @@ import { plainText } from './oauth/plain-text.ts';
 export interface ConnectFault {
   readonly type: 'network' | 'auth';
   readonly message: string;
-  /** Another attempt may help; otherwise somebody must change the configuration first. */
+  /** Another attempt may help; otherwise the configuration must change first. */
   readonly passing: boolean;
   /** The next attempt begins within this time. Default: the more have failed, the later. Milliseconds. */
   readonly retryWithinMs?: number;
@@ -29,9 +29,9 @@ const UNREACHED_CODES: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
-/** A login is used this soon after somebody has logged in. */
+/** Delay after which a new login is used. */
 const LOGIN_SEEN_MS = 3_000;
-/** What the SDK and fetch say before the reason. */
+/** Prefixes of the SDK and fetch before the reason. */
 const NO_NEWS = /^(?:Version negotiation (?:probe )?failed: )?(?:fetch failed: )?(?=.)/;
 const MAX_SCOPE_CHARACTERS = 300;
 const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);

@@ -75,7 +75,7 @@ class ServerConnection implements Connection {
   #session: Session | null = null;
   #tools: ToolList | null = null;
   #watch: ToolWatch | null = null;
-  /** As in `DeclaredOffers`. */
+  /** Protocol revision, as in `DeclaredOffers`. */
   #revision = '';
   #status: ServerStatus = 'connecting';
   #fault: ConnectFault | null = null;

@@ -29,7 +29,7 @@ import { openedSession, type Session, type SessionTransport, type TransportKind 
 import { createStdioTransport } from './transport/stdio-transport.ts';
 import { TASKS_EXTENSION } from './tasks/task.ts';
 
-/** What earlier attempts learned; it saves the next connection a wait. */
+/** Facts from earlier attempts, which save the next connection a wait. */
 export interface ProtocolMemory {
   /** The server did not answer the probe, or ended because of it: no more probes. */
   legacyOnly: boolean;

@@ -34,7 +34,7 @@ export interface ProbeLimits {
   /** For everything but disconnecting, milliseconds. */
   readonly limitMs: number;
   readonly interrupt?: AbortSignal;
-  /** As in `McpPoolOptions`. */
+  /** Option of `McpPoolOptions`. */
   readonly logins?: LoginStore | null;
 }
 

@@ -17,7 +17,7 @@ export interface ServerListener {
   ) => void;
   /** `outage`: of a server that is `unavailable`. */
   readonly onStatus?: (server: string, status: ServerStatus, error?: string, outage?: ServerOutage) => void;
-  /** After each login, renewal and logout that this process notices; null: nobody is logged in. */
+  /** After each login, renewal and logout that this process notices; null: logged out. */
   readonly onLogin?: (server: string, login: LoginSummary | null) => void;
 }
 

@@ -46,7 +46,7 @@ export interface McpServerOptions {
   readonly serial?: boolean;
   /** How long the probe for the modern protocol may take before the legacy one is tried. Milliseconds. Default 10 000. */
   readonly probeTimeoutMs?: number;
-  /** Its tools may ask a person. Default false: the client does not offer it, and servers refuse to ask. */
+  /** Its tools may ask a person. Default false: the client does not declare it, and servers do not ask. */
   readonly questions?: boolean;
   /** Its tools may ask a model. Default false, with the same effect. */
   readonly sampling?: boolean;

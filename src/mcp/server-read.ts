@@ -27,14 +27,14 @@ export type ReadOutcome =
   /** `sent`: the server may have seen the request. */
   | { readonly kind: 'failed'; readonly error: ErrorEnvelope; readonly sent: boolean };
 
-/** Where a list stands in the answer. */
+/** Member of the answer that holds a list. */
 const LISTS: Partial<Record<ServerRead, string>> = {
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
   'prompts/list': 'prompts',
 };
 
-/** Of one list, over all its pages: what is beyond is left out, and the answer says so. */
+/** Limits of one list, over all its pages: the rest is left out, and the answer says so. */
 const MOST_PAGES = 100;
 const MOST_ITEMS = 1_000;
 const MOST_BYTES = 512 * 1_024;
@@ -122,7 +122,7 @@ function isOffered({ client }: Session, method: ServerRead): boolean {
   return method.startsWith('prompts/') ? prompts : resources;
 }
 
-/** What belongs to this connection, not to its client's. */
+/** Removes the members that belong to this connection, not to its client's. */
 function withoutEnvelope(result: Members): Record<string, unknown> {
   return Object.fromEntries(Object.entries(result).filter(([name]) => !ENVELOPE.has(name)));
 }
@@ -154,7 +154,7 @@ function arrayIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-/** Of the server itself: an answer that was lost or refused on its way is none. */
+/** Whether the server itself answered: an answer that was lost or refused on its way is none. */
 function isAnswer(error: unknown): error is ProtocolError {
   return error instanceof ProtocolError && error.code !== ANSWER_LOST && error.code !== ANSWER_REFUSED;
 }

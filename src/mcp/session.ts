@@ -26,7 +26,7 @@ export interface CallParams {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
   readonly _meta: Record<string, unknown>;
-  /** What the server asked for in answer to an earlier call with the same arguments. */
+  /** Answers that the server requested in an earlier call with the same arguments. */
   readonly inputResponses?: Record<string, unknown>;
   readonly requestState?: string;
   /** The older protocol: the server makes a task of the call, and keeps it for so long from its beginning. Milliseconds. */
@@ -42,13 +42,13 @@ export interface CallListeners {
   readonly onQuestion?: OnQuestion;
   /** It wants a model to answer. Default: it is refused. */
   readonly onSampling?: OnSampling;
-  /** The server asks, perhaps on behalf of this call: it shall get no other call until this one has ended. */
+  /** The server asks, perhaps on behalf of this call: it gets no other call until this one has ended. */
   readonly onAsked?: () => void;
   /** The task that the request is about, which its questions name. Default: it is about none. */
   readonly taskId?: string;
 }
 
-/** What a server answers a call with. `task` null: one that cannot be read. */
+/** Answer of a server to a call. `task` null: one that cannot be read. */
 export type CallAnswer =
   | { readonly kind: 'result'; readonly result: RawToolResult }
   | { readonly kind: 'task'; readonly task: TaskReport | null }
@@ -61,7 +61,7 @@ export interface TaskRequest {
   readonly taskId: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** What the server asks while it holds the answer back. Default: questions are cancelled. */
+  /** Handles questions of the server before its answer. Default: questions are cancelled. */
   readonly onQuestion?: OnQuestion | undefined;
   /** The same of a model. Default: it is refused. */
   readonly onSampling?: OnSampling | undefined;
@@ -72,9 +72,9 @@ export interface Session {
   readonly era: 'modern' | 'legacy';
   readonly transportKind: TransportKind;
   readonly pid: number | null;
-  /** Of the older protocol: whether the server makes tasks of calls that ask for it. */
+  /** Whether a server of the older protocol makes tasks of calls that ask for it. */
   readonly makesTasks: boolean;
-  /** For whoever traces the calls. */
+  /** Identity of the session for traces. */
   described(): ToolCallSession;
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
@@ -86,9 +86,9 @@ export interface Session {
   /** A call has had no answer in time: a process that answers nothing any more is replaced. Returns at once. */
   doubt(): void;
   call(params: CallParams, signal: AbortSignal, listeners: CallListeners): Promise<CallAnswer>;
-  /** The answer as it stands. */
+  /** The unchanged answer. */
   task(request: TaskRequest): Promise<unknown>;
-  /** The same, of what the server offers besides tools. Rejects where it asks for something first. */
+  /** The same for requests besides tool calls. Rejects where it asks for something first. */
   read(
     method: ServerRead,
     params: Readonly<Record<string, unknown>>,
@@ -103,7 +103,7 @@ export interface Session {
 export type RawAnswer = Readonly<Record<string, unknown>>;
 export type TransportKind = 'stdio' | 'http' | 'sse';
 
-/** Our transports offer more than the SDK asks for. */
+/** Transports of this package have more members than the SDK needs. */
 export type SessionTransport = Transport & {
   readonly pid?: number | null;
   lastMessageAt?(): number;
@@ -122,7 +122,7 @@ const ANY_RESULT = z.looseObject({});
 
 export interface SessionOptions {
   readonly logger: Logger;
-  /** The client has offered that people answer, or that a model does. Default: neither. */
+  /** The client has declared elicitation, or sampling. Default: neither. */
   readonly questions?: boolean | undefined;
   readonly sampling?: boolean | undefined;
 }
@@ -201,7 +201,7 @@ export function openedSession(
   };
 }
 
-/** Where the client has not offered to answer, the SDK refuses the handler, and the server its question. */
+/** Without the declared capability the SDK refuses the handler, and the server does not ask. */
 function startedAskers(
   client: Client,
   { questions, sampling }: { questions: boolean; sampling: boolean },

@@ -9,7 +9,7 @@ export interface CallLimits {
   readonly signal: AbortSignal;
   /** The first reason; null: nothing stopped it. */
   stop(): CallStop | null;
-  /** From now on each piece must follow the last one within the idle limit. */
+  /** From now on each chunk must follow the last one within the idle limit. */
   expectNext(): void;
   /** The time until the next `expectNext` does not count against the provider. */
   pause(): void;

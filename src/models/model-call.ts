@@ -25,7 +25,7 @@ export interface CallProgress {
   reported: ReportedTokens;
   /** Characters the model has written. */
   written: number;
-  /** Pieces of the answer. */
+  /** Number of chunks of the answer. */
   pieces: number;
 }
 

@@ -2,7 +2,7 @@
 // Must never wait: it answers at once, and the directive waits in its lane.
 import type { ModelRef } from '../contract/model/model-name.ts';
 
-/** What a limit covers: all models of a provider, or one of them. */
+/** Scope of a limit: all models of a provider, or one of them. */
 export type LimitScope = 'provider' | 'model';
 
 export type Reservation =

@@ -7,7 +7,7 @@ import type { ModelAnswer, ModelReply } from './answers/model-answer.ts';
 import { type ModelCall, withinLimits } from './model-call.ts';
 import { type ModelFailure, modelFailure } from './answers/model-failure.ts';
 
-/** Takes a piece; the next one is read once the returned promise has resolved. */
+/** Receives a chunk; the next one is read once the returned promise has resolved. */
 export type TakePiece = (piece: AnswerPiece) => Promise<void>;
 
 /** Rejects only when `take` does. */

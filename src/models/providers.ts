@@ -28,7 +28,7 @@ import type { Wire } from './wires/wire.ts';
 export interface ProviderSettings {
   /** For an attempt whose directive sets none. */
   readonly timeoutMs: number;
-  /** Between two pieces of a stream. */
+  /** Longest silence between two chunks of a stream. */
   readonly idleTimeoutMs: number;
 }
 

@@ -39,7 +39,7 @@ const turnSchema = z.strictObject({
 
 export const scriptSchema = z.strictObject({
   $comment: z.string().optional(),
-  /** Pieces per second; a piece is about a word. Default: 25. */
+  /** Chunks per second; a chunk is about a word. Default: 25. */
   pace: z.number().positive().max(10_000).default(25),
   /** The first turn that fits is the answer. */
   turns: z.array(turnSchema).min(1).max(1_000),

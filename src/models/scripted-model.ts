@@ -23,7 +23,7 @@ const PIECE = /\S+\s*|\s+/g;
 export interface ScriptedModelOptions {
   readonly model: string;
   readonly script: Script;
-  /** Pieces per second. null = as the script says. */
+  /** Chunks per second. null = as the script says. */
   readonly pace: number | null;
 }
 
@@ -65,7 +65,7 @@ function generated(
   };
 }
 
-/** Names the tool as it was offered; the same call of the same prompt has the same id. */
+/** Names the tool as the call does; the same call of the same prompt has the same id. */
 function toolCall(
   { name, arguments: given }: Turn['tool_calls'][number],
   index: number,
@@ -154,7 +154,7 @@ export function scriptedEmbeddingModel(model: string): EmbeddingModelV4 {
   };
 }
 
-/** Of length 1: each word adds to one place, chosen by its digest. */
+/** Vector of length 1: each word adds to one place, chosen by its digest. */
 function vectorOf(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [''];

@@ -96,14 +96,14 @@ export async function settledWithin(work: Promise<unknown>, ms: number): Promise
   await Promise.race([ended, pause(Math.max(ms, 0), settled.signal)]);
 }
 
-/** What was thrown, as an error. */
+/** A thrown value as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 export interface LoopOptions {
   readonly name: string;
-  /** What fails of it is told to `onError`, and done again after the pause. */
+  /** Failures are reported to `onError`, and the work is repeated after the pause. */
   readonly work: () => Promise<void>;
   /** Between the end of the work and its next beginning, milliseconds. */
   readonly everyMs: number;

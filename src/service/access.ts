@@ -113,7 +113,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
 
 const LOG_EACH_MS = 60_000;
 
-/** Each of the two at most once a minute: whoever has no key must not fill the log. */
+/** Logs each of the two at most once a minute: callers without a key must not fill the log. */
 function tokenLog(logger: Logger): TokenTrouble {
   const nextAt = { refused: 0, away: 0 };
   return (reason, { jwksUrl }) => {
@@ -126,7 +126,7 @@ function tokenLog(logger: Logger): TokenTrouble {
   };
 }
 
-/** Whose tokens or logins may hold `admin`. */
+/** Issuers whose tokens or logins may hold `admin`. */
 function hasIssuer({ access: { jwt, oidc } }: Pick<Config, 'access'>): boolean {
   return jwt !== undefined || oidc !== undefined;
 }
@@ -139,6 +139,6 @@ function requireKeys(known: KnownKeys, { config, logger }: AccessOptions): void 
   if (isClosed && !hasAdmin)
     logger.warn({ fix: SET_ADMIN_KEY, keys: size }, 'no key may make or revoke keys');
   if (isLoopback(host) || adminKey !== null || hasIssuer(config) || size > 0) return;
-  if (!insecure) throw new NoKeys(`the API would listen on ${host}, beyond this machine, without keys`);
+  if (!insecure) throw new NoKeys(`the API would listen on ${host}, a non-loopback interface, without keys`);
   logger.warn({ host }, 'everyone who reaches this address may do everything: no key is asked for');
 }

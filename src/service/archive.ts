@@ -95,7 +95,7 @@ const AWAY =
 
 const LOG_EACH_MS = 60_000;
 
-/** Of what fails at most a line a minute, with how many. */
+/** Logs failures, at most a line a minute, with their number. */
 function archiveReports(
   place: string,
   { logger, meters, onError }: { logger: Logger; meters: Meters; onError: (error: Error) => void },

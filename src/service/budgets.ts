@@ -36,7 +36,7 @@ export function budgetsOn(
   };
 }
 
-/** By model: the alias whose first choice it is, else one that it is in, else its name where it has settings of its own. */
+/** Alias of a model: the one whose first choice it is, else one that it is in, else its name where it has settings of its own. */
 function labelsOf(
   { providers, models }: Config,
   aliases: ReadonlyMap<string, readonly string[]>,

@@ -39,37 +39,37 @@ export interface ClientOptions {
   /** Custom directive types that may be submitted. */
   customTypes: CustomTypes;
   argumentsBytes: number;
-  /** As in `StoreOptions`. */
+  /** Option of `StoreOptions`. */
   requestBytes: number;
   /** As `limits.total_bytes`. */
   totalBytes?: number | undefined;
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
-  /** As in `RunStarterParts`. */
+  /** Part of `RunStarterParts`. */
   caller?: () => Spender | undefined;
   /** Those that are listed before a call was counted in them. Default: none. */
   budgets?: BudgetSettings;
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
-  /** As in `RedriveParts`. Default: nobody is asked. */
+  /** Part of `RedriveParts`. Default: no check. */
   charge?: ((count: number) => Promise<void>) | undefined;
-  /** With whose rights the schedules fire that are made now. Default: nobody is asked for a key. */
+  /** Rights of schedules that are made now. Default: no key is needed. */
   owner?: (() => ScheduleOwner | null) | undefined;
-  /** As in `QueueClientParts`. */
+  /** Part of `QueueClientParts`. */
   isFiring?: boolean;
-  /** Whether a tenant submits nothing in clear that can be encrypted. Default: nobody has to encrypt. */
+  /** Whether a tenant submits nothing in clear that can be encrypted. Default: encryption is optional. */
   mustEncrypt?: ((tenant: string) => boolean) | undefined;
-  /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
+  /** Poll interval of a silent wait or follower, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
   verifyMs?: number;
-  /** As in `SubscriptionsOptions`. */
+  /** Option of `SubscriptionsOptions`. */
   onError?: (error: Error) => void;
 }
 
 export interface OpenClient {
-  /** Of the default tenant. `close` leaves the connections and the store open. */
+  /** Client of the default tenant. `close` leaves the connections and the store open. */
   client: DirectiveClient;
   /** The same for another tenant; it is closed with the first. */
   clientOf(tenant: string): DirectiveClient;
@@ -121,7 +121,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   return { ...clientsOf(parts), listen, hearing: subscriber.hearing };
 }
 
-/** What is seen of requests beside their records. */
+/** Views of requests beside their records. */
 function readPartsOf({ catalog, queue, records }: Store, options: ClientOptions) {
   return {
     gates: queue.gated,

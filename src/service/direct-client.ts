@@ -78,7 +78,7 @@ export type DirectPayloads = (
       secretAccessKey: string;
       /** Default: `us-east-1`. */
       region?: string;
-      /** As in the section. Default: none. */
+      /** Value of the section. Default: none. */
       prefix?: string;
     }
 ) & {

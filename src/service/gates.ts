@@ -7,7 +7,7 @@ import { createGateTending } from '../queue/gate-tending.ts';
 import type { Store } from './store.ts';
 
 export interface GateSettings {
-  /** Of the process, whose stores share it. */
+  /** Gate changes of the process, shared by its stores. */
   news: GateNews;
   onError: (error: Error) => void;
 }

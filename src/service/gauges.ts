@@ -54,7 +54,7 @@ export function scheduleGauges(lagMs: () => Promise<number>): GaugeSource {
   return remembered(async () => [{ metric: 'scheduleLag', value: (await lagMs()) / 1_000 }], PING_FRESH_MS);
 }
 
-/** What waits for the archive. */
+/** Number of requests that wait for the archive. */
 export function archiveGauges(size: () => Promise<number>): GaugeSource {
   return remembered(async () => [{ metric: 'archiveDue', value: await size() }], LANES_FRESH_MS);
 }

@@ -42,7 +42,7 @@ export function payloadObjectsOf(config: Place, logger: Pick<Logger, 'warn'>): P
 
 const LOG_EACH_MS = 60_000;
 
-/** Of a store that is away at most a line a minute, with how often it was asked in vain. */
+/** Logs an unavailable store, at most a line a minute, with the number of failed calls. */
 function awayReports(logger: Pick<Logger, 'warn'>): (requestId: string) => (error: Error) => never {
   let nextAt = 0;
   let failures = 0;
@@ -106,7 +106,7 @@ function namedRedis({ connection, keys: { payloadSweep } }: Keyed) {
   };
 }
 
-/** One process at a time, the same one as long as it lives. Two at once would only look twice. */
+/** One process at a time, the same one as long as it lives. A second one would only repeat the work. */
 function turns({ connection, keys: { payloadSweep } }: Keyed, holdMs: number): () => Promise<boolean> {
   const [, key] = payloadSweep;
   const me = randomUUID();

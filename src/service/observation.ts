@@ -24,7 +24,7 @@ import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './roles/server-metrics.ts';
 import type { Store } from './store.ts';
 
-/** What a worker executes; the others only end what a model has called wrongly. */
+/** Directive types that a worker executes; other processes only end unusable calls of a model. */
 const WORK_TYPES = DIRECTIVE_TYPES.filter((type) => !type.startsWith('emit_'));
 
 export interface Observation {
@@ -107,7 +107,7 @@ function metricSettings(observed: ObservedProcess): MetricSettings {
 export interface ProbedProcess {
   /** null: the process executes nothing. */
   readonly adapters: Pick<Adapters, 'servers'> | null;
-  /** What tells a worker of cancellations; null: the process is none. */
+  /** Listener of cancellations; null: the process is no worker. */
   readonly cancellations: (() => Hearing) | null;
   readonly hasApi: boolean;
 }
@@ -149,7 +149,7 @@ function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean)
   metrics.add(searchGauges(async () => records.changes.lagMs(await now()), isComplete));
 }
 
-/** Of a process that executes. */
+/** Observation of a process that executes. */
 function addWorkerMetrics(
   { metrics }: Observation,
   servers: McpPool,

@@ -30,7 +30,7 @@ const LONGEST_NAME = 256;
 export interface Presence {
   /** Starts last, when all roles work, and stops first: from then on the process is known as stopping. */
   present: Startable;
-  /** Stops after all roles and the last spans: until then nobody takes the process for dead. */
+  /** Stops after all roles and the last spans: until then the process is listed as live. */
   leaving: Startable;
 }
 

@@ -8,13 +8,13 @@ import type { RedisConnection } from '../platform/redis/connection.ts';
 /** Less than `adjutant doctor` and supervisors wait. A command to a Redis that is away takes 5 s to fail. */
 const READINESS_LIMIT_MS = 2_000;
 
-/** Whether they work is said and does not count: without them this process accepts and answers all the same. */
+/** Informative roles: without them this process accepts and answers all the same. */
 const OTHER_ROLES = ['engine', 'worker'];
 
 export interface ReadinessFacts {
-  /** Of the other roles nothing is said without it. */
+  /** Presence of other roles. Default: not reported. */
   workers?: Pick<Workers, 'read'>;
-  /** false is said, and does not count. Default: nothing is said. */
+  /** Informative state. Default: not reported. */
   isListed?: boolean;
 }
 

@@ -9,9 +9,9 @@ import type { Store } from './store.ts';
 export interface RunAccessOptions {
   /** null: a run that is under way is not refused its children. */
   capacity: Capacity | null;
-  /** As in `StoreOptions`. */
+  /** Option of `StoreOptions`. */
   requestBytes: number;
-  /** As in `RunStarterParts`. */
+  /** Part of `RunStarterParts`. */
   caller?: (() => Spender | undefined) | undefined;
 }
 

@@ -12,7 +12,7 @@ import { createScheduleStore } from '../features/schedules/schedule-store.ts';
 import type { Store } from './store.ts';
 
 export interface SchedulesOptions extends Required<ParseOptions> {
-  /** With whose rights the schedules fire that are made now. Default: nobody is asked for a key. */
+  /** Rights of schedules that are made now. Default: no key is needed. */
   readonly owner?: (() => ScheduleOwner | null) | undefined;
 }
 

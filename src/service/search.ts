@@ -59,13 +59,13 @@ export function openAsksOf(store: Store, mostBytes = Infinity): OpenAsks {
 }
 
 export interface ListKeeping {
-  /** Of this process alone. */
+  /** Id of this process. */
   processId: string;
   logger: Logger;
   onError: (error: Error) => void;
 }
 
-/** What keeps the list: one part follows the changes, the other one builds it where it is not complete. Turned off: what removes it. */
+/** Maintains the list: one part follows the changes, the other one builds an incomplete list. Turned off: removes it. */
 export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const { connection, keys, records, limitsOf } = store;
   const { changes } = records;

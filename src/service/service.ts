@@ -116,7 +116,7 @@ type UnderWay = Map<string, () => number>;
 
 type Shared = ReturnType<typeof sharedBy>;
 
-/** What every role of a process gets. */
+/** Parts that every role of a process gets. */
 function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }: ServiceOptions) {
   const { redisUrl } = config;
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
@@ -149,7 +149,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
   };
 }
 
-/** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
+/** Time of a stop beyond the drains: 5 s to write results to Redis, and the sign-off. */
 const STOP_MS = 8_000;
 
 interface ServiceParts {

@@ -46,17 +46,17 @@ export interface StoreOptions {
   limitsOf?: LimitsOfTenant | undefined;
   durability: Durability;
   configured: Configured;
-  /** Of the process. Default: of this store. */
+  /** Gate changes of the process. Default: those of this store. */
   news?: GateNews;
   /** Default: nothing is traced. */
   spans?: Spans;
   /** Default: nothing is reported. */
   reports?: Reports;
-  /** As in `JournalOptions`. */
+  /** Option of `JournalOptions`. */
   onEnd?: ((requestId: string) => void) | undefined;
   /** How long after its end a request is to be archived, milliseconds. Default: nothing is archived. */
   archiveAfterMs?: number | undefined;
-  /** As in `SubmitterOptions`. */
+  /** Option of `SubmitterOptions`. */
   endNotices?: EndNotices;
   /** Whether the list of requests is kept. Default: true. */
   isListed?: boolean | undefined;

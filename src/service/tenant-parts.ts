@@ -8,7 +8,7 @@ export interface TenantParts<T> {
   all(): readonly T[];
 }
 
-/** `dispose`: called for what made room. Default: nothing is to be done. */
+/** `dispose`: called for an evicted entry. Default: no-op. */
 export function createTenantParts<T>(
   make: (tenant: string) => T,
   dispose: (part: T) => void = () => {},

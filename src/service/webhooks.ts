@@ -60,7 +60,7 @@ function notifyOn(store: Store, registry: Registry, config: Config): Notify {
   });
 }
 
-/** What was accepted before needs no other room: only a receiver that is down has a bound. */
+/** Accepted notices need no further capacity: only a receiver that is down has a bound. */
 function roomFor({ lanes, gated }: Store['queue']): Capacity {
   return createCapacity({
     queued: async (lane) => (await lanes.queued(lane)) + (await gated.waiting(lane)),
@@ -83,7 +83,7 @@ export function webhookLanes({ webhooks, deliversTo }: Config): ServedLane[] {
     .map((lane) => ({ ...lane, globalConcurrency: null, rate: null, mayRepeat: true }));
 }
 
-/** [] where nobody is notified. */
+/** Receivers; [] where none is notified. */
 export function webhookDefinitions({ connection, keys }: Store, config: Config): DirectiveDefinition[] {
   if (webhookLanes(config).length === 0) return [];
   return [

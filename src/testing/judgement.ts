@@ -1,5 +1,5 @@
-/** What a test asserts of signals, as verdicts with a sentence: matchers for `expect`, and functions that throw for `node:test`.
- *  It must never pass for want of something to look at. */
+/** Assertions about signals, as verdicts with a sentence: matchers for `expect`, and functions that throw for `node:test`.
+ *  An assertion without signals fails. */
 import { AssertionError } from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
 import type { Signal, TerminalSignal } from '../contract/signal/signal.ts';

@@ -19,7 +19,7 @@ export interface MovedClock {
 const LENGTH = /^(?<count>\d{1,9})(?<unit>ms|s|m|h|d)$/;
 
 export interface ClockParts {
-  /** Of the Redis itself: it may be cut from the service. */
+  /** Address of the Redis itself: it may be cut from the service. */
   readonly redisUrl: string;
   readonly processes: () => readonly ServiceProcess[];
 }

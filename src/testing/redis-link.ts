@@ -1,5 +1,5 @@
 /** The connection between the service under test and its Redis, which a test cuts and restores.
- *  It must never look into, or change, what passes. */
+ *  It never reads or changes what passes. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

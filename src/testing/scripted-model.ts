@@ -1,5 +1,5 @@
-/** A model provider on 127.0.0.1 that answers what the test says, in the order of its words, over the real HTTP of a provider.
- *  It must never answer something that nobody has said: a call without an answer is refused, and the error says so. */
+/** A model provider on 127.0.0.1 that answers what the test says, in that order, over the real HTTP of a provider.
+ *  A call without a scripted answer is refused, and the error says so. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -213,7 +213,7 @@ function cut(response: ServerResponse, begun: string): void {
   response.write(begun, () => response.destroy());
 }
 
-/** Providers do not allow a dot in the name of a tool, and no long names: each wish gets the name that the call offers. */
+/** Providers do not allow a dot in the name of a tool, and no long names: each call of the script gets the name that the request has. */
 function encoded(reply: Reply, { tools = [] }: Asked, known: readonly string[]): Reply {
   if (reply.kind !== 'tools' && reply.kind !== 'turn') return reply;
   const offered = new Set(tools.map((tool) => tool.function.name));
@@ -237,7 +237,7 @@ function wished(calls: readonly (ToolWish & { readonly id?: string })[], nth: nu
   }));
 }
 
-/** Of three numbers each, the same for the same text. */
+/** Vectors of three numbers, the same for the same text. */
 function embeddings({ model = '', input = [] }: Asked): object {
   const texts = typeof input === 'string' ? [input] : input;
   const data = texts.map((text, index) => ({ object: 'embedding', index, embedding: numbersOf(text) }));

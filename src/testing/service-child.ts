@@ -8,24 +8,24 @@ import type { Roles } from '../service/roles/roles.ts';
 
 enableCompileCache();
 
-/** What the parent sends. */
+/** Message of the parent. */
 export type Command =
   | {
       readonly kind: 'start';
-      /** As in adjutant.json. */
+      /** Content of adjutant.json. */
       readonly config: unknown;
       readonly directory: string;
       readonly environment: Readonly<Record<string, string>>;
       readonly roles: Roles;
       readonly movedMs: number;
-      /** Of the Redis, which ends with the test too, and so does its folder. */
+      /** Process id of the Redis, which ends with the test, as does its folder. */
       readonly redisPid: number;
       readonly redisFolder: string;
     }
   | { readonly kind: 'clock'; readonly movedMs: number }
   | { readonly kind: 'stop' };
 
-/** What it reports. */
+/** Message to the parent. */
 export type Report =
   | { readonly kind: 'works'; readonly url: string | null }
   | { readonly kind: 'failed'; readonly why: string };
@@ -84,7 +84,7 @@ function report(message: Report): void {
   process.send?.(message);
 }
 
-/** The test is gone, perhaps by SIGKILL: nobody else would end its Redis. */
+/** Ends the Redis of a test that is gone, perhaps by SIGKILL. */
 function endWithTest(): void {
   if (redisPid !== null) endProcess(redisPid);
   if (redisFolder !== null) removeFolder(redisFolder);

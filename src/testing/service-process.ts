@@ -8,7 +8,7 @@ import type { Command, Report } from './service-child.ts';
 export type Start = Omit<Extract<Command, { kind: 'start' }>, 'kind' | 'movedMs'>;
 
 export interface ServiceProcess {
-  /** Of its API; null without one. */
+  /** Address of its API; null without one. */
   readonly url: string | null;
   readonly pid: number;
   /** The newest lines that it has written, at most 1,000. */

@@ -1,5 +1,5 @@
 /** `adjutant/testing`: a real service for one test suite, with its own Redis, a scripted model, the test's own tools, faults and a clock.
- *  It must never touch a service, a Redis or a model of somebody else, nor leave a process behind. */
+ *  It uses its own service, Redis and model only, and leaves no process behind. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -126,7 +126,7 @@ describe('a question', () => {
     expect(first.stdout).toBe(`${ANSWER}\n`);
     const second = await cli('ask', 'my name', ...options);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: first.stdout });
-    expect(second.stderr).toMatch(/^the same as once\.\S+, until /m);
+    expect(second.stderr).toMatch(/^deduplicated with once\.\S+, until /m);
     const later = await cli('ask', 'x', '--debounce', 'wiki', '--quiet', '1h');
     expect(later.stdout).toMatch(/^accepted once\.\S+, begins at \S+, if nothing else comes$/m);
     expect((await cli('ask', 'x', '--quiet', '1h')).code).toBe(2);

@@ -529,7 +529,7 @@ describe('mcp', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/"id":1[\s\S]*"id":2/);
     expect(stderr).toContain(
-      '--server nosuch: No worker offers an MCP server of this name now. Known servers: peer.',
+      '--server nosuch: No worker serves an MCP server of this name now. Known servers: peer.',
     );
   });
 

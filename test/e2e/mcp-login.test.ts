@@ -80,7 +80,7 @@ test('a person logs in, widens the login and logs out; no token is in any output
   const stored = await storeOn(connection, 'adjutant').read('crm');
   const tokens = [stored?.login.accessToken, stored?.login.refreshToken, stored?.login.client.client_secret];
   expect(await say(command('mcp', 'logout', 'crm'))).toContain('Logged out of crm');
-  await eventually(async () => say(command('call', 'crm.use', '{}'))).toContain('nobody has logged in');
+  await eventually(async () => say(command('call', 'crm.use', '{}'))).toContain('no login exists');
   const kept = await everythingIn(connection);
   await closeRedis(connection);
   up.child.kill('SIGTERM');
@@ -131,7 +131,7 @@ test('what cannot be logged in at is refused with its fix', async () => {
     /^1 .*32 random bytes(?!.*short-secret)/,
   );
   expect(await refused(['login', 'crm', '--no-browser', '--time-limit', '1'])).toMatch(
-    /^1 .*Nobody came back.*within 1 s/,
+    /^1 .*browser did not return.*within 1 s/,
   );
   const up = await startCli(['up', '--port', '0'], { cwd, env: { ...env, ADJUTANT_TOKEN_KEY: '' } }).ended;
   expect(up).toMatchObject({

@@ -74,7 +74,7 @@ if (jaeger === null) {
   await using fresh = await startJaeger();
   const typed = fresh === null ? null : await newUserTree(fresh);
   const isRight = typed?.is === typed?.expected;
-  process.stdout.write(`${isRight ? 'ok' : 'DIFFERS'}  the commands of docs/tracing.md\n`);
+  process.stdout.write(`${isRight ? 'ok' : 'DIFFERS'}  the commands of docs/observability.md\n`);
   if (!isRight) process.stdout.write(`expected\n${typed?.expected}\nis\n${typed?.is}\n`);
   process.stdout.write(
     `${TRACED_REQUESTS.length - differing} of ${TRACED_REQUESTS.length} traces are in Jaeger\n`,

@@ -1,4 +1,4 @@
-/** The commands of docs/tracing.md as they are written, as a new user types them in a clone: the tree is in Jaeger.
+/** The commands of docs/observability.md as they are written, as a new user types them in a clone: the tree is in Jaeger.
  *  It must change nothing but the ports, which belong to whoever runs a Jaeger and a service here. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,10 +25,10 @@ const LOOK_EVERY_MS = 100;
 
 /** The tree that Jaeger has after the three commands; `TREE` when all is well. */
 export async function newUserTree(jaeger: Jaeger): Promise<{ is: string; expected: string }> {
-  const [block] = blocksOf('docs/tracing.md');
+  const block = blocksOf('docs/observability.md').find(({ code }) => code.startsWith('jaeger\n'));
   const [first, start = '', call = '', ...others] = block?.code.split('\n') ?? [];
   if (first !== 'jaeger' || !start.includes(DOCUMENTED_ENDPOINT) || others.length > 0)
-    return { is: `docs/tracing.md says\n${block?.code}`, expected: TREE };
+    return { is: `docs/observability.md says\n${block?.code}`, expected: TREE };
   const folder = await clone();
   const env = { ...process.env, ADJUTANT_PORT: '0', REDIS_URL: '', ADJUTANT_URL: '' };
   const service = spawnProcess(

@@ -55,8 +55,8 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
       }
     >
       <p>
-        A redrive executes the directive again, as a new one, and its cost is counted. A run that has ended
-        does not go on with it: resume the run for that.
+        A redrive executes the directive again, as a new one. A run that has ended does not go on with it:
+        resume the run for that.
       </p>
       {error === 'outcome_unknown' && (
         <Banner tone="wait">

@@ -96,7 +96,7 @@ function laterBegin({ once }: StartedRun, options: AskOptions): string | null {
   return options.debounce === undefined ? beginsInWords(options) : `at ${once?.until}, if nothing else comes`;
 }
 
-/** Nobody waits for an answer that comes tomorrow. */
+/** Prints the ids instead of waiting for a delayed answer. */
 function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string): ExitCode {
   const { request_id: requestId, once } = run;
   const stands = onceInWords(once, requestId);

@@ -134,7 +134,7 @@ async function answerTo(
 
 const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
 
-/** Nobody waits for an answer that comes tomorrow. */
+/** Prints the ids instead of waiting for a delayed answer. */
 function printLater(
   { terminal, json }: Invocation,
   submission: Submission,

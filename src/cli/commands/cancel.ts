@@ -43,7 +43,7 @@ async function cancel(
   return EXIT.done;
 }
 
-/** Of a request with a run, which its engine ends. A key may cancel and not read: then nothing is known of it. */
+/** Rows of a run, which its engine ends. Empty for a key that may cancel and not read. */
 async function runRows(client: DirectiveClient, requestId: string): Promise<string[][]> {
   try {
     const run = (await client.request(requestId))?.run;

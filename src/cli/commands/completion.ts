@@ -108,7 +108,7 @@ complete -o filenames -F _${name} ${name}
 `;
 }
 
-/** What follows an option: its choices, files, or nothing to suggest. */
+/** Completions after an option: its choices, files, or nothing. */
 function bashValues(verbs: readonly Verb[]): string {
   const options = new Map(
     verbs.flatMap(({ options: all }) => all.filter(takesValue)).map((option) => [option.flags, option]),

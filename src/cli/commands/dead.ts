@@ -21,7 +21,7 @@ interface DeadOptions {
 }
 
 const REDRIVE_STEP = 100;
-/** Of one answer of the service: a dry run is not repeated, for it would find the same ones. */
+/** Largest answer of the service: a dry run is not repeated, since it would find the same ones. */
 const LARGEST_STEP = 1_000;
 
 function dryOf({ dryRun }: DeadOptions): { dry_run?: true } {
@@ -77,7 +77,7 @@ async function listDead({ client, terminal, json }: Invocation, options: DeadOpt
   return EXIT.done;
 }
 
-/** Why, where it looks like a mistake. */
+/** Explains an empty result that is probably a mistake. */
 async function sayNothing(
   options: DeadOptions,
   { client, terminal }: Pick<Invocation, 'client' | 'terminal'>,

@@ -79,7 +79,7 @@ async function bundle(terminal: Terminal, place: string, template: Template): Pr
   if (available !== undefined) terminal.err(['Available templates:', ...available].join('\n - '));
   const said = message.replace(UPSTREAM_FIX, '');
   const what = data?.details === undefined ? said : `${said}: ${data.details}.`;
-  throw new CliFailure({ what, how: data?.suggestion ?? 'Look at the files in directive/reference.' });
+  throw new CliFailure({ what, how: data?.suggestion ?? 'Check the files in directive/reference.' });
 }
 
 function printChanges(terminal: Terminal, changes: readonly FileChange[]): void {

@@ -85,7 +85,7 @@ function hasOneOf(environment: LocalInvocation['environment'], ...names: readonl
   return names.some((name) => (environment[name] ?? '') !== '');
 }
 
-/** null: nobody collects, and nothing of it is loaded. */
+/** Spans of calls; null: no collector is configured, and nothing is loaded. */
 async function callSpans(version: string, environment: LocalInvocation['environment']) {
   if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')) return null;
   const [{ telemetryOfVariables }, { openCallSpans }] = await Promise.all([

@@ -33,7 +33,7 @@ const HEALTH_LIMIT_MS = 10_000;
 
 const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when Redis is back. See its log.';
 const LOOK_AT_WARNINGS = 'The service answers, but not all of it works: the warnings in its log say why.';
-const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
+const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: read its log.';
 
 export function addDoctor({ program, local }: CommandLine): void {
   program
@@ -240,7 +240,7 @@ function hasWorker({ roles }: ListedWorker): boolean {
   return roles.includes('worker');
 }
 
-/** Roles that no process has, and lanes that no process serves. Without runs, nobody needs an engine. */
+/** Roles that no process has, and lanes that no process serves. Without runs no engine is needed. */
 export function roleFindings(
   present: readonly ListedWorker[] | null,
   lanes: readonly ListedLane[],
@@ -320,7 +320,7 @@ function markOf(ok: boolean, hasAdvice: boolean, { paint }: Terminal): string {
   return hasAdvice ? paint('yellow', '!') : paint('green', '✓');
 }
 
-/** Of several faults of one place with the same fix it stands below the last one. */
+/** Lines of a finding. A fix shared by several faults of one place is printed below the last one. */
 function findingLines(
   { subject, ok, says, fix }: Finding,
   next: Finding | undefined,

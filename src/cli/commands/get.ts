@@ -110,7 +110,7 @@ function endedOf({ directives }: RequestView): EndedDirectives {
   return new Map(ended.map(({ id, status }) => [id, status]));
 }
 
-/** What a tool asks, whole, and the commands that answer. */
+/** The whole question of a tool, and the commands that answer. */
 function inputLines({ request_id: requestId, inputs = [] }: DirectiveSummary): string[] {
   return inputs.flatMap((input) => [
     `${input.input_id} until ${input.deadline_at}`,
@@ -154,7 +154,7 @@ async function endIn(client: DirectiveClient, requestId: string, id: string) {
   }
 }
 
-/** Why a run does not go on, where no engine works, and that it shall end. */
+/** Reason why a run does not progress without an engine, and that its end is requested. */
 async function engineLines(
   { run }: RequestView,
   client: DirectiveClient,
@@ -183,7 +183,7 @@ function summaryRow(
   return [id, type, state, lane ?? '-', `${counted(attempts, 'attempt')}${duration}${waits}${redriven}`];
 }
 
-/** Of a retry; why stands in the log. */
+/** Time of a retry; its reason is in the log. */
 function againText(at: string | null): string {
   return at === null ? '' : `, again at ${at}`;
 }

@@ -28,7 +28,7 @@ interface NewKeyOptions {
   readonly tokensPerDay?: number;
   /** Millionths of a US dollar. */
   readonly moneyPerDay?: number;
-  /** As in `30d`, `12h` or an instant. */
+  /** A duration such as `30d` or `12h`, or an instant. */
   readonly expires?: string;
 }
 
@@ -143,7 +143,7 @@ function unknownKey(id: string, cause: Error): CliFailure {
 
 const KEY_ID = new RegExp(`^${KEY_MARK}(?<id>[0-9a-f]{12})_`);
 
-/** Whoever gives the whole key means its id, and it must not go into a URL. */
+/** Id of a key; a whole key, which must not go into a URL, is reduced to its id. */
 function idOf(given: string): string {
   return KEY_ID.exec(given)?.groups?.['id'] ?? given;
 }

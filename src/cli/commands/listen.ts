@@ -26,7 +26,7 @@ const TIMEOUT_MS = 15_000;
 const LONGEST_REASON = 200;
 /** As a receiver of 24 bytes or more accepts it. */
 const KEY_BYTES = 32;
-/** Of a message, as the service makes it. */
+/** Characters of a message id, as the service makes it. */
 const ID_CHARACTERS = 32;
 
 export function addListen({ program, withClient }: CommandLine): void {

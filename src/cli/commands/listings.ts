@@ -63,7 +63,7 @@ function ofServer(listing: ToolListing, server: string | undefined): ToolListing
   });
 }
 
-const SERVERS_COME = `A worker that reads a configuration with mcpServers reports them: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`. \`${ADJUTANT} workers\` shows who is there.`;
+const SERVERS_COME = `A worker that reads a configuration with mcpServers reports them: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`. \`${ADJUTANT} workers\` lists the processes.`;
 
 const START_A_WORKER = `Start a worker: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`.`;
 

@@ -98,7 +98,7 @@ async function logout(place: LoginPlace, server: string, options: LogoutOptions)
       place.terminal.out(
         removed
           ? `Logged out of ${server}; workers notice within seconds.`
-          : `Nobody was logged in to ${server}.`,
+          : `There was no login at ${server}.`,
       );
     return EXIT.done;
   } catch (error) {
@@ -171,7 +171,7 @@ function requirePersonalLogin({ mcpServers, tokenKeys }: Config, name: string): 
 
 function notInTime(seconds: number): CliFailure {
   return new CliFailure({
-    what: `Nobody came back from the browser within ${seconds} s.`,
+    what: `The browser did not return within ${seconds} s.`,
     how: 'Run the command again; --time-limit gives more time. The browser must run on this machine.',
   });
 }
@@ -226,5 +226,5 @@ export function loginLine(login: ServerLogin): string {
 function untilText({ expires_at: expiresAt, renewable }: ServerLogin): string {
   if (expiresAt === undefined) return 'without an end';
   const until = `until ${expiresAt.slice(0, 19)}Z`;
-  return renewable ? `${until}, then renewed by itself` : `${until}, then somebody must log in again`;
+  return renewable ? `${until}, then renewed by itself` : `${until}, then a new login is needed`;
 }

@@ -46,7 +46,7 @@ export function addSchedules({ program, withClient }: CommandLine): void {
     );
   schedule
     .command('resume <id>')
-    .description('fire again, from the next instant on, with the key of whoever resumes it')
+    .description('fire again, from the next instant on, with your key')
     .action(async (id: string) => withClient(async (invocation) => resumeSchedule(invocation, id)));
   schedule
     .command('trigger <id>')
@@ -134,7 +134,7 @@ async function warn({ client, terminal }: Schedules, { template }: ScheduleView)
   }
 }
 
-/** Changes what is given, and leaves the rest as it is; refused where somebody else was faster. */
+/** Changes what is given, and leaves the rest as it is; refused if the schedule changed meanwhile. */
 async function updateSchedule(
   invocation: Schedules,
   id: string,
@@ -226,7 +226,7 @@ export async function showSchedule(invocation: Schedules, id: string): Promise<E
 /** A request that was triggered is a little older than its entry. */
 const MINUTE_MS = 60_000;
 
-/** Request → how it stands: of those of the history that the list of requests has. */
+/** State by request, for those of the history that the list of requests has. */
 async function firedStates(
   client: Schedules['client'],
   { id, history }: ScheduleView,

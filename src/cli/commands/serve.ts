@@ -28,7 +28,7 @@ interface ServeOptions {
   readonly insecure?: boolean;
   /** Default: ADJUTANT_METRICS_PORT, or none. */
   readonly metricsPort?: number;
-  /** Of a worker: names of the lanes that it serves, with `*`. Default: all. */
+  /** Names of the lanes that a worker serves, with `*`. Default: all. */
   readonly lanes?: readonly string[];
   /** Whether the tree of each request that ends here is printed. Default: no. */
   readonly traces?: boolean;
@@ -52,7 +52,7 @@ export function addRoles({ program, local }: CommandLine): void {
     if (fixed.roles.api === true) {
       command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber);
       command.option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1');
-      command.option('--insecure', 'listen beyond this machine though nobody needs a key');
+      command.option('--insecure', 'allow unauthenticated access on non-loopback interfaces');
     } else {
       command.option(
         '--metrics-port <port>',

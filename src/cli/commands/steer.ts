@@ -199,7 +199,7 @@ interface Asked extends Pick<Invocation, 'client'> {
   readonly callId: string;
 }
 
-/** Of a call that waits for no decision: what does. Every other error is as it was. */
+/** Adds the calls that wait for a decision to the error of one that does not. Other errors pass unchanged. */
 async function explained(error: unknown, { client, requestId, callId }: Asked): Promise<unknown> {
   if (!(error instanceof DirectiveRefused) || error.problem.code !== 'not_found') return error;
   const view = await client.request(requestId).catch(() => null);

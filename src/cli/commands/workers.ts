@@ -1,4 +1,4 @@
-/** `adjutant workers`: who is there, what each serves, how busy it is; `drain` and `resume` say who takes work.
+/** `adjutant workers`: the processes, their lanes and load; `drain` and `resume` control dispatch to them.
  *  It must never drain a process that the name does not mean beyond doubt. */
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';
@@ -16,7 +16,7 @@ const SHOWN_CHARACTERS = 8;
 export function addWorkers({ program, withClient }: CommandLine): void {
   const verbs = program.command('workers').description('the processes of the service');
   defaultVerb(verbs, 'list')
-    .description('show who is there, what each serves, and how busy it is')
+    .description('list processes with their roles, lanes and load')
     .action(async () => withClient(workers));
   verbs
     .command('drain <id>')
@@ -86,7 +86,7 @@ function shownId({ id }: ListedWorker): string {
   return id.slice(0, SHOWN_CHARACTERS);
 }
 
-/** A process says every 2 s that it is there: this one has missed three times. What else is listed of it may no longer be so. */
+/** A process reports every 2 s: this one has missed three times, and its listed state may be outdated. */
 const NOT_SEEN_AFTER_MS = 6_500;
 
 export function stateText({

@@ -2,12 +2,12 @@
  *  It must never name a fault without a way to fix it. */
 
 export interface Finding {
-  /** What was examined: `redis`, `mcp everything`. */
+  /** The examined part: `redis`, `mcp everything`. */
   readonly subject: string;
   readonly ok: boolean;
   /** The state, in a sentence. */
   readonly says: string;
-  /** What to do; null when there is nothing to do. A finding that is ok may have one: advice. */
+  /** Remedy; null when none is needed. A finding that is ok may have one: advice. */
   readonly fix: string | null;
 }
 

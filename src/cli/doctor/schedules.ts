@@ -3,7 +3,7 @@
 import type { ListedSchedule } from '../../contract/schedule/schedule.ts';
 import { fault, fine, type Finding } from './finding.ts';
 
-/** What fires looks four times a second; beyond this nobody looks, or this machine's clock is wrong. */
+/** Instants are polled four times a second; beyond this no process polls, or this machine's clock is wrong. */
 const LATE_MS = 60_000;
 const MOST_NAMED = 3;
 const LONGEST_REASON = 160;
@@ -29,7 +29,7 @@ interface Wrong {
   readonly fix: (id: string) => string;
 }
 
-/** null: it is as it should be, or somebody has paused it. */
+/** Fault of a schedule; null: none, or paused by a person. */
 function faultOf(schedule: ListedSchedule, now: number): Wrong | null {
   const { paused, waiting, last, failures_in_a_row: failures } = schedule;
   const hasFailed = last?.outcome === 'failed';
@@ -61,7 +61,7 @@ const RESUME = (id: string): string =>
 const ROOM = (id: string): string =>
   `Free the lane or raise the budget that is named; \`adjutant schedule show ${id}\` says until when it is tried.`;
 const CLOCK = (): string =>
-  'Look at the log of the service for `schedules`; where it fires all the same, the clock of this machine or of Redis is wrong.';
+  'Search the log of the service for `schedules`; if it fires all the same, the clock of this machine or of Redis is wrong.';
 const SHOW = (id: string): string =>
   `\`adjutant schedule show ${id}\` says why; \`adjutant schedule update ${id}\` changes it, \`adjutant schedule pause ${id}\` stops it.`;
 

@@ -17,7 +17,7 @@ import { laneNames, type LaneChoice, WHOLE_KINDS } from '../../service/roles/lan
 import type { Modules } from '../../agents/modules/modules.ts';
 import type { Roles } from '../../service/roles/roles.ts';
 
-/** Patterns of lanes that a worker shall serve, and has none of. Beside others that match, a whole kind without a lane is no slip. */
+/** Findings about lane patterns of a worker that match no lane. Beside others that match, a whole kind without a lane is no mistake. */
 export function examineLanes(choice: LaneChoice, patterns: readonly string[]): Finding[] {
   const lanes = laneNames(choice);
   const kinds = [...new Set(lanes.map((lane) => `${lane.split('.')[0]}.*`))];

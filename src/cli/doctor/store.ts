@@ -13,9 +13,9 @@ export interface ExaminedStore {
 export interface StoreWords {
   /** The section that names it. */
   readonly section: string;
-  /** What follows where it cannot be used, as `, so …`; '': nothing. */
+  /** Consequence of an unusable store, as `, so …`; '': none. */
   readonly effect: string;
-  /** What the key of a bucket must allow. */
+  /** Rights that the key of a bucket needs. */
   readonly rights: string;
   readonly isFolder: boolean;
 }

@@ -21,7 +21,7 @@ export function approvalPrompt(
   return {
     key: `approval ${id}`,
     callId: id,
-    /** Never shortened: nobody can approve what is not shown. */
+    /** Never shortened: a person approves only what is shown. */
     announce() {
       const text = approvalText(approval, Infinity);
       terminal.err(`${terminal.paintErr('yellow', '? waits for approval')} ${text}`);

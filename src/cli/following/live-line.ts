@@ -9,7 +9,7 @@ const TITLE_CHARACTERS = 60;
 
 interface LiveLine {
   show(signal: Signal): void;
-  /** Nothing is drawn while somebody types. */
+  /** Nothing is drawn while a person types. */
   quiet(asking: boolean): void;
   /** Removes the line. */
   end(): void;

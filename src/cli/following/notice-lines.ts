@@ -15,7 +15,7 @@ const STYLES: Readonly<Record<string, Style>> = {
 };
 const LONGEST_ID = 300;
 
-/** Of all ends of a request: which one, whom, how it stands, and the delivery. */
+/** Notices of a request: the end, the receiver, the state and the delivery. */
 export function noticeRows({ directives, notices = [] }: RequestView, paint: Paint): string[][] {
   const ofRun = notices.map((notice) => ['run', ...noticeCells(notice, paint)]);
   const others = directives.flatMap(({ id, notices: own = [] }) =>

@@ -1,4 +1,4 @@
-/** What waits for the person at the keyboard, one after the other; without a keyboard each is printed with its commands.
+/** Prompts for the person at the keyboard, one after the other; without a keyboard each is printed with its commands.
  *  It must never decide by itself: what is not answered stays open. */
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
@@ -8,7 +8,7 @@ import type { Keyboard } from '../keyboard.ts';
 import { questionKey, questionPrompt } from './questions.ts';
 
 export interface Prompt {
-  /** What is asked of the same key later takes its place. */
+  /** A later prompt with the same key replaces it. */
   readonly key: string;
   /** The call that it is about. */
   readonly callId: string;

@@ -16,12 +16,12 @@ import { plainJson, printable, type Terminal } from '../terminal.ts';
 
 export type Asked = DataOf<'ai.tool.input_requested'>;
 
-/** Of a prompt. */
+/** Key of a prompt. */
 export function questionKey(inputId: string): string {
   return `input ${inputId}`;
 }
 
-/** What is asked, in lines. */
+/** The question, in lines. */
 export function questionLines({
   message,
   schema,
@@ -79,7 +79,7 @@ export function commandLines(
 function warnOfSecrets({ schema }: Asked, terminal: Terminal): void {
   const secret = fieldsOf(schema ?? {})?.find(({ name }) => isSensitiveKey(name));
   if (secret === undefined) return;
-  const warning = `"${printable(secret.name)}" looks like a secret: its server reads what you answer`;
+  const warning = `"${printable(secret.name)}" may be a secret: its server reads your answer`;
   terminal.err(`  ${terminal.paintErr('red', warning)}`);
 }
 

@@ -124,7 +124,7 @@ const STYLES: Readonly<Record<RunView['status'], Style>> = {
   timeout: 'red',
 };
 
-/** Why nobody takes a turn of the run; null: an engine works, or the run has ended. */
+/** Reason why no engine advances the run; null: an engine works, or the run has ended. */
 export async function engineAbsence(
   run: RunView | undefined,
   client: Pick<DirectiveClient, 'lanes'>,

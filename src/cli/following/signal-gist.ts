@@ -58,7 +58,7 @@ const GISTS: Gists = {
 };
 
 const LONGEST = 160;
-/** Errors get more room. */
+/** Errors may be longer. */
 const LONGEST_ERROR = 600;
 
 /** The gist in one line; the data itself for a type of a later contract. */

@@ -1,4 +1,4 @@
-/** What a run is doing: a live line for its tool calls, or its wait for the model; a line for each call that has ended.
+/** Live state of a run: a line for its tool calls, or its wait for the model; a line for each call that has ended.
  *  It must never leave its live line behind, nor draw it over a question. */
 import type { Signal } from '../../contract/signal/signal.ts';
 import { durationText } from './run-lines.ts';

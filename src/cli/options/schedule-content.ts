@@ -1,4 +1,4 @@
-/** What the options of `adjutant schedule create` and `update` say of a schedule: when it fires and what it submits.
+/** Converts the options of `adjutant schedule create` and `update` into a schedule: its instants and its content.
  *  It must never check what the service checks. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
@@ -108,7 +108,7 @@ export async function changedContent(
   return { version: shown.version, ...content } as ReplacedSchedule;
 }
 
-/** Of `--starts` and `--ends`: there is none any more. */
+/** Value of `--starts` and `--ends` that removes the bound. */
 const ALWAYS = 'none';
 
 function timingOf(shown: ScheduleView): object {

@@ -1,5 +1,5 @@
-/** What every `adjutant mcp` of a folder seals with: a random value in `.adjutant/`, made by the first that asks.
- *  It must never make that folder, nor believe a file that somebody else could have written or read. */
+/** The seal of every `adjutant mcp` of a folder: a random value in `.adjutant/`, made by the first process.
+ *  It must never make that folder, nor trust a file that another user could have written or read. */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, open, readdir, unlink } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { join } from 'node:path';
 const NAME = 'mcp-seal';
 const BYTES = 32;
 const FORM = /^[0-9a-f]{64}$/;
-/** Of the owner alone. */
+/** Readable and writable by the owner only. */
 const MODE = 0o600;
 const OTHERS = 0o077;
 const DRAFT = /^mcp-seal\.\d+-[0-9a-f]{12}$/;
-/** Whoever writes a draft is done within moments: what is older was left by a process that died. */
+/** Age of a draft that was left by a process that died. */
 const OLD_MS = 60_000;
 
 /** Rejects with a sentence where the file cannot be trusted or made; null: the folder has no `.adjutant/`. */
@@ -34,7 +34,7 @@ async function readSeal(file: string): Promise<string | null> {
     const state = await handle.stat();
     const isMine = process.getuid === undefined || state.uid === process.getuid();
     if (!state.isFile() || !isMine || (process.getuid !== undefined && (state.mode & OTHERS) !== 0))
-      throw new Error(`${file} must be a file of yours that nobody else can read (chmod 600)`);
+      throw new Error(`${file} must be a file that only you can read (chmod 600)`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2 * BYTES + 1), 0, 2 * BYTES + 1, 0);
     const text = buffer.toString('latin1', 0, bytesRead);
     if (!FORM.test(text)) throw new Error(`${file} is damaged: remove it`);
@@ -61,7 +61,7 @@ async function makeSeal(file: string): Promise<string> {
   return made;
 }
 
-/** A draft that stays does no harm but to hold a value that nobody uses. */
+/** Removes drafts that dead processes left; they hold unused values. */
 async function removeOldDrafts(dir: string): Promise<void> {
   const names = await readdir(dir).catch(() => []);
   for (const name of names.filter((each) => DRAFT.test(each))) {

@@ -93,15 +93,15 @@ function replacedName({ replaces }: OnceAnswer): string {
   return id === requestId ? requestId : `${requestId}/${id}`;
 }
 
-/** `name`: of the call that stands for this one. null: nobody needs to know. */
+/** Sentence about deduplication; `name`: the call that represents this one. null: nothing to report. */
 export function onceInWords(once: OnceAnswer | undefined, name: string): string | null {
   switch (once?.outcome) {
     case 'deduplicated':
-      return `the same as ${name}, until ${once.until}`;
+      return `deduplicated with ${name}, until ${once.until}`;
     case 'joined':
       return `joined ${name}, which is open`;
     case 'replaced':
-      return `in the place of ${replacedName(once)}, which is cancelled`;
+      return `replaces ${replacedName(once)}, which is cancelled`;
     case 'began':
     case 'debounced':
     case undefined:

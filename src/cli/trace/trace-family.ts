@@ -8,7 +8,7 @@ import type { TraceFamily } from './trace-tree.ts';
 const MOST_REQUESTS = 50;
 
 interface FamilyLimits {
-  /** Of each request. */
+  /** Limit of directives of each request. */
   readonly directives?: number | undefined;
   /** Default: 50. */
   readonly requests?: number;

@@ -12,9 +12,9 @@ export interface TraceNode {
   readonly notes: readonly string[];
   /** null: it has no place in time. */
   readonly startAt: number | null;
-  /** When somebody took it; until then it waited. null: nobody has. */
+  /** When it was claimed; until then it waited. null: not yet. */
   readonly takenAt: number | null;
-  /** Since when nobody has it any longer: it waits again. Default: somebody has it to its end. */
+  /** When its claim was lost: it waits again. Default: claimed to its end. */
   readonly lostAt?: number | null;
   /** null: it goes on. */
   readonly endAt: number | null;

@@ -21,13 +21,13 @@ interface PrinterLimits {
   readonly trees: number;
   /** Requests that are looked at in `perMs`; a child's is looked at, and drawn in its parent's tree. */
   readonly looks: number;
-  /** Of one tree. */
+  /** Limit of lines of one tree. */
   readonly lines: number;
   readonly perMs: number;
 }
 
 const LIMITS: PrinterLimits = { trees: 3, looks: 20, lines: 30, perMs: 1_000 };
-/** How long it rests after a look, beside how long the look took: the work of the process comes first. */
+/** Ratio of the pause after a poll to the time of the poll: the work of the process comes first. */
 const REST_PER_LOOK = 4;
 /** A small family: a large one has a command. */
 const FAMILY = { directives: 50, requests: 10 };
@@ -86,7 +86,7 @@ export function createTracePrinter(
     window.left += 1;
   }
 
-  /** At the end of a time window what was left out in it is said. */
+  /** Reports, at the end of a time window, how many trees were left out. */
   function endWindow(): void {
     timer = undefined;
     const { left } = window;

@@ -154,7 +154,7 @@ function attemptState({ outcome, reason, delay_ms: delayMs }: TracedAttempt): Tr
   }
 }
 
-/** `name`: of the directive. Where it is the model, that is said already. */
+/** `name`: that of the directive; a model of the same name is not repeated. */
 function attemptNotes(attempt: TracedAttempt, name: string | null): string[] {
   const { due_at: due, claimed_at: claimed, first_output_at: output, redelivered, model } = attempt;
   const queuedMs = between(due, claimed);
@@ -242,7 +242,7 @@ function turnNode(
   };
 }
 
-/** What is not drawn is said. */
+/** Lines about omitted parts. */
 function leftOut({
   request_id: id,
   directives_left_out: directives,

@@ -25,7 +25,7 @@ export const KEY_MARK = 'adj_';
 const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$/;
 const keyNameSchema = z.string().regex(KEY_NAME, '1 to 64 characters of A-Z a-z 0-9 space . _ @ -');
 
-/** Names in which `*` stands for any characters. */
+/** Names with the wildcard `*`. */
 const patternsSchema = z.array(z.string().min(1).max(256)).min(1).max(64);
 
 const budgetSchema = z.int().min(1).max(1_000_000_000);

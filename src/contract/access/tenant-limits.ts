@@ -8,7 +8,7 @@ export interface TenantLimits {
   readonly maxOpen?: number | undefined;
   /** The most bytes that one of its requests holds. */
   readonly requestBytes?: number | undefined;
-  /** What all its requests together hold, bytes. */
+  /** Bytes of all its requests together. */
   readonly storedBytes?: number | undefined;
   /** How long its closed requests stay readable, milliseconds. */
   readonly closedMs?: number | undefined;

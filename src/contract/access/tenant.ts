@@ -7,7 +7,7 @@ export const DEFAULT_TENANT = 'default';
 /** Between tenant and id. No identifier has it. */
 export const TENANT_MARK = '~';
 
-/** No id has it, and what has it is nobody's. */
+/** Character that no id has; an id with it belongs to no tenant. */
 const NO_ID = '/';
 
 /** The id of a tenant's request (or conversation) inside the service. What has the mark already names nothing that there is. */

@@ -106,7 +106,7 @@ export const bulkRedriveSchema = redriveSchema.omit({ left: true }).extend({
   ...rest,
 });
 
-/** Of Redis: it scans with 64 bits. */
+/** Largest scan cursor of Redis: 64 bits. */
 const LARGEST_SCAN_CURSOR = 2n ** 64n - 1n;
 
 /** One step of a reindexing; absent `cursor`: the first one, which asks for it. */

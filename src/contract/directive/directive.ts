@@ -131,7 +131,7 @@ export type SubmittedDirective = z.input<typeof submittedDirectiveSchema>;
 export type ParsedDirective = z.output<typeof submittedDirectiveSchema>;
 
 const MAX_BATCH = 1000;
-/** What else is wrong with a batch nobody reads, and finding it takes long. */
+/** Further errors of a batch are not read, and finding them takes long. */
 const ENOUGH_ERRORS = 1_000;
 
 /** Schema of the body of a submission: one directive, or a batch. */
@@ -222,7 +222,7 @@ function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes)
   return errors.length === 0 ? { ok: true, directive: parsed.data } : { ok: false, errors };
 }
 
-/** What is encrypted can be read under its own identity only, so that nobody else chooses that, nor gives it another one. */
+/** Encrypted content can be decrypted under its own identity only, so the client chooses it and it cannot change. */
 function misplacedErrors(directive: ParsedDirective): FieldError[] {
   if (encryptedFields(directive).length === 0) return [];
   const once = onceFieldOf(directive as OnceFields);

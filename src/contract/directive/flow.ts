@@ -84,7 +84,7 @@ export function flowFieldsOf({ priority, fairness_key, concurrency, rate }: Flow
 export interface FlowMatch {
   readonly tenant: string | null;
   readonly type: string | null;
-  /** Patterns: `*` stands for any characters. */
+  /** Pattern with the wildcard `*`. */
   readonly lane: string | null;
   readonly tool: string | null;
   readonly tag: string | null;
@@ -117,7 +117,7 @@ export interface FlowRule {
 export interface FlowSettings {
   /** Patterns of lanes whose directives all take turns. */
   readonly lanes: readonly string[];
-  /** Of tenants; those that are not named have 1. */
+  /** Weights of tenants; those that are not named have 1. */
   readonly weights: ReadonlyMap<string, number>;
   readonly rules: readonly FlowRule[];
 }
@@ -132,7 +132,7 @@ export const MOST_RULE_LIMITS = 6;
 
 /** Limit by key that applies to a directive. */
 export interface TicketLimit {
-  /** As in Redis: 22 characters of base64url. */
+  /** Name in Redis: 22 characters of base64url. */
   readonly name: string;
   /** For people, without control characters. */
   readonly label: string;
@@ -144,7 +144,7 @@ export interface TicketLimit {
 
 /** With what a directive enters the gate of its lane. Decided when it is accepted, and kept with it. */
 export interface Ticket {
-  /** Whose turn it is: `<tenant>`, or `<tenant>~<hash of the key>`. */
+  /** Fairness group: `<tenant>`, or `<tenant>~<hash of the key>`. */
   readonly turn: string;
   /** The share of `turn` among those that wait, 1 to 1000. */
   readonly weight: number;

@@ -24,7 +24,7 @@ export function crowdedList(body: Readonly<Record<string, unknown>>, prefix = ''
   return { path: fieldPath([name], prefix), message };
 }
 
-/** Of a list, or of the `messages` of an object; counted only until there are too many. */
+/** Number of members of a list, or of the `messages` of an object; counted up to the limit. */
 function membersIn(given: unknown): number {
   const list = Array.isArray(given) ? (given as unknown[]) : memberOf(given, 'messages');
   if (!Array.isArray(list)) return 0;

@@ -37,7 +37,7 @@ export function knownRepeatPolicy(effect: unknown): RepeatPolicy {
   return effect === 'read' || effect === 'idempotent' ? effect : 'once';
 }
 
-/** Of all that waits for its attempt in a lane. */
+/** Fields of every directive that waits in a lane. */
 const queuedFields = { ...retryFields, ...laterFields, ...flowFields, ...onceFields, ...endFields };
 
 const toolExecFields = {
@@ -203,7 +203,7 @@ const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_a
 
 const EXCLUDED_JSON = { not: { anyOf: [LATER_RULE_JSON.not, ...ONCE_EXCLUDED] } };
 
-/** What must not be said together of it. */
+/** Refuses combinations of fields that exclude each other. */
 function queued<S extends z.ZodObject>(schema: S): S {
   return schema
     .refine((directive) => hasOneBegin(directive as LaterFields), LATER_RULE)

@@ -10,9 +10,9 @@ export { ENCRYPTED, encryptedKeyId, encryptedNote };
 export interface PayloadPlace {
   readonly request: string;
   readonly id: string;
-  /** As in `arguments`, `context` or `result`. */
+  /** Field of the value: `arguments`, `context`, `result`, … */
   readonly field: string;
-  /** Of a directive what it calls, as `callOf` returns it; of an answer nothing. */
+  /** Call of a directive, as `callOf` returns it; empty for an answer. */
   readonly call: PayloadCall;
 }
 

@@ -63,7 +63,7 @@ function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: stri
   return [{ path: fieldPath(keys, prefix), message: messageOf(issue) }];
 }
 
-/** Of alternatives that are alternatives themselves, those. */
+/** Flattens alternatives that are alternatives themselves. */
 function branchesOf(branches: readonly (readonly Issue[])[]): readonly (readonly Issue[])[] {
   return branches.flatMap((branch) => {
     const [only, ...others] = branch;

@@ -40,7 +40,7 @@ export interface BudgetRule {
 
 /** Budgets of the configuration. */
 export interface BudgetSettings {
-  /** Whose midnight begins a day, as in `Europe/Berlin`. */
+  /** Time zone whose midnight begins a day, such as `Europe/Berlin`. */
   readonly timeZone: string;
   readonly rules: readonly BudgetRule[];
 }
@@ -72,7 +72,7 @@ export interface Spending {
 
 /** Budget that a call would exceed. */
 export interface BudgetBreach {
-  /** Of one budget the same for ever; what was allowed is allowed by it. */
+  /** Permanent id of the budget; an approval refers to it. */
   readonly id: string;
   readonly budget: string;
   /** `price`: the budget holds money, and the model has no price. */

@@ -27,7 +27,7 @@ export interface FoldedCall {
   readonly tool_calls: readonly FoldedToolCall[];
   /** How often output was superseded: by a retry, a redelivery, or another model. */
   readonly restarts: number;
-  /** Of the last folded signal; a signal that is not after it is a repeat. */
+  /** Sequence of the last folded signal; a signal that is not after it is a repeat. */
   readonly sequence: number;
   /** null: the call is under way. */
   readonly response: Response | null;

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { jsonObjectSchema, toolNameSchema } from '../identifiers.ts';
 
 /**
- * What a provider wants back with its own output (reasoning signatures, item ids), by provider, unchanged. Other
+ * Data that a provider gets back with its own output (reasoning signatures, item ids), by provider, unchanged. Other
  * providers do not see it.
  */
 const providerDataSchema = z.record(z.string(), jsonObjectSchema);

@@ -10,7 +10,7 @@ const PAUSES: ReadonlySet<string> = new Set([
   'turn',
   'limit',
 ]);
-/** What waits for these is in the gate of its lane from when it could begin; the signal comes some seconds later. */
+/** Reasons of directives in the gate of their lane since they could begin; the signal comes some seconds later. */
 const IN_GATE: ReadonlySet<string> = new Set(['turn', 'limit']);
 const FAILED_OVER: ReadonlySet<string> = new Set(['retry', 'fallback']);
 
@@ -26,7 +26,7 @@ export function waitsOf(directive: TracedDirective, readAt: string): TimelineWai
   return waits.sort((left, right) => at(left.from) - at(right.from));
 }
 
-/** Nobody might begin it before. */
+/** The wait until the directive may begin. */
 function untilBegin({ accepted_at: from, begins_at: due, ended_at: ended }: TracedDirective, readAt: string) {
   if (due === undefined || at(due) <= at(from)) return [];
   const isCut = ended !== null && at(ended) < at(due);
@@ -66,7 +66,7 @@ function pauseKind(reason: string | null): string {
   return reason !== null && PAUSES.has(reason) ? 'paused' : 'blocked';
 }
 
-/** What is still open after its last attempt waits again. */
+/** The wait of a directive that is open after its last attempt. */
 function afterLast(directive: TracedDirective, last: TracedAttempt): TimelineWait[] {
   const { status } = directive;
   const goesOn = last.ended_at !== null && (status === 'waiting' || last.outcome === 'worker_lost');
@@ -78,12 +78,12 @@ function afterLast(directive: TracedDirective, last: TracedAttempt): TimelineWai
 
 interface Queued {
   from: string;
-  /** undefined: nobody has claimed it. */
+  /** The next attempt; undefined: not claimed. */
   next: TracedAttempt | undefined;
   why: string | null;
 }
 
-/** In its lane; from the first signal that says why nobody takes it, as that says; in a gate from the beginning. */
+/** In its lane; from the first signal that says why it is not dequeued, with that reason; in a gate from the beginning. */
 function queued(directive: TracedDirective, { from, next, why }: Queued): TimelineWait[] {
   const { status, ended_at: ended } = directive;
   const isOpen = next === undefined && status !== 'succeeded' && status !== 'failed';

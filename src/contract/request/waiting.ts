@@ -49,9 +49,9 @@ export type Wait = z.infer<typeof waitSchema>;
 /** Why a directive waits. */
 export interface WaitFacts {
   reason: string;
-  /** When it is tried again, milliseconds since the epoch; null: nobody knows. */
+  /** When it is tried again, milliseconds since the epoch; null: unknown. */
   untilAt: number | null;
-  /** What is known beside the reason: a cause, or which limit. Default: nothing. */
+  /** Detail of the reason: a cause, or the limit. Default: none. */
   detail?: string | undefined;
 }
 

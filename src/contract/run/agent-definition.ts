@@ -13,7 +13,7 @@ export const agentNameSchema = z
 /** Pattern over tool names in which `*` matches any characters: `everything.*`, `*.read_*`. */
 export const toolPatternSchema = z.string().min(1).max(256);
 
-/** What one run of the agent may use. Reserved before a call, recorded after it. null = no limit. */
+/** Limits of one run of the agent. Reserved before a call, recorded after it. null = no limit. */
 const limitFields = {
   max_iterations: z
     .int()

@@ -115,7 +115,7 @@ const RUN_RULES_JSON = {
 
 const isGiven = (value: unknown): boolean => value !== undefined;
 
-/** What is encrypted has the ids that it was made for, and nothing beside it that is as secret. */
+/** Faults of encrypted content: ids other than those it was made for, or clear secrets beside it. */
 function faultsBesideSecrets({
   request_id,
   overrides,

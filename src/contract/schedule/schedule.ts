@@ -86,7 +86,7 @@ const timing = {
     ),
 };
 
-/** What is submitted each time: directives or a run, without a `request_id`. */
+/** Content of each firing: directives or a run, without a `request_id`. */
 const template = {
   directives: z
     .array(jsonObjectSchema)

@@ -22,7 +22,7 @@ const NULL_AS_ABSENT: ReadonlySet<string> = new Set([
   'ends_at',
 ]);
 
-/** What is submitted, under the names that a content has. */
+/** Members of the submitted content. */
 const TEMPLATE: ReadonlySet<string> = new Set(['directives', 'run']);
 
 /** Client that accepts a schedule in the form of its view, and converts it before the content is validated. */

@@ -13,7 +13,7 @@ export interface EndFacts {
   /** The type of the directive; of a run `RUN_TYPE`. */
   type: string;
   status: EndStatusWord;
-  /** Of a run; null: it is a directive. */
+  /** Agent of a run; null: it is a directive. */
   agent: string | null;
   lane: string | null;
 }
@@ -40,7 +40,7 @@ export interface Sending {
 
 /** Notifications of ends that an installation sends. */
 export interface EndNotices {
-  /** What is wrong with a target that a caller of the tenant names; null: nothing. */
+  /** Fault of a target that a caller of the tenant names; null: none. */
   fault(target: WebhookTarget, tenant: string): string | null;
   /** Whether some rule may notify of such an end, whatever its status. */
   concerns(facts: Pick<EndFacts, 'tenant' | 'type' | 'agent'>): boolean;

@@ -168,7 +168,7 @@ export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded 
   };
 }
 
-/** Of the tool or model. */
+/** Name of the tool or model. */
 function nameOf(directive: object): string | null {
   const { tool_name, model, model_alias } = directive as Record<string, unknown>;
   const name = [tool_name, model, model_alias].find((each) => typeof each === 'string' && each !== '');

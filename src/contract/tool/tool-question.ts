@@ -12,7 +12,7 @@ export const QUESTION_LIMITS = {
   urlCharacters: 4_096,
   schemaBytes: 32_768,
   properties: 64,
-  /** What the server wants back with the answers. */
+  /** State that the server gets back with the answers. */
   stateBytes: 65_536,
   /** An answer as JSON. */
   contentBytes: 65_536,

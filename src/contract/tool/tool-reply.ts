@@ -114,7 +114,7 @@ function withoutStructured(raw: Members, carrier: Members | null): Members {
   return isWrapping ? rest : { ...rest, structuredContent: members };
 }
 
-/** Puts one text item in the place of the first; other items stay where they are. */
+/** Replaces the first text item; other items keep their position. */
 function withText(content: readonly unknown[], text: string): unknown[] {
   const first = content.findIndex(isTextItem);
   const others = content.filter((item) => !isTextItem(item));

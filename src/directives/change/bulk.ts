@@ -24,7 +24,7 @@ const AT_ONCE = 10;
 /** As a redrive may name. */
 const MOST_NAMED = 1_000;
 
-/** What was chosen, and where a repeat goes on. */
+/** The selected requests, and the cursor of a repeat. */
 interface Chosen<T> {
   /** `before`: where a call begins that is to choose it again; null: at the newest. */
   readonly items: readonly { readonly item: T; readonly before: string | null }[];
@@ -76,7 +76,7 @@ async function requestsOf(client: Lister, { filter, cursor, limit }: CancelBody,
   return { items, more: place !== null, next: place };
 }
 
-/** Of requests that have failed, unless the filter names a status: those that are dead letters still. */
+/** Dead letters of failed requests, unless the filter names a status. */
 async function lettersOf(
   client: Lister,
   all: Map<string, DeadEntry[]>,

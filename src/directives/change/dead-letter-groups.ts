@@ -9,7 +9,7 @@ const MOST_GROUPS = 200;
 /** The newest of each group: a week. */
 const MOST_HOURS = 168;
 const HOUR_MS = 3_600_000;
-/** Entries between two rests, so that nobody else waits. */
+/** Entries between two pauses, so that other callers do not wait. */
 const REST_EVERY = 5_000;
 
 interface Counted {
@@ -18,7 +18,7 @@ interface Counted {
   count: number;
   firstAt: number;
   lastAt: number;
-  /** By the beginning of the hour. */
+  /** Counts by the beginning of the hour. */
   hours: Map<number, number>;
 }
 

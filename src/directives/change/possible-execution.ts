@@ -14,7 +14,7 @@ export function mayHaveRun(
   return (hasBegun || task) && !isHarmless(directive);
 }
 
-/** By the directive alone. The policies of tools and custom types are known only to the workers, so they count as harmful. */
+/** Decides by the directive alone. The policies of tools and custom types are known only to the workers, so they count as harmful. */
 function isHarmless(directive: Directive): boolean {
   if (directive.type === 'tool_exec') return knownRepeatPolicy(directive.effect) !== 'once';
   return DIRECTIVE_TYPES.includes(directive.type);

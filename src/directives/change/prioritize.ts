@@ -9,7 +9,7 @@ import type { Journal } from '../../store/request/journal.ts';
 import { unknownDirective } from '../read/not-found.ts';
 
 export interface ChangeInGate {
-  /** `out`: it was let out, and keeps its place. `unknown`: it is not there; whoever lets it in reads its record. */
+  /** `out`: it was released, and keeps its place. `unknown`: it is not in the gate; its record decides when it enters. */
   change(
     lane: string,
     ref: { requestId: string; id: string },

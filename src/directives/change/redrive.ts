@@ -29,7 +29,7 @@ export interface RedriveParts {
   objects?: PayloadObjects;
   dead: DeadLetterIndex;
   submitter: Submitter;
-  /** Asked before dead letters are redriven: whether whoever calls may submit so many. Throws the refusal. */
+  /** Asked before dead letters are redriven: whether the caller may submit so many. Throws the refusal. */
   charge?: ((count: number) => Promise<void>) | undefined;
 }
 

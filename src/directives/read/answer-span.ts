@@ -9,7 +9,7 @@ import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 
 interface Answered {
   readonly directive: Directive;
-  /** Of the directive: its send is above the span. */
+  /** Context of the directive, whose `send` is above the span. */
   readonly traceparent: string;
   readonly inputId: string;
   readonly answer: Pick<InputAnswerBody, 'action' | 'by'>;

@@ -28,11 +28,11 @@ function isEndOf(directiveId: string, signal: Signal): signal is TerminalSignal 
   return isTerminalSignal(signal) && signal.causationid === directiveId;
 }
 
-/** What a watch listens to, and where it looks after all. */
+/** Sources of a watch: announcements, and the journal. */
 export interface WatchParts {
   journal: Journal;
   subscriber: Subscriber;
-  /** How often it looks although nothing was announced, milliseconds. Default: 5 000. */
+  /** Poll interval without announcements, milliseconds. Default: 5 000. */
   recheckMs?: number;
 }
 
@@ -62,7 +62,7 @@ function watchResult(
 ) {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
-  /** Something was heard during the look: it may have come too late for it. */
+  /** An announcement arrived during the poll: it may have come too late for it. */
   let again = false;
   // Before `ended` is called the directive may not have been submitted yet.
   let submitted = false;

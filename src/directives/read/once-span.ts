@@ -44,7 +44,7 @@ export interface SubmittedRun {
   readonly startedAt: number;
 }
 
-/** Names the run that stands for it, which may be of another trace: that one has `invoke_agent` as its span, at its end. */
+/** Names the run that represents it, which may be of another trace: that run has `invoke_agent` as its span, at its end. */
 export function reportRunUnderKey(spans: Spans, run: SubmittedRun, verdict: OnceAccepted): void {
   const parent = spans.under(run.traceparent);
   if (parent === null) return;

@@ -6,7 +6,7 @@ import { DirectiveRefused, problem, type Problem } from '../../contract/problem.
 /** `bytes`: what the request holds already. */
 export function requestFullProblem(requestId: string, bytes: number, limit: number): Problem {
   const detail =
-    `request "${ownId(requestId)}" holds ${bytes} bytes and has no room for this: limits.request_bytes is ${limit}; ` +
+    `request "${ownId(requestId)}" holds ${bytes} bytes and would exceed its limit: limits.request_bytes is ${limit}; ` +
     'nothing was accepted, use another request';
   return problem('request_full', { detail, limit: 'request_bytes', limit_bytes: limit, used_bytes: bytes });
 }

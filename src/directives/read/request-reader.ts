@@ -44,7 +44,7 @@ export interface RequestReaderParts {
   waits?: Pick<LaneWaits, 'of'> | undefined;
   /** Default: nothing waits in a gate. */
   gates?: GateLooks | undefined;
-  /** Default: nobody is notified of anything. */
+  /** Default: no notices. */
   notices?: ReadNotices | undefined;
 }
 
@@ -145,7 +145,7 @@ export function createRequestReader(
   return { signals, page, request, trace, directive, payload };
 }
 
-/** What is lost, or is not for this client to read, is shown as that. */
+/** Shows a lost or unreadable payload as such. */
 async function wholeOrPart(objects: PayloadObjects, envelope: Envelope): Promise<Envelope> {
   return wholeEnvelope(objects, envelope).catch((error: unknown) => {
     if (error instanceof PayloadLost || error instanceof DirectiveRefused) return envelope;
@@ -153,7 +153,7 @@ async function wholeOrPart(objects: PayloadObjects, envelope: Envelope): Promise
   });
 }
 
-/** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */
+/** Trace of its run, else of its first directive: later submissions to a request may belong to another trace. */
 async function traceOf(
   { journal, runs }: Pick<RequestReaderParts, 'journal' | 'runs'>,
   requestId: string,
@@ -165,7 +165,7 @@ async function traceOf(
   return json === null ? null : decodeEnvelope(json).traceparent;
 }
 
-/** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
+/** Data beside the records of these directives: their open questions, and the present reasons of their waits. */
 async function seenNow(
   { journal, waits, gates, notices: noticesOf }: SeeingParts,
   { requestId, directives, now, run }: ReadRecords,
@@ -189,13 +189,13 @@ interface ReadRecords {
   run: SeenRun | null;
 }
 
-/** What tools ask, of as many directives as one answer can hold. */
+/** Open questions of tools, of as many directives as one answer can hold. */
 function openRounds({ questions }: Journal, requestId: string, directives: readonly DirectiveRecord[]) {
   const asking = directives.filter(({ asked }) => asked !== null).map(({ id }) => id);
   return questions.rounds(requestId, asking.slice(0, MOST_ASKING));
 }
 
-/** Of the lanes in which one of them waits. */
+/** States of the lanes in which one of them waits. */
 async function presentWaits(
   waits: RequestReaderParts['waits'],
   { directives, gated, now }: { directives: readonly DirectiveRecord[] } & Pick<SeenNow, 'gated' | 'now'>,

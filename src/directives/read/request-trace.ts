@@ -19,7 +19,7 @@ export interface TraceReaderParts {
     /** null: the request has no run. `parent`: the request whose run started it. */
     family(requestId: string): Promise<(SeenRun & { parent: string | null }) | null>;
   };
-  /** Default: nobody is notified of anything. */
+  /** Default: no notices. */
   notices?: ReadNotices | undefined;
   /** The id and the page of the trace that the request belongs to. */
   pageOf(
@@ -28,7 +28,7 @@ export interface TraceReaderParts {
   ): Promise<Pick<RequestView, 'trace_id' | 'trace_url'>>;
 }
 
-/** What the log's limits or its order keep out is read one by one, as often as this. */
+/** Most single reads of entries that the log's limits or its order leave out. */
 const MOST_SINGLE = 100;
 
 export function createTraceReader({ journal, runs, pageOf, notices: noticesOf }: TraceReaderParts) {
@@ -50,7 +50,7 @@ export function createTraceReader({ journal, runs, pageOf, notices: noticesOf }:
     return requestTrace({ requestId, history, log, run, trace, names, notices, limit });
   }
 
-  /** Of directives whose end is beyond what was read of the log. */
+  /** Ends of directives beyond the part of the log that was read. */
   async function readMissedEnds(
     requestId: string,
     shown: readonly DirectiveRecord[],

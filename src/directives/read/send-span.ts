@@ -12,7 +12,7 @@ export type DraftedSpan = Omit<SpanRecord, 'startedAt' | 'endedAt'>;
 
 type DirectiveRef = Pick<Directive, 'request_id' | 'id' | 'type'>;
 
-/** What every span of a directive's lane says. */
+/** Attributes of every span of a directive's lane. */
 export function laneAttributes(
   { request_id, id, type }: DirectiveRef,
   lane: string,
@@ -42,7 +42,7 @@ export function sendSpan(place: SpanPlace, directive: DirectiveRef, lane: string
   return { place, name: `send ${lane}`, kind: 'producer', attributes, error: null };
 }
 
-/** Of a directive that calls what nobody serves; null: it calls nothing. */
+/** Name of an unserved tool or model; null: the directive calls nothing. */
 export function refusedSpan(parent: SpanParent, directive: Directive, error: string): DraftedSpan | null {
   const operation = operationOf(directive, null);
   if (operation === null) return null;

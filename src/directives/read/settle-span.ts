@@ -15,7 +15,7 @@ export interface Settled extends Pick<LostAttempt, 'directive' | 'lane' | 'trace
   error: string;
   /** The claim whose worker died; null: none did. */
   lostFence: number | null;
-  /** Why it waited, as far as somebody said so. */
+  /** Reported reasons of its wait. */
   waits?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function reportSettled(
   });
 }
 
-/** Of a directive that ended while no worker had it, as it was before. */
+/** Span of a directive that ended without a worker, by its state before. */
 export function reportEndedByOthers(
   spans: Spans,
   { lane, fence, released, status, claimedAt, leaseUntil, waits, acceptedAt, begin }: DirectiveRecord,
@@ -54,7 +54,7 @@ export function reportEndedByOthers(
   reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null, waits: said });
 }
 
-/** Of a directive that nobody has begun, since it had to wait. */
+/** Span of a wait before the first attempt. */
 function reportEndedWait(
   spans: Spans,
   { directive, traceparent }: Pick<Envelope, 'directive' | 'traceparent'>,

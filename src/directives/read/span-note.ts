@@ -12,11 +12,11 @@ import type { Prepared } from '../prepare.ts';
 export const SPAN_ENTRY = '@spans/';
 
 export interface SpanNote {
-  /** The process that reports the spans; one that is on no list is taken for dead at the first look. */
+  /** The process that reports the spans; one that is on no list counts as dead at the first check. */
   by: string;
   /** Milliseconds since the epoch, by the clock of that process. */
   at: number;
-  /** Of the turn that sends; null: no run sends. */
+  /** Context of the turn that sends; null: no run sends. */
   version: number | null;
   /** The context under which the spans of `sent` are. */
   under: string;

@@ -34,7 +34,7 @@ export interface LogFacts {
   /** Directive → its tool. */
   tools: Map<string, string>;
   ends: Map<string, LoggedEnd>;
-  /** By `retryKey`. */
+  /** Retries by `retryKey`. */
   retries: Map<string, LoggedRetry>;
   events: LoggedEvent[];
   /** Beyond the most that are kept. */
@@ -110,7 +110,7 @@ function noteRetry({ retries }: LogFacts, { attempt = 1, data }: RetrySignal): v
   retries.set(retryKey(id, attempt), { error: error.type, model: textOr(metadata['model'], null) });
 }
 
-/** What the message of an event is; a type that is not here is no event of a trace. Texts of users and models are content. */
+/** Message of an event by type; other types are no events of a trace. Texts of users and models are content. */
 const MESSAGES: Readonly<Record<string, (data: Record<string, unknown>) => unknown>> = {
   'directive.waiting': ({ message }) => message,
   'directive.rejected': ({ reason }) => reason,

@@ -18,24 +18,24 @@ import type { Notices } from '../sweep/notice-reader.ts';
 import { RUN_ENTRY } from '../../queue/run-wake.ts';
 import type { LaneWait } from '../../queue/lane-waits.ts';
 
-/** What the tools of directives ask, by directive. */
+/** Open questions of tools, by directive. */
 export type OpenRounds = ReadonlyMap<string, QuestionRound>;
 
 /** Lane → why its directives wait at present. */
 export type PresentWaits = ReadonlyMap<string, LaneWait>;
 
-/** What is not in the records of directives. */
+/** Data beside the records of directives. */
 export interface SeenNow {
   rounds: OpenRounds;
   present: PresentWaits;
   /** Directive → what it waits for in the gate of its lane. */
   gated: ReadonlyMap<string, WaitFacts>;
-  /** By the clock of Redis, milliseconds since the epoch, not after the records were read. */
+  /** Time of Redis, milliseconds since the epoch, not after the records were read. */
   now: number;
   notices: Notices;
 }
 
-/** Of what has ended. */
+/** Result of an ended directive. */
 export const NOTHING_NOW: Omit<SeenNow, 'now'> = {
   rounds: new Map(),
   present: new Map(),
@@ -94,7 +94,7 @@ export function noticesOf(notices: Notices, subject: string): Pick<DirectiveSumm
 /** `pageOf`: the page of a trace; null: there is none. */
 export type TracePage = ((traceId: string) => string) | null;
 
-/** What a reader sees of a trace; `traceparent` null: it is not known yet. */
+/** Trace id and link for a reader; `traceparent` null: not known yet. */
 export function traceView(
   traceparent: string | null,
   pageOf: TracePage,
@@ -104,7 +104,7 @@ export function traceView(
   return { trace_id: traceId, ...(pageOf === null ? {} : { trace_url: pageOf(traceId) }) };
 }
 
-/** `noticed`: somebody may have to be notified of its end. */
+/** `noticed`: a receiver may have to be notified of its end. */
 export interface SeenRun {
   view: RunView;
   noticed: boolean;

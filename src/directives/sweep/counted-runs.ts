@@ -6,11 +6,11 @@ import type { RunJournal } from '../../store/run/run-journal.ts';
 
 export interface CountedRunsParts {
   runs: Pick<RunJournal, 'head'>;
-  /** Default: nobody counts runs. */
+  /** Default: runs are not counted. */
   activity?: Pick<RunActivityIndex, 'note' | 'listed'>;
 }
 
-/** Looks at some of those that are listed, at others each time. */
+/** Checks some of the listed runs, others each time. */
 export function createCountedRuns({ runs, activity }: CountedRunsParts): () => Promise<void> {
   return async () => {
     const listed = (await activity?.listed()) ?? [];

@@ -6,7 +6,7 @@ import type { DueEntry } from '../../store/index/sweep-index.ts';
 
 export interface LaterReleaseOptions {
   later: Pick<LaterIndex, 'take' | 'onAnnounced'>;
-  /** What fails of it the sweeper does a second later. */
+  /** Failed steps are repeated by the sweeper a second later. */
   begin: (entry: DueEntry, now: number) => Promise<void>;
   /** How late another process may find what is announced here, should this one die, milliseconds. */
   intervalMs: number;

@@ -17,7 +17,7 @@ export interface NoticeReaderParts {
   readonly index: Pick<SweepIndex, 'has'>;
 }
 
-/** By directive, or `RUN_ENTRY`. */
+/** Notices by directive, or `RUN_ENTRY`. */
 export type Notices = ReadonlyMap<string, readonly Notice[]>;
 
 export const NO_NOTICES: Notices = new Map();
@@ -26,7 +26,7 @@ export const NO_NOTICES: Notices = new Map();
 const MOST_ENDS = 50;
 const MOST_RECEIVERS = 100;
 
-/** `run`: whether the run of the request has ended and somebody is to be notified of that. */
+/** `run`: whether the run of the request has ended and has a receiver. */
 export type ReadNotices = (
   requestId: string,
   directives: readonly DirectiveRecord[],

@@ -4,11 +4,11 @@ import { plainText } from '../../contract/json/plain-text.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
 import type { SignalLog } from '../../store/log/signal-log.ts';
 
-/** Of a request with the deliveries of one end: four of each of eight receivers. */
+/** Bound of the newest deliveries of one end: four of each of eight receivers. */
 const NEWEST = { limit: 32, bytes: 256 * 1024 };
 const LONGEST = 300;
 
-/** By directive, of those that were tried in vain or wait for a worker. `sequence`: of the newest signal. */
+/** Reasons by directive, for those that failed or wait for a worker. `sequence`: that of the newest signal. */
 export async function waitReasons(
   log: Pick<SignalLog, 'read'>,
   requestId: string,

@@ -50,7 +50,7 @@ export type CallNotice = (requestId: string, id: string) => void;
 
 export interface NoticeCalls {
   call: CallNotice;
-  /** From now on these calls are answered so; before, and where nobody does, the sweeper is the one. */
+  /** From now on these calls are answered so; before, and without this, by the sweeper. */
   answerWith(answer: (requestId: string, id: string) => Promise<void>): void;
 }
 
@@ -59,7 +59,7 @@ const AT_ONCE = 16;
 /** More than so many are left to the sweeper. */
 const MOST_WAITING = 10_000;
 
-/** `leave`: has the sweeper look at once. Default: it looks when it was to. */
+/** `leave`: has the sweeper check at once. Default: at its time. */
 export function createNoticeCalls(leave: CallNotice = () => {}): NoticeCalls {
   let answer: ((requestId: string, id: string) => Promise<void>) | null = null;
   const waiting: [string, string][] = [];
@@ -87,7 +87,7 @@ export function createNoticeCalls(leave: CallNotice = () => {}): NoticeCalls {
   };
 }
 
-/** Whether somebody is, or may be, notified of its end. The end of a delivery notifies nobody. */
+/** Whether a receiver is, or may be, notified of its end. The end of a delivery has no receiver. */
 export function isNoticed(
   { concerns }: Pick<EndNotices, 'concerns'>,
   directive: { type: string; request_id: string },
@@ -103,7 +103,7 @@ export function onEndOf(directive: { type: string }): OnEnd | undefined {
   return DIRECTIVE_TYPES.includes(type) ? on_end : undefined;
 }
 
-/** What is wrong with the receivers that a caller names; [] = nothing. `path`: of the field. */
+/** Faults of the receivers that a caller names; [] = none. `path`: that of the field. */
 export function onEndErrors(
   { fault }: Pick<EndNotices, 'fault'>,
   onEnd: OnEnd | undefined,

@@ -22,7 +22,7 @@ import { ASK_SUBJECT, deliveriesOf, endIdOf, onEndOf } from './notice.ts';
 import { RUN_ENTRY } from '../../queue/run-wake.ts';
 import type { Submitter } from '../submit.ts';
 
-/** What has ended, as receivers are notified of it. */
+/** The end, as receivers are notified of it. */
 export interface KnownEnd {
   type: string;
   agent: string | null;
@@ -127,12 +127,12 @@ function deliveryOf(
   };
 }
 
-/** By which deliveries to one host are counted. */
+/** Key that counts deliveries to one host. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '').slice(-256);
 }
 
-/** false: the lane is full. Where the id is taken, the delivery is there: perhaps with the settings that the configuration had then. */
+/** false: the lane is full. Where the id is taken, the delivery exists: perhaps with the settings that the configuration had then. */
 async function submitOnce(
   submitter: NotifierParts['submitter'],
   delivery: { event: WebhookEvent },

@@ -3,7 +3,7 @@
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import { SHORTEST_LOOK_MS, type SweepDecision } from './sweep-decision.ts';
 
-/** A request with many that wait is noted this often by one process, not at each look at one of them: its row is read from all of it. */
+/** A request with many that wait is noted this often by one process, not at each check of one of them: its row is read from all of it. */
 const REPEAT_MS = 60_000;
 /** Beyond it they are noted again. */
 const MOST_KNOWN = 10_000;
@@ -15,7 +15,7 @@ export type RepeatNote = (
 ) => void;
 
 export interface RepeatedNotesOptions {
-  /** Whether the list has the request as it is: then a repeated look notes nothing. Default: nobody knows. */
+  /** Whether the list has the request as it is: then a repeated check notes nothing. Default: unknown. */
   readonly isListed?: ((requestId: string) => Promise<boolean>) | undefined;
   /** Milliseconds. Default: the process' own clock. */
   readonly clock?: () => number;

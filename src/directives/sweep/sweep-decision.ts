@@ -15,14 +15,14 @@ export type SweepDecision =
   | { kind: 'withdraw'; at: number }
   /** It begins when another one has ended. */
   | { kind: 'release'; at: number }
-  /** It was cancelled, and whoever did that has not ended it. */
+  /** It was cancelled, and the canceller has not ended it. */
   | { kind: 'cancel'; at: number; reason: string }
   /** It begins at that instant. */
   | { kind: 'park'; at: number }
   /** Its deadline has passed; or the instant by which it was to begin, and it has not. */
   | { kind: 'expire'; isTooLate?: true };
 
-/** The shortest time between two looks at an entry, and the wait after a look that failed. */
+/** The shortest time between two checks of an entry, and the wait after a failed check. */
 export const SHORTEST_LOOK_MS = 5_000;
 export const LONGEST_LOOK_MS = 60_000;
 /** A worker has this long to take a directive whose next attempt is due; then the sweeper enqueues it. */
@@ -35,7 +35,7 @@ export const MISSING_GRACE_MS = 60_000;
 /** A server that is away for longer after the end of a call keeps its task. */
 const LEFT_TASK_MS = 10 * 60_000;
 
-/** The next look: after as long as the directive has been in its state (`soForMs`), within bounds, at the latest at its deadline. */
+/** The next check: after as long as the directive has been in its state (`soForMs`), within bounds, at the latest at its deadline. */
 function nextLook(record: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
   const pauseMs = Math.min(Math.max(soForMs, shortestMs), LONGEST_LOOK_MS);
   const endsAt = Math.min(record.deadlineAt, startBy(record) ?? Infinity);
@@ -58,7 +58,7 @@ function isTooLate(record: DirectiveRecord, now: number): boolean {
 /** The end of another one is noticed so soon. */
 export const BEHIND_LOOK_MS = 250;
 
-/** What begins sooner stays with the sweeper. */
+/** Delay below which a directive stays with the sweeper. */
 const SHORTEST_PARK_MS = 1_000;
 
 type Seen = Pick<DueEntry, 'missedBefore' | 'recordedBefore'>;

@@ -35,16 +35,16 @@ export interface DirectiveSweepParts {
   lanes: Lanes;
   gated: Pick<GatedLanes, 'enter' | 'removeEnded'>;
   ends: EndRecorder;
-  /** Ends what was cancelled by somebody who has died. */
+  /** Ends directives whose canceller has died. */
   canceller: Pick<Canceller, 'cancelEach'>;
   /** Default: nothing is traced. */
   spans?: Spans;
   onEnded?(requestId: string, id: string): void;
   /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
-  /** Whether the list has a request as it is. Default: nobody knows. */
+  /** Whether the list has a request as it is. Default: unknown. */
   isListed?: ((requestId: string) => Promise<boolean>) | undefined;
-  /** The task of an ended directive was not cancelled in time: from now on nobody asks its server. Default: that is not said. */
+  /** The task of an ended directive was not cancelled in time: its server is not asked any more. Default: not reported. */
   onTaskGivenUp?: ((left: DirectiveRef & { lane: string | null }) => void) | undefined;
   /** Says why a directive that is due was not taken. Default: that is not said. */
   sayWait?: SayWait | undefined;
@@ -52,7 +52,7 @@ export interface DirectiveSweepParts {
   waits?: Pick<LaneWaits, 'of'> | undefined;
   /** Default: nothing is reported. */
   reports?: Reports;
-  /** Default: the notice waits for its own look. */
+  /** Default: the notice waits for its own check. */
   callNotice?: CallNotice | undefined;
 }
 
@@ -60,7 +60,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
   const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId), parts);
 
-  /** `begins`: it was not due before, so that nobody could have taken it. */
+  /** `begins`: it was not due before, so it could not have been claimed. */
   async function examine(entry: DueEntry, now: number, begins = false): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
@@ -131,7 +131,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   /**
-   * Meanwhile another may have ended the directive, and removed its job before this one was added: where nobody serves the lane it
+   * Meanwhile another may have ended the directive, and removed its job before this one was added: where no worker serves the lane it
    * would stay for ever. Or a worker has claimed it before the next check is set, which overwrites its own, earlier check.
    */
   async function afterEnqueuing(entry: DueEntry, at: number): Promise<void> {
@@ -180,7 +180,7 @@ async function dropUnbegun(
   if (lane && begin !== null && begin.at > now) await later.drop(entry, lane, SHORTEST_LOOK_MS);
 }
 
-/** Where that fails, the next look does it. */
+/** Repeated by the next check if it fails. */
 async function endCancelled(
   { index, canceller }: Pick<DirectiveSweepParts, 'index' | 'canceller'>,
   entry: DueEntry,
@@ -222,7 +222,7 @@ async function expiryError(
     : deadlineExceededError(record.deadlineAt - from, facts, why);
 }
 
-/** Until then the job stays, also where nobody serves the lane: the last look removes it. */
+/** Until then the job stays, also where no worker serves the lane: the last check removes it. */
 async function enqueueForTask(
   { lanes, index }: Pick<DirectiveSweepParts, 'lanes' | 'index'>,
   entry: DueEntry,
@@ -234,7 +234,7 @@ async function enqueueForTask(
   await index.lookAgain(entry, at);
 }
 
-/** Of an ended directive that the sweeper forgets now. */
+/** Removes an ended directive from the index. */
 function reportGivenUp(
   { onTaskGivenUp }: DirectiveSweepParts,
   { requestId, id }: DueEntry,
@@ -243,7 +243,7 @@ function reportGivenUp(
   if (task) onTaskGivenUp?.({ requestId, id, lane });
 }
 
-/** Of a directive that waited for a server to its end: why that was not reached, how often and how long it was tried. */
+/** Details of a directive that waited for a server to its end: the cause, the number and the time of connection attempts. */
 async function serverDownText(
   { waits }: DirectiveSweepParts,
   { lane, status }: DirectiveRecord,

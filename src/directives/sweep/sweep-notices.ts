@@ -17,7 +17,7 @@ export interface NoticeSweepParts {
   limitsOf?: LimitsOfTenant | undefined;
 }
 
-/** Of what begins later: somebody may cancel it before, and die before that is passed on. */
+/** Longest time between two checks of the notice of a delayed directive: a canceller may die before it passes the end on. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 export function createNoticeSweep(parts: NoticeSweepParts) {

@@ -16,15 +16,15 @@ export interface RunSweepParts {
   index: SweepIndex;
   later: Pick<LaterIndex, 'park' | 'drop'>;
   waker: RunWaker;
-  /** Default: nobody counts runs. */
+  /** Default: runs are not counted. */
   activity?: Pick<RunActivityIndex, 'note' | 'listed'>;
   /** Who started it or took its last turn may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
-  /** Says why nobody takes its turn. Default: that is not said. */
+  /** Reports why no engine advances it. Default: not reported. */
   sayRunWait?: SayRunWait;
 }
 
-/** What the sweeper does with one run. `at`: when it looks next, milliseconds since the epoch. */
+/** Decision of the sweeper about one run. `at`: the next check, milliseconds since the epoch. */
 export type RunDecision =
   | { kind: 'forget' }
   | { kind: 'missing'; at: number }
@@ -32,9 +32,9 @@ export type RunDecision =
   | { kind: 'park'; at: number }
   /** It begins when another one has ended. */
   | { kind: 'release'; at: number }
-  /** Another one begins in its place, and whoever submitted that has not cancelled it. */
+  /** Another run replaces it, and its submitter has not cancelled this one. */
   | { kind: 'cancel'; at: number }
-  /** `wake`: now. `wakeAhead`: at this instant, which is too near for another look. */
+  /** `wake`: now. `wakeAhead`: at this instant, which is too near for another check. */
   | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
 
 export function runDecision(
@@ -73,7 +73,7 @@ function waitsForAnother({ ended, behind = null, isCancelled = false }: RunHead)
 export function createRunSweep(parts: RunSweepParts) {
   const { runs, index, later, waker, activity, changed, sayRunWait } = parts;
 
-  /** A turn looks when it begins. */
+  /** A turn checks this when it begins. */
   async function release({ requestId, ...entry }: DueEntry, at: number): Promise<void> {
     const { kind } = await runs.release(requestId);
     if (kind === 'released') await waker.wake(requestId, 0);

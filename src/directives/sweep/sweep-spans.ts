@@ -19,14 +19,14 @@ export interface SpanSweepParts {
   index: Pick<SweepIndex, 'forget' | 'lookAgain'>;
   /** Default: nothing is traced. */
   spans?: Spans;
-  /** Default: nobody is there. */
+  /** Default: no live process. */
   workers?: Pick<Workers, 'known'>;
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** A process that has not said for so long that it is there is dead; a mistake costs a span that is there twice. */
+/** Silence after which a process counts as dead; a mistake costs a duplicate span. */
 const SILENT_MS = 10_000;
-/** An older note is not kept for a process that lives: it may have been left behind, and nobody else would remove it. */
+/** An older note is not kept for a process that lives: it may have been left behind, and nothing else would remove it. */
 const LONGEST_NOTE_MS = 600_000;
 
 export function createSpanSweep({ journal, runs, index, spans = NO_SPANS, workers }: SpanSweepParts) {
@@ -84,7 +84,7 @@ function isOld(note: SpanNote, now: number): boolean {
   return Math.abs(now - note.at) > LONGEST_NOTE_MS;
 }
 
-/** Nobody knows when it ended: at the latest instant that the journal has of it. */
+/** Its end is unknown: the latest instant in the journal. */
 function ended(span: SpanRecord, until: number): SpanRecord {
   const endedAt = Math.max(span.endedAt, span.startedAt, until);
   return { ...span, endedAt, events: [...(span.events ?? []), { name: EVENT.processLost, at: endedAt }] };

@@ -14,10 +14,10 @@ import { ticketIn } from '../../queue/flow/ticket.ts';
 import type { GatedLanes } from '../../queue/gated-lanes.ts';
 import type { LaneWaits } from '../../queue/lane-waits.ts';
 
-/** Never rejects: it is said at a later look instead. */
+/** Never rejects: it is reported at a later check instead. */
 export type SayWait = (record: DirectiveRecord, envelope: Envelope) => Promise<void>;
 
-/** Of one lane, by one process. The others of a long lane hear of it at a later look, or when it is their turn. */
+/** Most directives of one lane, by one process. The others of a long lane are reported at a later check. */
 export const MOST_SAID = 20;
 const PERIOD_MS = 500;
 
@@ -38,7 +38,7 @@ export function createWaitSayer({
 }: WaitSayerParts): SayWait {
   const mayBeSaid = createBudget(now);
 
-  /** What waits for its turn or for a limit has no job, so that its lane is not what it waits for. */
+  /** A directive that waits at a gate has no job, so it does not wait for its lane. */
   async function waitOfOne(
     { id, lane }: DirectiveRecord & { lane: string },
     envelope: Envelope,
@@ -64,10 +64,10 @@ export function createWaitSayer({
   return (record, envelope) => say(record, envelope).catch(() => {});
 }
 
-/** What a lane does because of those that run. */
+/** State of a lane caused by running directives. */
 const FROM_LOAD: ReadonlySet<string> = new Set(['concurrency', 'limit_reached']);
 
-/** Of a run that has something to read, or has not begun, and was not taken. Never rejects, as `SayWait`. */
+/** Reports the wait of a run with unread signals, or one that has not begun. Never rejects, like `SayWait`. */
 export type SayRunWait = (requestId: string, status: string) => Promise<void>;
 
 export interface RunWaitSayerParts extends WaitSayerParts {

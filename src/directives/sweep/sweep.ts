@@ -29,22 +29,22 @@ export interface SweeperOptions
   retentionMs: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
-  /** Time between two looks at the index, milliseconds; the end of a lease is noticed within it. Default: 500. */
+  /** Poll interval of the index, milliseconds; the end of a lease is noticed within it. Default: 500. */
   intervalMs?: number;
   onError: (error: Error) => void;
 }
 
 const BATCH = 200;
-/** Of a lane in which 100,000 wait, each is due once a minute: Redis puts them off itself, and stands for two milliseconds at a time. */
+/** Rule by which Redis puts off the entries of a crowded lane itself, two milliseconds at a time: with 100,000 waiting, each is due once a minute. */
 const CROWD: CrowdRule = {
   mostSeen: 120,
   mostGiven: MOST_SAID,
   shortestLookMs: SHORTEST_LOOK_MS,
   longestLookMs: LONGEST_LOOK_MS,
 };
-/** Of what is due beyond that: one of each crowd, since some of it have been looked at. */
+/** Rule for further due entries of the same poll: one of each crowd is checked, since some of it have been. */
 const REST_OF_CROWD: CrowdRule = { ...CROWD, alreadyGiven: MOST_SAID - 1 };
-/** How long a stop waits for the current look, milliseconds: an unfinished step is repeated by another sweeper. */
+/** How long a stop waits for the current check, milliseconds: an unfinished step is repeated by another sweeper. */
 const LONGEST_STOP_MS = 1_000;
 /** How often what nothing is due of is looked through: dead letters of forgotten requests, idle lanes, counted runs. Milliseconds. */
 const REST_LOOK_MS = 10_000;

@@ -23,12 +23,12 @@ export interface ArchiveParts {
  */
 export type ArchiveVerdict = 'stored' | 'present' | 'over' | 'lost' | 'missing';
 
-/** Of `inTime`. */
+/** Time limit of `inTime`. */
 export const LONGEST_MS = 100_000;
 /** Less is part of the time for which a process has taken a request anyhow. */
 const LONG_MS = 10_000;
 
-/** Of what may never have been accepted. */
+/** Drafts that may never have been accepted. */
 // @guard archive-early-note
 const NOT_THERE = { perhaps: 'missing', once_more: 'over' } as const;
 

@@ -10,11 +10,11 @@ export interface ArchiverOptions extends Omit<ArchiveParts, 'inTime'> {
   readonly queue: ArchiveQueue;
   /** Called when a request stays for longer than it was to: what is kept beside it has to follow. */
   readonly onKept: (requestId: string) => void;
-  /** Time between two looks at the queue, milliseconds. Default: 1 000. */
+  /** Poll interval of the queue, milliseconds. Default: 1 000. */
   readonly intervalMs?: number;
   /** For one request, milliseconds. Default: 100 000. */
   readonly requestMs?: number;
-  /** Time between two looks at what dead processes have left, milliseconds. Default: 600 000. */
+  /** Interval of cleaning after dead processes, milliseconds. Default: 600 000. */
   readonly spoolLookMs?: number;
   readonly reports: ArchiveReports;
 }
@@ -34,7 +34,7 @@ const BATCH = 100;
 const MOST_TRIED = 2;
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
-/** For those that are not tried, as each look costs Redis something, that have failed before, or that are not there. */
+/** For those that are not tried, since each poll costs Redis time, that have failed before, or that do not exist. */
 const LONG_WAIT_MS = 30_000;
 const DEFAULT_INTERVAL_MS = 1_000;
 const SPOOL_LOOK_MS = 600_000;
@@ -75,7 +75,7 @@ export function createArchiver(options: ArchiverOptions) {
     await queue.putOff(entry, now + Math.max(pauseMs, entry.failedBefore ? LONG_WAIT_MS : SHORTEST_PAUSE_MS));
   }
 
-  /** What is not tried, because another one has failed. */
+  /** Requests that are not tried, because another one has failed. */
   async function keepWaiting(entry: DueRequest, now: number): Promise<void> {
     if (loop.stopping.aborted) return;
     if (entry.failedBefore) await queue.putOff(entry, now + Math.max(pauseMs, LONG_WAIT_MS));

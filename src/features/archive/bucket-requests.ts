@@ -11,7 +11,7 @@ export interface BucketOptions {
   readonly prefix: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** For a request and its answer without a body, and for each piece of a body, milliseconds. Default: as its user says. */
+  /** For a request and its answer without a body, and for each part of a body, milliseconds. Default: as its user says. */
   readonly answerMs?: number;
 }
 

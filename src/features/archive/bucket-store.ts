@@ -13,7 +13,7 @@ import {
 } from './bucket-requests.ts';
 import { newestOf } from './object-name.ts';
 
-/** Each holds a piece of a request and its compression. */
+/** Each holds a part of a request and its compression. */
 const AT_ONCE = 4;
 const ANSWER_MS = 60_000;
 /** The slowest upload that is waited for. */

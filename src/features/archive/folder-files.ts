@@ -3,10 +3,10 @@
 import { constants } from 'node:fs';
 import { access, open } from 'node:fs/promises';
 
-/** What is in a request is not for everyone on the machine. */
+/** Mode of files: contents of requests are not public on the machine. */
 export const FOLDER_MODE = 0o700;
 
-/** Of files that are not whole yet: on the same file system, so that one becomes visible in one step. */
+/** Folder of incomplete files: on the same file system, so that one becomes visible in one step. */
 export const INCOMING = '.incoming';
 
 /** For log lines. */

@@ -93,7 +93,7 @@ async function putBack(aside: string, target: string): Promise<void> {
   for await (const name of entriesOf(aside)) await rename(join(aside, name), join(target, name));
 }
 
-/** Of one installation, two levels below its own; also the drafts that a dead process has left. */
+/** Folders of one installation, two levels below its own; also the drafts that a dead process has left. */
 async function* idleFolders(root: string, installation: string, before: number): AsyncGenerator<string> {
   for await (const draft of entriesOf(join(root, INCOMING)))
     if (await isOlder(join(root, INCOMING, draft), before)) yield join(INCOMING, draft);

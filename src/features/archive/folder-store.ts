@@ -7,9 +7,9 @@ import { checkFolder, codeOf, FOLDER_MODE, folderPlace, INCOMING, synced } from 
 import { newestOf } from './object-name.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** Of one that hangs, some threads are left to the rest of the process. */
+/** Most concurrent calls: a hanging folder leaves some threads to the rest of the process. */
 const AT_ONCE = 2;
-/** For a look at it, milliseconds. */
+/** Time limit of a check, milliseconds. */
 const LOOK_MS = 10_000;
 
 export function createFolderStore(folder: string, lookMs = LOOK_MS): ArchiveStore {

@@ -10,7 +10,7 @@ const SEQUENCE_DIGITS = 12;
 const VERSION = /^(?<day>\d{4}-\d{2}-\d{2})\.(?:(?<createdAt>\d{1,16})\.)?(?<sequence>\d{1,16})\.jsonl\.gz$/;
 
 /**
- * The folder of a request (scoped id), with a slash at its end. The id in it is for people: two ids that look alike, or are
+ * The folder of a request (scoped id), with a slash at its end. The id in it is for people: two ids that are similar, or
  * alike for a file system, have other digests.
  */
 export function folderOf(scoped: string): string {
@@ -36,7 +36,7 @@ export function versionName({ createdAt, closedAt, sequence }: Version): string 
   return `${dayOf(closedAt)}.${created}.${String(sequence).padStart(SEQUENCE_DIGITS, '0')}.jsonl.gz`;
 }
 
-/** Of a name that `newestOf` has found. Days compare as text. */
+/** Order of names that `newestOf` has found. Days compare as text. */
 export function closedOnOrAfter(name: string, at: number): boolean {
   return (VERSION.exec(name)?.groups?.['day'] ?? '') >= dayOf(at);
 }

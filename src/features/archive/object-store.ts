@@ -12,7 +12,7 @@ export interface ObjectStore {
   get(folder: string, name: string, mostBytes: number): Promise<Buffer | null>;
   /** May be repeated. */
   removeOne(folder: string, name: string): Promise<void>;
-  /** The folders of requests below this one that nobody has written to for so long; null: the store itself removes what is old. */
+  /** The folders of requests below this one without a write for this time; null: the store itself removes what is old. */
   readonly idleFolders: ((idleMs: number, within: string) => AsyncIterable<string>) | null;
   /** false: it is gone, or was written to since. */
   removeIdle(folder: string, idleMs: number): Promise<boolean>;

@@ -5,7 +5,7 @@ import type { ObjectStore } from './object-store.ts';
 
 /** Longer than any submission takes from its payload to its acceptance. */
 const IDLE_MS = 3_600_000;
-/** Of one pass: the next one goes on where it ended. */
+/** Most requests of one pass: the next one continues where it ended. */
 const MOST_LOOKS = 100_000;
 /** In the folder of the installation: the name of its Redis. */
 const OWNER = 'owner';
@@ -14,7 +14,7 @@ const FOLDER = /^i-[^/]+\/t-(?<tenant>[^/]+)\/r-(?<id>[A-Za-z0-9._:-]{1,128})$/;
 
 export interface Leftovers {
   readonly store: ObjectStore;
-  /** Of the keys in Redis. */
+  /** Prefix of the keys in Redis. */
   readonly installation: string;
   /** Whether there is the request, by its scoped id. Rejects where that is unknown. */
   exists(requestId: string): Promise<boolean>;

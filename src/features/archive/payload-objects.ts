@@ -10,7 +10,7 @@ const RETRY_AFTER_MS = 5_000;
 
 export interface PayloadObjectsOptions {
   readonly store: ObjectStore;
-  /** Of the keys in Redis: installations may share a store. */
+  /** Prefix of the keys in Redis: installations may share a store. */
   readonly installation: string;
   readonly aboveBytes: number;
 }

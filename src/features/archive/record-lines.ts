@@ -20,7 +20,7 @@ export interface RecordSource {
   readonly runView: (requestId: string) => Promise<RunView | null>;
 }
 
-/** What was read is not what is there any more: the request was opened again, or is gone. */
+/** The request was opened again, or is gone, since it was read. */
 export class RecordChanged extends Error {
   override readonly name = 'RecordChanged';
   override readonly message = 'a part of the request is missing';

@@ -15,7 +15,7 @@ const FOLDER_MODE = 0o700;
 /** Far longer than a request takes. */
 const OLD_MS = 3_600_000;
 const ENDING = '.spool';
-/** Of folders in the temporary folder, which others may write to: each file has one of its own, that nobody else may enter. */
+/** Prefix of folders in the temporary folder, which others may write to: each file has a private folder. */
 const OWN_FOLDER = 'adjutant-spool-';
 
 /** `use` gets the file; it is removed afterwards. `folder` null: the temporary folder. */
@@ -69,7 +69,7 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
-/** What processes have left that died as they wrote. `folder` as above. */
+/** Removes files of processes that died while writing. `folder` as above. */
 export async function removeOld(folder: string | null, now: number, temporary = tmpdir()): Promise<void> {
   const [where, isLeft] =
     folder === null

@@ -5,13 +5,13 @@ export type TimeLimit = <T>(
   work: (limit: AbortSignal, moved: Moved) => Promise<T>,
 ) => Promise<T>;
 
-/** What was done so far does not count any more, and what follows takes so much longer, milliseconds. */
+/** Restarts the limit, extended by this time, milliseconds. */
 export type Moved = (longerMs: number) => void;
 
 /** Node has four threads for files, and needs some for names of hosts and compression. */
 const MOST_HANGING = 2;
 
-/** `what`: names the place in the error. The work that is given up is told by its signal, and goes on if it does not listen. */
+/** `what`: names the place in the error. Abandoned work is aborted by its signal, and continues if it ignores it. */
 export function createTimeLimit(limitMs: number): TimeLimit {
   let hanging = 0;
   return async (what, work) => {

@@ -7,7 +7,7 @@ import type { TerminalSignal } from '../../contract/signal/signal.ts';
 /** The ids under which the work of a job is found over HTTP and by its signals. */
 export interface WorkIds {
   readonly request_id: string;
-  /** Of the directive. Absent: the job has started a run. */
+  /** Id of the directive. Absent: the job has started a run. */
   readonly id?: string;
 }
 

@@ -5,7 +5,7 @@
 export type Interruption = 'parked' | 'stopped';
 
 export interface Waits {
-  /** What `work` resolves with, or why it was given up. `work` gets a signal that aborts it. */
+  /** Resolves with the result of `work`, or the reason of its abort. `work` gets an abort signal. */
   until<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | Interruption>;
   /** Gives up the waits that have lasted longest, at most `count`, of those that have lasted `leastMs`. */
   park(count: number, leastMs: number): void;

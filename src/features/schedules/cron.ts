@@ -4,7 +4,7 @@ import { Cron } from 'croner';
 
 /** croner takes also dates and names as @daily; these are expressions alone. */
 const EXPRESSION = /^[0-9A-Za-z*,/?#+ -]{1,128}$/;
-/** Each looks beyond one change of the clock. */
+/** Each step searches beyond one change of the clock. */
 const MOST_CHANGES = 4;
 /** A change of the clock is not followed by another one so soon. */
 const BEFORE_CHANGE_MS = 4 * 3_600_000;

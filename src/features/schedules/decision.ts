@@ -7,12 +7,12 @@ import { type Schedule, timingOf } from './schedule-record.ts';
 
 export interface Instant {
   readonly at: number;
-  /** Which field of the record it stands in. */
+  /** Field of the record that holds it. */
   readonly from: 'next' | 'queued';
 }
 
 export type Step =
-  /** Nobody has to look before. `null`: nobody looks. */
+  /** Next time the schedule is due. `null`: never. */
   | { readonly kind: 'wait'; readonly until: number | null }
   /** It ended long ago. */
   | { readonly kind: 'remove' }
@@ -20,7 +20,7 @@ export type Step =
   | { readonly kind: 'skip'; readonly instant: Instant; readonly reason: string }
   | { readonly kind: 'queue'; readonly instant: Instant }
   | { readonly kind: 'miss'; readonly instant: Instant; readonly missed: Missed }
-  /** Somebody began to fire it and died, and it is too late to repeat it. */
+  /** A process began to fire it and died, and it is too late to repeat it. */
   | { readonly kind: 'lose'; readonly instant: Instant };
 
 /** An ended schedule is shown so long. */
@@ -32,7 +32,7 @@ export interface Situation {
   readonly now: number;
   /** Those of `requests` that have not ended. */
   readonly open: readonly string[];
-  /** What holds now, as the retention may be shorter than at the creation. */
+  /** The present bound: the retention may be shorter than at the creation. */
   readonly catchUpMs: number;
 }
 
@@ -79,7 +79,7 @@ function waitsForNone({ spec: { overlap } }: Schedule): boolean {
   return overlap === 'allow' || overlap === 'cancel_running';
 }
 
-/** What only stands for a firing may be of somebody else, and was not to be cancelled for what this schedule submits now without a key. */
+/** A request that represents a firing may belong to another caller, and must not be cancelled for a submission without a key. */
 function cancelled({ spec, template }: Schedule, open: readonly string[]): readonly string[] {
   if (spec.overlap !== 'cancel_running') return [];
   return isUnderKey(template) ? open : open.filter((each) => each.startsWith(FIRING_PREFIX));
@@ -100,7 +100,7 @@ export interface Following {
   readonly queuedAt: number | null;
   /** There is nothing more to fire. */
   readonly ends: boolean;
-  /** When to look at it. */
+  /** When it is due. */
   readonly lookAt: number;
 }
 

@@ -21,7 +21,7 @@ import type { ScheduleChange } from './schedule-store.ts';
 import { versionOf } from './schedule-view.ts';
 
 export interface Edit extends Content {
-  /** Of the content that is replaced. */
+  /** Version of the content that is replaced. */
   readonly version: string;
 }
 
@@ -82,7 +82,7 @@ function isAsItIs({ spec, template, fault }: Schedule, edit: Edit, now: number):
 
 const HOW = ['jitter_ms', 'overlap', 'catch_up_ms', 'fires'] as const;
 
-/** Of the first change while an instant is being fired: later ones leave it. */
+/** Content before the first change during a firing: later changes keep it. */
 function markedFields({ firingAt, marked, template, owner, spec, fault }: Schedule): Record<string, string> {
   if (firingAt === null || marked !== null || fault !== null) return {};
   const { overlap, catch_up_ms } = spec;
@@ -91,7 +91,7 @@ function markedFields({ firingAt, marked, template, owner, spec, fault }: Schedu
   return { marked: JSON.stringify(kept) };
 }
 
-/** Each keeps its instants until they are fired: so many changes while nobody fires are one too many. */
+/** Each keeps its instants until they are fired: this many changes without a firing are too many. */
 const MOST_EARLIER = 8;
 
 /** With the next instant: of a timing that is changed now, the first one after now, once those before are fired. */

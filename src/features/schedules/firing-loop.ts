@@ -14,9 +14,9 @@ export interface FiringLoopParts extends FiringParts {
 
 const LOOK_EVERY_MS = 250;
 const TAKEN_AT_ONCE = 32;
-/** What a process took and did not finish, because it died, is due again after this time. */
+/** Schedules that a dead process had taken are due again after this time. */
 const HOLD_MS = 5_000;
-/** Of one schedule, before others have their turn: those that follow each other at once, after an outage. */
+/** Most consecutive instants of one schedule, as after an outage, before others are fired. */
 const MOST_STEPS = 8;
 const LONGEST_STOP_MS = 1_000;
 
@@ -36,7 +36,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   const settle = createSettle(parts);
   const fire = createFire(parts, settle);
 
-  /** Whose turn it is, among the tenants that have something due. */
+  /** Rotation among the tenants with due schedules. */
   let turn = 0;
 
   /** Returns how many were due. */
@@ -76,7 +76,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
     return Math.min(spec.catch_up_ms, Math.floor(parts.closedMs(tenantOf(id)) * 0.9));
   }
 
-  /** Whether to look at it again at once. */
+  /** Whether it is due again at once. */
   async function take(schedule: Schedule, step: Step, given: Given): Promise<boolean> {
     const { now } = given;
     switch (step.kind) {
@@ -123,7 +123,7 @@ export function createFiringLoop(parts: FiringLoopParts): FiringLoop {
   return { ...loop, fireDue };
 }
 
-const NOBODY = 'nobody was there to fire it within catch_up_ms';
+const NOBODY = 'no process fired it within catch_up_ms';
 const lost = ({ waiting }: Schedule): string =>
   waiting === null
     ? 'the process that fired it died, and catch_up_ms is over'

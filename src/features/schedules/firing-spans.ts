@@ -38,7 +38,7 @@ export function createFiringSpans(spans: Spans) {
     return traceparentOf(span.place);
   }
 
-  /** Reported by whoever has submitted it, whoever records it. */
+  /** Reported by the process that submitted it, whichever records it. */
   function fired(schedule: Schedule, at: number, requestId: string): void {
     const parent = spans.under(contextOf(schedule, at));
     if (parent === null) return;

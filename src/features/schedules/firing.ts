@@ -17,9 +17,9 @@ import { createUnfired } from './unfired.ts';
 
 export interface FiringParts {
   readonly store: ScheduleStore;
-  /** Nobody is asked for a key here. */
+  /** No key is needed here. */
   clientOf(tenant: string): Pick<DirectiveClient, 'submit' | 'cancel'> & { readonly runs: RunCalls };
-  /** What the journal holds under the scoped id of a request. */
+  /** Record of the journal under the scoped id of a request. */
   statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
   /** Why the owner may not fire this any more, in a sentence; null: it may. */
   forbidden(
@@ -27,7 +27,7 @@ export interface FiringParts {
     tenant: string,
     fired: Template & { readonly overlap: Overlap },
   ): Promise<string | null>;
-  /** What is submitted meanwhile is the owner's: its models are paid from its budget. Default: it is nobody's. */
+  /** Attributes submissions meanwhile to the owner, whose budget pays their models. Default: no owner. */
   onBehalf?<T>(owner: ScheduleOwner, tenant: string, work: () => Promise<T>): Promise<T>;
   /** Takes it from the budget of the owner. Throws the refusal. */
   spend(owner: ScheduleOwner, tenant: string, count: number): Promise<void>;
@@ -38,9 +38,9 @@ export interface FiringParts {
   spans?: Spans | undefined;
 }
 
-/** A look at what is due. */
+/** One poll of due schedules. */
 export interface Taken {
-  /** By the clock of Redis, as far as this process knows. */
+  /** Time of Redis, as far as this process knows. */
   clock(): number;
   /** Whether others may have taken what was taken with it. */
   isOver(): boolean;
@@ -52,7 +52,7 @@ export interface Given {
   readonly taken: Taken;
 }
 
-/** Records the outcome, and goes on to the next instant. Whether to look at the schedule again at once. */
+/** Records the outcome, and goes on to the next instant. Returns whether the schedule is due again at once. */
 export type Settle = (
   schedule: Schedule,
   instant: Instant,
@@ -63,7 +63,7 @@ export type Settle = (
 export type SettledFacts = Omit<FiringFacts, 'scheduledAt' | 'at' | 'missed' | 'outcome'> & {
   readonly missed?: Missed;
   readonly outcome: Exclude<FiringOutcome, 'triggered'>;
-  /** Of the refusal. Default: there was none. */
+  /** Reason of the refusal. Default: none. */
   readonly code?: string;
 };
 
@@ -101,7 +101,7 @@ export function createSettle({
   };
 }
 
-/** Whether to look at the schedule again at once. */
+/** Returns whether the schedule is due again at once. */
 export type Fire = (
   schedule: Schedule,
   step: Extract<Step, { kind: 'fire' }>,
@@ -169,7 +169,7 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
     return made.requestId;
   }
 
-  /** Marks the instant: from here on whoever looks fires it. null: somebody has changed the schedule, or it is paused now. */
+  /** Marks the instant: from here on any process fires it. null: the schedule changed or is paused. */
   async function begin(schedule: Schedule, instant: Instant, given: Given): Promise<Schedule | null> {
     const set = { firing: String(instant.at), begun_at: String(given.now) };
     const verdict = await store.change(schedule, { over: asRead(schedule), set });
@@ -182,7 +182,7 @@ export function createFire(parts: FiringParts, settle: Settle): Fire {
 type Sender = Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls };
 
 const REPLACED = 'the next instant of its schedule is fired';
-/** What is not there any more need not be cancelled. */
+/** Ignores requests that no longer exist: they need no cancellation. */
 function ifRefused(error: unknown): void {
   if (!(error instanceof DirectiveRefused)) throw error;
 }

@@ -56,7 +56,7 @@ function countedInstant({ anchorAt, startsAt }: OwnTiming, everyMs: number, afte
   return after < first ? first : anchorAt + (Math.floor((after - anchorAt) / everyMs) + 1) * everyMs;
 }
 
-/** By how much the firing of an instant is later: 0 to `jitterMs`, the same in every process. */
+/** Delay of the firing of an instant: 0 to `jitterMs`, the same in every process. */
 export function jitterOf(scheduleId: string, instant: number, jitterMs: number): number {
   if (jitterMs === 0) return 0;
   const drawn = Number.parseInt(hash('sha256', `${scheduleId} ${instant}`, 'hex').slice(0, 12), 16);
@@ -97,7 +97,7 @@ export function missedInstants(timing: Timing, first: number, before: number): M
   return { until, instants, next };
 }
 
-/** Of the request that an instant fires; `2027-03-28T01:00:00Z` without what an id cannot have or need not. */
+/** Name of the request that an instant fires; `2027-03-28T01:00:00Z` without what an id cannot have or need not. */
 export function instantName(instant: number): string {
   return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }

@@ -15,7 +15,7 @@ const DEFAULT_CATCH_UP_MS = 3_600_000;
 
 export interface Making {
   readonly tenant: string;
-  /** By the clock of Redis, milliseconds since the epoch. */
+  /** Time of Redis, milliseconds since the epoch. */
   readonly now: number;
   readonly parsing: ParseOptions;
   /** How long a closed request of the tenant stays readable, milliseconds. */
@@ -25,7 +25,7 @@ export interface Making {
 export interface FirstRecord {
   /** With its tenant. */
   readonly id: string;
-  /** Of what the caller gave. */
+  /** Digest of the caller's content. */
   readonly digest: string;
   readonly spec: ScheduleSpec;
   readonly template: Template;
@@ -67,11 +67,11 @@ export function checkedContent(
   };
 }
 
-/** The ids of what it fires would be those of what somebody triggers of another one. */
+/** The ids of its firings would equal those of triggers of another schedule. */
 const TRIGGER_NAME = /\.trigger(?:\.|$)/;
 const NO_TRIGGER = 'must not have ".trigger" as a part';
 const NO_PATH =
-  'must not be "." or "..": neither can be part of a URL, so that nobody could change or delete it';
+  'must not be "." or "..": neither can be part of a URL, so it could not be changed or deleted';
 
 function faultOfId(id: string): string | null {
   if (id === '.' || id === '..') return NO_PATH;

@@ -5,7 +5,7 @@ import { jsonObjectSchema, instantSchema } from '../../contract/identifiers.ts';
 import { firingSchema, OVERLAPS, type Firing } from '../../contract/schedule/schedule.ts';
 import type { OwnTiming, Timing } from './instants.ts';
 
-/** Whose rights count at each firing. The rights are those of a token; those of a key are read anew. */
+/** Owner of the rights at each firing. The rights are those of a token; those of a key are read anew. */
 export const ownerSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -41,7 +41,7 @@ const specSchema = z.object({
   earlier: z.array(z.object({ ...timing, until: z.number() })).default([]),
 });
 
-/** What it submits: in a field of its own, as most who look at a schedule need it not. */
+/** Submitted content: a field of its own, since most readers of a schedule do not need it. */
 const templateSchema = z.object({
   directives: z.array(jsonObjectSchema).optional(),
   run: jsonObjectSchema.optional(),
@@ -75,9 +75,9 @@ export interface ScheduleHead {
   readonly id: string;
   /** Tells it from another one that was made under the same id before. */
   readonly made: string;
-  /** Of its content, as it is written; '': it is as it was made. */
+  /** Version of its content, as it is written; '': unchanged since its creation. */
   readonly versionText: string;
-  /** Of what its caller gave. */
+  /** Digest of its caller's content. */
   readonly digest: string;
   readonly spec: ScheduleSpec;
   readonly owner: ScheduleOwner | null;
@@ -194,7 +194,7 @@ function countsOf(fields: ScheduleFields): Schedule['counts'] {
 const UNREADABLE_OWNER =
   'Another version has written with whose rights it fires, and this one cannot read it: resume it with yours.';
 
-/** Somebody has paused it, whoever that was. */
+/** Whether it is paused, by a person or by itself. */
 const UNREADABLE_PAUSE: Paused = {
   at: '1970-01-01T00:00:00.000Z',
   by: null,
@@ -217,7 +217,7 @@ function ownTiming(spec: Omit<ScheduleSpec['earlier'][number], 'until'>): OwnTim
   };
 }
 
-/** What an earlier or later version has written in another form is left out. */
+/** Records of other versions in another form are left out. */
 export function readHistory(entries: readonly string[]): Firing[] {
   return entries.flatMap((entry) => {
     const read = firingSchema.safeParse(parsed(entry));
@@ -225,7 +225,7 @@ export function readHistory(entries: readonly string[]): Firing[] {
   });
 }
 
-/** Milliseconds since the epoch as a field; '' stands for null. */
+/** Milliseconds since the epoch as a field; '' means null. */
 export function instantField(at: number | null): string {
   return at === null ? '' : String(at);
 }
@@ -249,7 +249,7 @@ function parsed(text: string | undefined): unknown {
 /** No instant is being fired. */
 export const NOT_BEGUN = { firing: '', begun_at: '', waiting: '', paid: '', marked: '' };
 
-/** What must be as it was when the next step was decided. */
+/** Fields that must be unchanged since the next step was decided. */
 export function asRead({
   nextAt,
   queuedAt,

@@ -30,25 +30,25 @@ import { MOST_OPEN, openOf, sent, wasSent, withRequest } from './sending.ts';
 
 export interface ScheduleServiceParts {
   readonly store: ScheduleStore;
-  /** By the clock of Redis, milliseconds since the epoch. */
+  /** Time of Redis, milliseconds since the epoch. */
   now(): Promise<number>;
   readonly parsing: ParseOptions;
   /** How long a closed request of the tenant stays readable, milliseconds. */
   closedMs(tenant: string): number;
-  /** What the journal holds under the scoped id of a request. */
+  /** Record of the journal under the scoped id of a request. */
   statusOf(requestId: string): Promise<'open' | 'closed' | 'none'>;
-  /** With whose rights it fires: those of whoever calls; null: nobody was asked for a key. */
+  /** Rights with which it fires: those of the caller; null: no key was needed. */
   owner(): ScheduleOwner | null;
   /** Throws `DirectiveRefused` (`service_full`). */
   requireMemory(): Promise<void>;
 }
 
-/** What fires when somebody triggers one. */
+/** Fires a triggered schedule. */
 type Firers = Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls };
 
 const DEFAULT_PAGE = 100;
 const READ_AT_ONCE = 50;
-/** Each is decided again because somebody has changed the schedule meanwhile. */
+/** Most decisions over a schedule that changes meanwhile. */
 const MOST_DECISIONS = 20;
 
 export function createScheduleService(parts: ScheduleServiceParts) {
@@ -64,7 +64,7 @@ export function createScheduleService(parts: ScheduleServiceParts) {
     return schedule;
   }
 
-  /** Decides over the schedule as it is until nobody has changed it meanwhile. `null`: nothing is to change. */
+  /** Decides over the present schedule until it is written without a concurrent change. `null`: nothing to change. */
   async function change(id: string, decide: (schedule: Schedule, now: number) => ScheduleChange | null) {
     for (let left = MOST_DECISIONS; left > 0; left -= 1) {
       const [schedule, now] = await Promise.all([found(id), parts.now()]);

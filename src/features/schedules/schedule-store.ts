@@ -17,14 +17,14 @@ import {
 
 export const MOST_SCHEDULES = 1_000;
 export const MOST_HISTORY = 100;
-/** Of those that are due, at once: all of several tenants that have as many as they may. */
+/** Due schedules taken at once: all of several tenants with the maximum. */
 const MOST_SEEN = 5 * MOST_SCHEDULES;
 
 /** A change of a schedule as it was decided over. */
 export interface ScheduleChange {
   /** Fields that must be as they were. `made` always is. */
   readonly over?: ScheduleFields;
-  /** When to look next, by the clock of Redis; `never`: nobody looks. Default: as it is. */
+  /** Next due time, by the clock of Redis; `never`. Default: unchanged. */
   readonly lookAt?: number | 'never';
   readonly entry?: Firing;
   /** Fields to add to. */
@@ -57,7 +57,7 @@ export function createScheduleStore(connection: RedisConnection, keys: KeySpace,
 
   return {
     /**
-     * What is due and nobody looks at, of each tenant in turn. `holdMs`: how long nobody else looks at it. `turn`: with which tenant
+     * Due schedules that no process holds, of each tenant in turn. `holdMs`: how long they are held. `turn`: with which tenant
      * it begins, another one at each call. `now`: by the clock of Redis.
      */
     async take(limit: number, holdMs: number, turn: number): Promise<{ now: number; ids: string[] }> {

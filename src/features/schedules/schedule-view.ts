@@ -56,7 +56,7 @@ export function templateOf({
   return run === undefined ? { directives: directives ?? [] } : { run };
 }
 
-/** What became of one instant. */
+/** Outcome of one instant. */
 export interface FiringFacts {
   readonly scheduledAt: number;
   readonly at: number;

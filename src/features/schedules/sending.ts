@@ -5,9 +5,9 @@ import { scopedId, tenantOf } from '../../contract/access/tenant.ts';
 import type { Schedule } from './schedule-record.ts';
 import type { Submitted } from './template.ts';
 
-/** Of what is open nothing more is triggered. */
+/** Most open requests of a schedule that can be triggered. */
 export const MOST_OPEN = 16;
-/** Of requests that may be open: room for those that are triggered at once, and for what `cancel_running` has not ended yet. */
+/** Most requests that may be open: capacity for those that are triggered at once, and for those that `cancel_running` has not ended yet. */
 const MOST_REQUESTS = 2 * MOST_OPEN;
 
 /** Those of its requests that have not ended. One that has been forgotten is not open. */
@@ -30,7 +30,7 @@ export async function wasSent(
 }
 
 export interface Sent {
-  /** As the tenant knows it: the firing's own, or where the template has a key, the one that stands for it. */
+  /** Id of the request within its tenant: the firing's own, or where the template has a key, the one that represents it. */
   readonly requestId: string;
   /** It was there before; of a run that is not known. */
   readonly isRepeat: boolean;

@@ -60,7 +60,7 @@ function refused(path: string, message: string) {
   return refusedAt('invalid_body', [{ path, message }]);
 }
 
-/** As the tenant knows it. The name of an instant is of the schedule alone, so that a repeat finds what is there. */
+/** Id of the request within its tenant. It depends on schedule and instant alone, so that a repeat finds it. */
 export function requestOf({ id }: Pick<Schedule, 'id'>, instant: number): string {
   return `${FIRING_PREFIX}${ownId(id)}.${instantName(instant)}`;
 }
@@ -78,7 +78,7 @@ export type Submitted =
     }
   | { readonly kind: 'run'; readonly run: SubmittedRun; readonly idempotencyKey?: string };
 
-/** What one firing submits. `metadata.schedule` says which one it is. */
+/** Content of one firing. `metadata.schedule` names it. */
 export function submittedAs(schedule: Schedule, requestId: string): Submitted {
   const { directives = [], run } = templateOf(schedule);
   const note = { schedule: ownId(schedule.id) };

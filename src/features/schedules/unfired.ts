@@ -15,7 +15,7 @@ export function createUnfired(
 ) {
   const { unfired } = createFiringSpans(spans);
 
-  /** It fires no more until somebody resumes it, who answers for it then. */
+  /** It is paused until a caller resumes it, with the rights of that caller. */
   async function halt(schedule: Schedule, instant: Instant, given: Given, note: string): Promise<boolean> {
     // Who has changed the schedule since answers for the next instant, not for this one.
     if (schedule.marked !== null)

@@ -22,7 +22,7 @@ export interface Reply {
   retryAfter: string | null;
 }
 
-/** Of an answer's body: read, so that the receiver ends in order, and thrown away. */
+/** Most bytes of an answer's body, read so that the receiver ends in order, and discarded. */
 const MOST_BODY_BYTES = 65_536;
 const LONGEST_BODY_MS = 2_000;
 
@@ -37,7 +37,7 @@ export async function post(delivery: Delivery): Promise<Reply> {
   return { status, retryAfter: answered['retry-after'] ?? null };
 }
 
-/** The answer is known; what else comes may take neither room nor time. */
+/** The answer is known; the rest may take neither memory nor time. */
 function discard(answer: IncomingMessage): void {
   let bytes = 0;
   const timer = setTimeout(() => answer.destroy(), LONGEST_BODY_MS).unref();

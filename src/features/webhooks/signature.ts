@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 export interface Message {
   id: string;
   body: string;
-  /** Of this attempt. */
+  /** Time of this attempt. */
   at: Date;
 }
 

@@ -30,7 +30,7 @@ export function createKeyBudget(
     const until =
       count > (limit ?? 0)
         ? 'submit fewer at once (a redrive takes a `limit`, or names)'
-        : `there is room again at ${roomAt}Z`;
+        : `the next submission is possible at ${roomAt}Z`;
     const detail = `The ${who} may submit ${limit} directives and runs a ${which}, and has not ${count} left: ${until}.`;
     throw new DirectiveRefused(problem('rate_limited', { detail, limit, retry_after_ms: Number(leftMs) }));
   }

@@ -136,7 +136,7 @@ const MOST_DECISIONS = 20;
 
 const FIRST_KEY = {
   path: 'scopes',
-  message: 'must hold "admin" for the first key: from then on nobody makes or revokes keys without one',
+  message: 'must hold "admin" for the first key: without one, keys could no longer be made or revoked',
 };
 
 const FIRST_KEY_TENANT = {
@@ -146,7 +146,7 @@ const FIRST_KEY_TENANT = {
 
 const FIRST_KEY_LASTS = {
   path: 'expires_at',
-  message: 'must be absent for the first key: after it nobody could make another one',
+  message: 'must be absent for the first key: after it, no other key could be made',
 };
 
 /** Whether nobody could make keys of all tenants for ever, once the key is gone that now can. */
@@ -185,7 +185,7 @@ function changesAllTheTime(): ServiceUnavailable {
 }
 
 function lastAdmin(id: string): DirectiveRefused {
-  const detail = `${id} is the last key with the scope admin that does not expire: nobody could make or revoke keys.`;
+  const detail = `${id} is the last key with the scope admin that does not expire: without it, keys could not be made or revoked.`;
   return new DirectiveRefused(problem('last_admin_key', { detail }));
 }
 

@@ -21,7 +21,7 @@ export function personOf(
 ): { readonly principal: Principal } | { readonly missing: string } {
   const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
   const { scopes_claim: scopesClaim, tenant_claim: tenantClaim, name_claim: nameClaim } = rules;
-  const ask = `Ask whoever manages accounts there.`;
+  const ask = `Ask the administrator of accounts there.`;
   const without = (claim: string) => ({ missing: `Your account at ${host} has no claim "${claim}". ${ask}` });
   const subject = of('sub');
   if (!isShown(subject)) return without('sub');

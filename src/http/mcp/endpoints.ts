@@ -64,5 +64,5 @@ function notServed(servers: readonly string[]): string {
   const names = servers.toSorted().slice(0, MOST_NAMES).join(', ');
   const more = servers.length > MOST_NAMES ? ` and ${servers.length - MOST_NAMES} more` : '';
   const known = servers.length === 0 ? 'none yet' : `${names}${more}`;
-  return `No worker offers an MCP server of this name now. Known servers: ${known}. A worker that has just started may still be connecting to its servers: try again in a moment.`;
+  return `No worker serves an MCP server of this name now. Known servers: ${known}. A worker that has just started may still be connecting to its servers: try again in a moment.`;
 }

@@ -70,7 +70,7 @@ export function descriptor(name: string, offer: Offer): Tool {
 
 const QUERY_SCHEMA = {
   type: 'object',
-  properties: { query: { type: 'string', minLength: 1, description: 'What the agent shall do or answer.' } },
+  properties: { query: { type: 'string', minLength: 1, description: 'Task or question for the agent.' } },
   required: ['query'],
   additionalProperties: false,
 };

@@ -12,7 +12,7 @@ export interface Bearer {
   readonly authProvider?: AuthProvider;
 }
 
-/** null: requests carry no token of ours. */
+/** null: requests carry no token. */
 export function bearerOf(tokens: TokenSource | null, fetch: FetchLike): Bearer {
   if (tokens === null) return { fetch };
   const used = new WeakMap<Response, string | undefined>();

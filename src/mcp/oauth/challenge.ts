@@ -18,7 +18,7 @@ export async function challengeOf(
     token: () => Promise.resolve(undefined),
     refused: (_used, { resourceMetadataUrl, scope }) => {
       challenge = { resourceMetadataUrl, scope };
-      return Promise.reject(new LoginFault('auth', 'nobody has logged in'));
+      return Promise.reject(new LoginFault('auth', 'no login exists'));
     },
     secrets: () => [],
     settled: () => Promise.resolve(),

@@ -26,7 +26,7 @@ export interface LoginRequest {
   readonly redirectUrl: string;
   /** Asked for beside those of the configuration and of the login before. */
   readonly scopes: readonly string[];
-  /** null: nobody has logged in. */
+  /** null: no login. */
   readonly before: Login | null;
   readonly challenge: Challenge;
   /** Ends everything. */

@@ -39,7 +39,7 @@ export function loginFailureOf(error: unknown, server: string): LoginFailure {
   if (error instanceof AuthorizationServerMismatchError || error instanceof IssuerMismatchError)
     return {
       what: 'The answer does not come from the authorization server that the login began at.',
-      how: 'Do not log in there: somebody may be between. Ask the operator of the MCP server.',
+      how: 'Do not log in there: the connection may be intercepted. Ask the operator of the MCP server.',
     };
   if (error instanceof InsecureTokenEndpointError || error instanceof AddressRefused)
     return {
@@ -61,7 +61,7 @@ function codeIn(body: string): string {
   return code === undefined ? '' : `, ${code}`;
 }
 
-/** Of the MCP server itself: it says where to log in. */
+/** Failure of the MCP server itself, which names the authorization server. */
 export function unreachedServer(server: string, fault: string): LoginFailure {
   return {
     what: `The MCP server ${server} does not answer: ${plainText(fault, 200)}.`,
@@ -69,7 +69,7 @@ export function unreachedServer(server: string, fault: string): LoginFailure {
   };
 }
 
-/** What the SDK itself says is about the metadata. */
+/** Errors of the SDK itself are about the metadata. */
 function unusable(error: unknown, { server, register }: { server: string; register: string }): LoginFailure {
   const text = error instanceof Error ? plainText(error.message, 200) : 'an unknown fault';
   const what = `The login failed: ${text}.`;

@@ -5,10 +5,10 @@ import type { OAuthOptions } from '../server-options.ts';
 
 export class LoginFault extends Error {
   override readonly name = 'LoginFault';
-  /** `auth`: somebody has to log in. `network`: another attempt may help. */
+  /** `auth`: a login is needed. `network`: another attempt may help. */
   readonly type: 'auth' | 'network';
 
-  /** Found without a request: looking again is cheap, and somebody may log in at any time. */
+  /** Found without a request: a repeated check is cheap, and a login may come at any time. */
   readonly isLocal: boolean;
 
   constructor(type: 'auth' | 'network', message: string, { isLocal = false } = {}) {
@@ -29,7 +29,7 @@ export function loginFaultIn(error: unknown): LoginFault | null {
 const PLAIN_SCOPE = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 const MAX_SCOPE_CHARACTERS = 500;
 
-/** As somebody would type it; `scope` is what a server asks for, which may be anything. */
+/** Command for a login, to be typed; `scope` comes from a server and may be anything. */
 export function loginCommand(server: string, scope = ''): string {
   const asked = scope.split(' ').filter((each) => each !== '');
   const plain = asked.every((each) => PLAIN_SCOPE.test(each)) && scope.length <= MAX_SCOPE_CHARACTERS;
@@ -37,7 +37,7 @@ export function loginCommand(server: string, scope = ''): string {
   return `\`adjutant mcp login ${server} --scope ${plain ? asked.join(' ') : '<scopes>'}\``;
 }
 
-/** What helps against a refused token, as the end of a sentence; '' when no token is configured. */
+/** Remedy for a refused token, as the end of a sentence; '' when no token is configured. */
 export function deniedHint(server: string, grant: OAuthOptions['grant'] | undefined, scope = ''): string {
   if (grant === undefined) return '';
   if (grant === 'authorization_code') return `: run ${loginCommand(server, scope)}`;

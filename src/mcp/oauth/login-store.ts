@@ -35,7 +35,7 @@ export interface StoredLogin {
 }
 
 export interface LoginStore extends Pick<LoginRecords, 'lock' | 'unlock' | 'remove'> {
-  /** null: nobody has logged in. Rejects with a `LoginFault` when it cannot be opened. */
+  /** null: no login. Rejects with a `LoginFault` when it cannot be opened. */
   read(server: string): Promise<StoredLogin | null>;
   put(server: string, stored: StoredLogin): Promise<void>;
   replace(

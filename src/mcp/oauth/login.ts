@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { OAuthOptions } from '../server-options.ts';
 
-/** Of the authorization server's metadata, what a renewal needs. */
+/** The part of the authorization server's metadata that a renewal needs. */
 export const endpointsSchema = z.object({
   issuer: z.string(),
   authorization_endpoint: z.string(),
@@ -78,7 +78,7 @@ export function isOver({ expiresAt }: Pick<Login, 'expiresAt'>, now: number): bo
   return expiresAt !== null && now >= expiresAt;
 }
 
-/** Whether somebody has to log in again before the token can be used; null: no. */
+/** Reason why a new login is needed before the token can be used; null: none. */
 export function misfitOf(login: Login, serverUrl: string, auth: OAuthOptions): string | null {
   if (login.serverUrl !== serverUrl) return 'the login is for another address of the server';
   if (auth.issuer !== undefined && !isSameIssuer(login.issuer, auth.issuer))
@@ -93,12 +93,12 @@ export function isSameIssuer(left: string, right: string): boolean {
   return left.replace(/\/$/, '') === right.replace(/\/$/, '');
 }
 
-/** Every text of the login that nobody may see. */
+/** Every secret text of the login. */
 export function secretsOf({ accessToken, refreshToken, client }: Login): string[] {
   return [accessToken, refreshToken, client.client_secret].filter((text) => typeof text === 'string');
 }
 
-/** What may be shown of a login. */
+/** Public part of a login. */
 export interface LoginSummary {
   readonly issuer: string;
   readonly clientId: string;

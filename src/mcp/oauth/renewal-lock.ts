@@ -1,4 +1,4 @@
-/** One renewal under the lock of a server, over all processes; whoever comes second takes what the first has stored.
+/** One renewal under the lock of a server, over all processes; the second one uses the result of the first.
  *  It must never write a login whose lock was lost, nor use a refresh token without the lock. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export interface RenewalUnderLock {
   readonly auth: OAuthOptions;
   readonly store: LoginStore;
   readonly holder: string;
-  /** What was refused, or is due; null: nobody has logged in. */
+  /** The refused or due login; null: none. */
   readonly from: StoredLogin | null;
   readonly challenge: Challenge;
   readonly renew: Renew;
@@ -56,7 +56,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   const other = newer(held, from);
   if (other !== null) return other;
   if (held === null && auth.grant === 'authorization_code')
-    throw new LoginFault('auth', `nobody is logged in any more: run ${loginCommand(server)}`);
+    throw new LoginFault('auth', `the login has ended: run ${loginCommand(server)}`);
   const signal = AbortSignal.timeout(Math.floor(leaseMs * REQUEST_SHARE));
   const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
   if (renewal.kind === 'renewed') return kept(given, held, renewal.login);
@@ -67,7 +67,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   throw faultOf(given, renewal);
 }
 
-/** The refresh token is used up or withdrawn: every process shall know, and nobody ask again. */
+/** The refresh token is used up or withdrawn: every process learns it, and none asks again. */
 function isForgotten(renewal: Renewal): boolean {
   return renewal.kind === 'denied' && renewal.reason === 'invalid_grant';
 }

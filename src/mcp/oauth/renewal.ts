@@ -18,7 +18,7 @@ import { AddressRefused, createAuthFetch, withSlash } from './auth-fetch.ts';
 import type { Login } from './login.ts';
 import { loginOf } from './login-tokens.ts';
 
-/** What a server says of the token it wants, in its 401. */
+/** Requirements of a server for its token, in its 401. */
 export interface Challenge {
   readonly resourceMetadataUrl?: URL | undefined;
   readonly scope?: string | undefined;
@@ -27,7 +27,7 @@ export interface Challenge {
 export interface RenewalRequest {
   readonly serverUrl: string;
   readonly auth: OAuthOptions;
-  /** null: nobody has logged in. */
+  /** null: no login. */
   readonly login: Login | null;
   readonly challenge: Challenge;
   readonly signal: AbortSignal;

@@ -11,13 +11,13 @@ import { renewUnderLock } from './renewal-lock.ts';
 export interface TokenSource {
   /** undefined: none is known yet, and the server may say what it wants. Rejects with a `LoginFault`. */
   token(): Promise<string | undefined>;
-  /** The server refused the request that carried `used`. Resolves when another token is there, else rejects with a `LoginFault`. */
+  /** The server refused the request that carried `used`. Resolves when another token exists, else rejects with a `LoginFault`. */
   refused(used: string | undefined, challenge: Challenge): Promise<void>;
-  /** Texts that nobody may see, of now and before. */
+  /** Secret texts, present and earlier. */
   secrets(): readonly string[];
   /** Resolves when no renewal is under way: what it brings is stored, and the tokens before it may be good no more. Never rejects. */
   settled(): Promise<void>;
-  /** What may be shown; null: nobody has logged in, or it cannot be read. */
+  /** Public part of the login; null: none, or unreadable. */
   summary(): Promise<LoginSummary | null>;
 }
 
@@ -33,13 +33,13 @@ export interface TokenSourceOptions {
   readonly renew?: Renew;
   /** How long a renewal holds the lock at most; longer than one takes. Milliseconds. Default 15 000. */
   readonly leaseMs?: number;
-  /** What may be shown, whenever it is another than before; null: nobody is logged in. Default: nobody looks. */
+  /** Called with the public part of the login when it changes; null: logged out. Default: no-op. */
   readonly onLogin?: (login: LoginSummary | null) => void;
 }
 
 /** So long a read login counts without being read again: a logout reaches every process. Milliseconds. */
 const FRESH_MS = 2_000;
-/** So long a fault counts for those who ask next, unless somebody logs in meanwhile. Milliseconds. */
+/** How long a fault counts for the next callers, unless a login comes meanwhile. Milliseconds. */
 const FAULT_MS = { auth: 5_000, network: 1_000 };
 const MAX_SECRETS = 64;
 
@@ -49,7 +49,7 @@ interface Held<T> {
 }
 
 interface Fault extends Held<LoginFault> {
-  /** Of the login that could not be renewed; undefined: there was none. */
+  /** Version of the login that could not be renewed; undefined: none. */
   readonly version: string | undefined;
 }
 
@@ -58,7 +58,7 @@ function isWithin(ms: number, { at }: Held<unknown>, now: number): boolean {
   return now >= at && now - at < ms;
 }
 
-/** What a server has for its configuration; null: it gets no token of ours. `store`: null: there is no key to open logins with. */
+/** Token source of a server for its configuration; null: no token. `store`: null: no key to decrypt logins with. */
 export function tokensFor(
   { name, transport }: McpServerOptions,
   store: LoginStore | null,
@@ -95,9 +95,9 @@ class SharedTokens implements TokenSource {
   readonly #configured: readonly string[];
   /** The configured secrets and those of logins; another list once they change. */
   #listed: readonly string[];
-  /** Of logins, oldest first. */
+  /** Secrets of logins, oldest first. */
   readonly #secrets = new Set<string>();
-  /** Of this process, so that not all ask at once. */
+  /** Offset of this process, so that not all ask at once. */
   readonly #spread: number;
   #known: Held<StoredLogin | null> | null = null;
   #fault: Fault | null = null;
@@ -155,17 +155,17 @@ class SharedTokens implements TokenSource {
     return this.#given.auth.grant === 'client_credentials';
   }
 
-  /** The one that can be used, or be renewed; throws when somebody must log in. */
+  /** The one that can be used, or be renewed; throws when a login is needed. */
   #usable(stored: StoredLogin | null): StoredLogin {
     const { server, serverUrl, auth } = this.#given;
     if (stored === null)
-      throw new LoginFault('auth', `nobody has logged in: run ${loginCommand(server)}`, { isLocal: true });
+      throw new LoginFault('auth', `no login exists: run ${loginCommand(server)}`, { isLocal: true });
     const misfit = misfitOf(stored.login, serverUrl, auth);
     if (misfit === null) return stored;
     throw new LoginFault('auth', `${misfit}: run ${loginCommand(server)}`, { isLocal: true });
   }
 
-  /** While the old token works, nobody waits for the renewal, and a fault of it harms nobody. */
+  /** While the old token works, no call waits for the renewal, and its failure is harmless. */
   async #renewedOrLeft(stored: StoredLogin): Promise<string> {
     const { accessToken, refreshToken } = stored.login;
     if (isOver(stored.login, this.#given.now())) return (await this.#renewed(stored, {})).login.accessToken;

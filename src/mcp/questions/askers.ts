@@ -1,6 +1,6 @@
 /** Which call a request of a legacy server is about: its questions, and what it asks models, name none.
  *  It must never guess: where several calls have asked at once, or a call was ended that the server may still be at work
- *  on, nobody is the asker. */
+ *  on, no call is the asker. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -21,7 +21,7 @@ export interface Askers {
   whileOpen<T>(call: CallListeners, answer: () => Promise<T>): Promise<T>;
 }
 
-/** What is sent and read for a call runs in its context: over Streamable HTTP, a request on the stream of a call is of that call. */
+/** Context of the messages that are sent and read for a call: over Streamable HTTP, a request on the stream of a call is of that call. */
 const streamOf = new AsyncLocalStorage<CallListeners>();
 
 /** Sends a call so that what its server asks on the stream of the answer is known to be of this call. */

@@ -1,4 +1,4 @@
-/** What a server wants before it goes on with a call, and what goes back to it: answers of people and of models, its own state.
+/** Requests of a server before it goes on with a call, and the answers to it: of people and of models, its own state.
  *  It must never answer for a person: who is asked, and when, is decided by the caller. */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
@@ -19,7 +19,7 @@ export interface AskingCall {
   begun: boolean;
 }
 
-/** What goes into the next call of the same tool. */
+/** Parameters of the next call of the same tool. */
 export function resumed({ state, answers, given = {} }: ToolCallResume): Partial<CallParams> {
   const answered = Object.entries(answers).map(([key, answer]) => [key, elicitResult(answer)] as const);
   const responses = [...answered, ...Object.entries(given)];
@@ -32,7 +32,7 @@ export function resumed({ state, answers, given = {} }: ToolCallResume): Partial
 /** Between two calls of a server that wants only its own state back. Milliseconds. */
 const STATE_ONLY_MS = 250;
 
-/** Of an answer of the type `input_required`. null: the call is made again, with what models have answered. */
+/** Handles an answer of the type `input_required`. null: the call is made again, with what models have answered. */
 export async function goOn(
   call: AskingCall,
   answer: Readonly<Record<string, unknown>>,
@@ -62,7 +62,7 @@ function inputRequired(server: string, answer: Readonly<Record<string, unknown>>
   if (read.ok) return read.value;
   const type = read.unsupported ? 'executor' : 'invalid_result';
   const message = read.unsupported
-    ? 'The tool asks for something this client does not offer'
+    ? 'The tool asks for something this client does not support'
     : `The MCP server ${read.reason}`;
   return { kind: 'failed', error: errorEnvelope(type, message, { server, reason: read.reason }), sent: true };
 }

@@ -1,4 +1,4 @@
-/** What a legacy server asks while it works on a call, as requests of its own: people (elicitation) and models (sampling).
+/** Requests of a legacy server during a call: people (elicitation) and models (sampling).
  *  It must never answer a question whose call is unknown. */
 import {
   type Client,
@@ -10,13 +10,13 @@ import type { Askers } from './askers.ts';
 import { elicitResult, readQuestion } from './questions.ts';
 import { readSampling, samplingResult } from './sampling.ts';
 
-/** A server that waits for an answer believes that nobody is there without it. Milliseconds. */
+/** Interval of progress for a server that waits for an answer. Milliseconds. */
 const PROGRESS_MS = 15_000;
 
 /** As the protocol says it: the request was rejected. */
 const REJECTED = -1;
 
-/** The client has offered that people answer. */
+/** Registers the handler of elicitation, which the client has declared. */
 export function answerQuestions(client: Client, askers: Askers): void {
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq: { _meta, signal } }) => {
     const question = readQuestion(params);
@@ -31,7 +31,7 @@ export function answerQuestions(client: Client, askers: Askers): void {
   });
 }
 
-/** The client has offered that a model answers. */
+/** Registers the handler of sampling, which the client has declared. */
 export function answerSampling(client: Client, askers: Askers): void {
   client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq: { _meta, signal } }) => {
     const sampling = readSampling(params);

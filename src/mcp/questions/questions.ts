@@ -15,13 +15,13 @@ export interface NamedQuestion {
   readonly question: ToolQuestion;
 }
 
-/** What a server wants to ask a model, with the server's name for it. */
+/** Request of a server to a model, with the server's name for it. */
 export interface NamedSampling {
   readonly key: string;
   readonly sampling: SamplingRequest;
 }
 
-/** What a modern server wants before it goes on. */
+/** Requests of a modern server before it goes on. */
 export interface InputRequired {
   readonly questions: readonly NamedQuestion[];
   readonly samplings: readonly NamedSampling[];
@@ -31,14 +31,14 @@ export interface InputRequired {
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
-  /** `unsupported`: it is no question, and needs what this client does not offer. */
+  /** `unsupported`: it is no question, and needs a capability that this client does not have. */
   | { readonly ok: false; readonly unsupported: boolean; readonly reason: string };
 
 const { perRound, messageCharacters, urlCharacters, schemaBytes, properties, stateBytes } = QUESTION_LIMITS;
 const MAX_KEY_CHARACTERS = 256;
 const DEEPEST_SCHEMA = 16;
 
-/** Of a result whose type is `input_required`. */
+/** Reads a result whose type is `input_required`. */
 export function readInputRequired(result: Readonly<Record<string, unknown>>): Read<InputRequired> {
   const { inputRequests = {}, requestState: state } = result;
   const requests = Object.entries(isObject(inputRequests) ? inputRequests : {});
@@ -103,7 +103,7 @@ function readForm(message: string, given: unknown): Read<ToolQuestion> {
   return { ok: true, value: { mode: 'form', message, schema } };
 }
 
-/** As its ASCII form, and without a user, which can look like a host: what a person reads is where the browser goes. */
+/** Reads a URL in its ASCII form, and without a user, which can resemble a host: a person reads the address that the browser opens. */
 function readUrl(message: string, given: unknown): Read<ToolQuestion> {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null;
   if (url === null || !/^https?:$/.test(url.protocol))

@@ -1,5 +1,5 @@
 /** Limits how many answers to a server's own requests are sent at once.
- *  It must never hold back a request or a notification of ours. */
+ *  Requests and notifications of the client are never held back. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 
 /** Each answer is an HTTP request: a server that asks without end must not make this process send without end. */

@@ -1,4 +1,4 @@
-/** What a modern server wants from models before it goes on with a call or a task: asked one after the other.
+/** Requests of a modern server to models before it goes on with a call or a task, sent one after the other.
  *  It must never leave one out: a server that misses a response may ask again for ever. */
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import type { CallDeadline } from '../call-deadline.ts';
@@ -42,7 +42,7 @@ export async function sampledResponses(
   }
 }
 
-const NOT_OFFERED = 'The tool asks a model, which this client does not offer';
+const NOT_OFFERED = 'The tool asks a model, which this client does not support';
 const WANTS_A_MODEL = 'The tool asks a model, which has not answered';
 
 function failed(error: ErrorEnvelope): SampledResponses {

@@ -4,15 +4,15 @@ import { isObject } from '../../contract/json/json-object.ts';
 import type { ContentPart, Message } from '../../contract/model/message.ts';
 import type { Read } from './questions.ts';
 
-/** Of one request. */
+/** Limits of one request. */
 export const SAMPLING_LIMITS = {
   messages: 128,
   /** Over all messages. */
   parts: 256,
-  /** Of all messages and the system prompt, as UTF-8. */
+  /** Bytes of all messages and the system prompt, as UTF-8. */
   textBytes: 262_144,
   images: 8,
-  /** Of all images, as base64. Each step to the provider reads them once more, on the event loop. */
+  /** Bytes of all images, as base64. Each step to the provider reads them once more, on the event loop. */
   imageBytes: 1_048_576,
   stopSequences: 16,
   stopCharacters: 256,
@@ -22,7 +22,7 @@ export interface SamplingRequest {
   readonly messages: readonly Message[];
   /** null: none. */
   readonly systemPrompt: string | null;
-  /** What the server wants; the operator's limit holds beside it. */
+  /** Limit of the server; the operator's limit applies too. */
   readonly maxTokens: number;
   /** null: as usual. */
   readonly temperature: number | null;
@@ -45,11 +45,11 @@ export type OnSampling = (request: SamplingRequest, withdrawn: AbortSignal) => P
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `params` of `sampling/createMessage`. What is only a wish (preferences, context of servers, metadata) is not read. */
+/** `params` of `sampling/createMessage`. Preferences, context of servers and metadata are not read. */
 export function readSampling(params: unknown): Read<SamplingRequest> {
   const { messages, systemPrompt = null, maxTokens, temperature = null, ...rest } = Object(params) as Fields;
   const { stopSequences: stops = [], tools, toolChoice } = rest;
-  if (tools !== undefined || toolChoice !== undefined) return refused('offers tools to the model', true);
+  if (tools !== undefined || toolChoice !== undefined) return refused('gives tools to the model', true);
   if (systemPrompt !== null && typeof systemPrompt !== 'string')
     return refused('has a system prompt that is no text');
   if (!isCount(maxTokens)) return refused('asks a model without saying for how many tokens');
@@ -76,7 +76,7 @@ function areStops(value: unknown): value is string[] {
   return value.every((each) => typeof each === 'string' && each !== '' && each.length <= stopCharacters);
 }
 
-/** What the messages have used up of the limits. */
+/** Use of the limits by the messages. */
 interface Used {
   parts: number;
   textBytes: number;
@@ -120,7 +120,7 @@ function readMessage(given: unknown, used: Used): Read<Message> {
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const IMAGE_TYPE = /^image\/[A-Za-z0-9.+-]{1,100}$/;
 
-/** Counts before it looks at the data. */
+/** Counts before it reads the data. */
 function readPart(block: unknown, used: Used): Read<ContentPart> {
   if (!isObject(block)) return refused('asks a model with content that is no object');
   const { type, text, data, mimeType } = block;
@@ -147,7 +147,7 @@ function excessOf({ parts, textBytes, images, imageBytes }: Used): string | null
     images: mostImages,
     imageBytes: mostImage,
   } = SAMPLING_LIMITS;
-  if (parts > mostParts) return `asks a model with more than ${mostParts} pieces of content`;
+  if (parts > mostParts) return `asks a model with more than ${mostParts} parts of content`;
   if (textBytes > mostText) return `asks a model with more than ${mostText} bytes of text`;
   if (images > mostImages) return `asks a model with more than ${mostImages} images`;
   return imageBytes > mostImage ? `asks a model with more than ${mostImage} bytes of images` : null;

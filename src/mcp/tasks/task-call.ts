@@ -1,5 +1,5 @@
 /** A call that its server has made a task of: written down first, then waited for, then read like any other result.
- *  It must never call a tool, nor say that a task has failed when nobody knows how it ended. */
+ *  It must never call a tool, nor report an unknown outcome of a task as a failure. */
 import { isCallToolResult, ProtocolError } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -30,7 +30,7 @@ type Ended = TaskUse['end'];
 
 const NO_ERROR = { code: -32_603, message: 'The task has failed', data: undefined };
 
-/** How long a server shall keep a task beyond the call's own time: so that another worker still finds its end. Milliseconds. */
+/** How long a server is asked to keep a task beyond the call's own time: so that another worker still finds its end. Milliseconds. */
 const KEPT_AFTERWARDS_MS = 60_000;
 
 /**
@@ -120,11 +120,11 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
 
 function notOffered({ request: { server } }: TaskCall, end: Ended): ErrorEnvelope {
   const became = end === 'left' ? 'is still to be cancelled' : 'was cancelled';
-  const message = `The tool asks for something that this client does not offer; its task ${became}`;
+  const message = `The tool asks for something that this client does not support; its task ${became}`;
   return errorEnvelope('executor', message, { server });
 }
 
-/** The worker holds the task while a person is asked; if it dies, the next one asks again. Null: nobody can answer. */
+/** The worker holds the task while a person is asked; if it dies, the next one asks again. Null: no one can answer. */
 async function answersTo(
   { request, deadline }: TaskCall,
   inputRequests: unknown,

@@ -19,7 +19,7 @@ export interface TaskServer {
   readonly connection: Connection;
   /** The only session that knows it, since a task of a process dies with it; null: any. */
   readonly only: Session | null;
-  /** Answers what a server of the older protocol asks while it holds a result back. Default: nobody does. */
+  /** Answers questions of a server of the older protocol before its result. Default: none. */
   readonly onQuestion?: OnQuestion | undefined;
   readonly onSampling?: OnSampling | undefined;
 }
@@ -171,7 +171,7 @@ async function failedQuestion(server: TaskServer, session: Session, error: unkno
   return { kind: 'away', reason: describe(error) };
 }
 
-/** Of the JSON-RPC error, which an HTTP refusal may hold. */
+/** Code of the JSON-RPC error, which an HTTP refusal may hold. */
 function codeOf(error: unknown): number | null {
   if (error instanceof ProtocolError) return error.code;
   const text = error instanceof SdkHttpError ? error.data['text'] : undefined;

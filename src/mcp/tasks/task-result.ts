@@ -33,7 +33,7 @@ export function holdResult({ session, task, signal, onQuestion, onSampling }: He
   };
 }
 
-/** What a report of the older protocol means. Rejects as the question for the result does. */
+/** Interprets a report of the older protocol. Rejects as the question for the result does. */
 export async function olderReport(
   session: Session,
   report: TaskReport,

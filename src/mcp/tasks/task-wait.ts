@@ -1,5 +1,5 @@
-/** Waits for the end of a task: asks its server again and again, until it has ended, is forgotten, or nobody wants it.
- *  It must never end without a limit that is ours, nor cancel a task that another worker goes on with. */
+/** Waits for the end of a task: asks its server again and again, until it has ended, is forgotten, or is no longer needed.
+ *  It always has a limit of its own, and never cancels a task that another worker goes on with. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
@@ -19,7 +19,7 @@ import type { HeldResult } from './task-result.ts';
 export interface TaskWait {
   readonly server: TaskServer;
   readonly task: TaskRef;
-  /** What the server said last, and in which session; null: it has not been asked yet. */
+  /** Last report of the server, and its session; null: not polled yet. */
   readonly report: TaskReport | null;
   readonly knowing: Session | null;
   readonly deadline: CallDeadline;
@@ -28,7 +28,7 @@ export interface TaskWait {
   /** Each new thing that there is to say of it. */
   readonly onMessage: (message: string) => void;
   readonly onAnswered: (session: Session) => void;
-  /** What it asks, as the server wrote it: resolves with the answers; null: nobody answers such questions. */
+  /** Questions of the task, as the server wrote them: resolves with the answers; null: such questions are not answered. */
   readonly onQuestions: (inputRequests: unknown) => Promise<Readonly<Record<string, unknown>> | null>;
 }
 
@@ -37,12 +37,12 @@ export type TaskEnd =
   /** It has ended, but its end cannot be taken. */
   | { readonly kind: 'refused'; readonly error: ErrorEnvelope }
   | { readonly kind: 'forgotten'; readonly reason: string }
-  /** It wants an answer that nobody here gives. `isTold`: its server has answered the request to cancel it. */
+  /** It needs an answer that is not available here. `isTold`: its server has answered the request to cancel it. */
   | { readonly kind: 'asks'; readonly isTold: boolean }
-  /** The deadline has fired, and nobody knows how it ends. */
+  /** The deadline has fired, and its outcome is unknown. */
   | { readonly kind: 'stopped'; readonly isTold: boolean };
 
-/** What one question has found: null, it has not ended. */
+/** Result of one poll: null, it has not ended. */
 type Found = Exclude<TaskEnd, { kind: 'asks' | 'stopped' }> | { readonly kind: 'asks' } | null;
 
 /** A server may take so many questions to notice that it has the answers; then it asks the same again. */
@@ -52,7 +52,7 @@ const MOST_REPEATS = 10;
 const CANCEL_MS = 1_500;
 const CANCEL_POLL_MS = 250;
 
-/** What is known of a task while it is waited for. */
+/** State of a task during the wait. */
 interface Known {
   report: TaskReport | null;
   /** When the server may forget it, as in `expiryOf`. */
@@ -195,7 +195,7 @@ function say({ onMessage }: TaskWait, known: Known, message: string | null): voi
   onMessage(message);
 }
 
-/** Whether the task goes on: somebody has answered, or will be asked again. */
+/** Whether the task goes on: its questions are answered, or will be asked again. */
 async function answered(wait: TaskWait, known: Known): Promise<boolean> {
   const requests = JSON.stringify(known.report?.inputRequests ?? {});
   if (known.asked?.requests !== requests || known.repeats >= MOST_REPEATS) {
@@ -219,7 +219,7 @@ async function told({ server, task }: TaskWait, signal: AbortSignal): Promise<bo
   return kind !== 'away';
 }
 
-/** A task that nobody wants any more is cancelled, which is a request only: it may still complete. */
+/** Cancels a task that is no longer needed, which is a request only: it may still complete. */
 async function stopped(wait: TaskWait, known: Known): Promise<TaskEnd> {
   if (wait.goesOn()) return { kind: 'stopped', isTold: false };
   const late = AbortSignal.timeout(CANCEL_MS);

@@ -17,7 +17,7 @@ export interface TaskRef {
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
-/** What a server says of a task. */
+/** Report of a server about a task. */
 export interface TaskReport {
   readonly id: string;
   readonly createdAt: string | null;
@@ -27,19 +27,19 @@ export interface TaskReport {
   readonly ttlMs: number | null;
   /** How long to wait before the next question, milliseconds, within our limits. */
   readonly pollMs: number;
-  /** Of a completed one. */
+  /** Result of a completed task. */
   readonly result: unknown;
-  /** Of a failed one. */
+  /** Error of a failed task. */
   readonly error: unknown;
-  /** Of one that waits for answers. */
+  /** Questions of a task that waits for answers. */
   readonly inputRequests: unknown;
 }
 
-/** What has come of asking the server of a task to cancel it. */
+/** Outcome of the request to cancel a task. */
 export type Withdrawal =
   /** It has accepted that: whether the task ends, only another question tells. */
   | { readonly kind: 'cancelled' }
-  /** There is nothing to cancel, or nobody who may be asked for it. */
+  /** Nothing to cancel, or no server to ask. */
   | { readonly kind: 'moot'; readonly reason: string }
   /** The server has not answered: it may be asked again. */
   | { readonly kind: 'away'; readonly reason: string };
@@ -99,8 +99,8 @@ export function isAbout({ id, createdAt }: TaskRef, report: TaskReport): boolean
 }
 
 /**
- * When the server may forget it, milliseconds since the epoch by our clock; Infinity: nobody knows. A server that reports
- * it after that keeps it longer, or the clock of whoever wrote it down was ahead: its time is counted again from there.
+ * When the server may forget it, milliseconds since the epoch by the local clock; Infinity: unknown. A server that reports
+ * it after that keeps it longer, or the clock of the process that wrote it down was ahead: its time is counted again from there.
  */
 export function expiryOf(
   { begunAt }: Pick<TaskRef, 'begunAt'>,
@@ -121,7 +121,7 @@ export function pollMsAfter(pollMs: number, failures: number): number {
   return Math.min(pollMs * 2 ** Math.min(failures, 10), MAX_POLL_MS);
 }
 
-/** As it stands in the journal. */
+/** Encodes a task for the journal. */
 export function encodeTask({ id, createdAt, begunAt, endpoint }: TaskRef): string {
   return JSON.stringify({ id, created_at: createdAt, begun_at: begunAt, endpoint });
 }

@@ -7,7 +7,7 @@ import { isEmptyList, issuesOf } from '../transport/read-message.ts';
 
 type Members = Record<string, unknown>;
 
-/** What is wrong with a tool. It travels with the tool through the SDK, which reads whole lists. */
+/** Fault of a tool. It travels with the tool through the SDK, which reads whole lists. */
 export interface DescriptorFault {
   readonly message: string;
   readonly isLeftOut: boolean;
@@ -86,7 +86,7 @@ function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** The members that a tool can do without; null stands for an absent one. */
+/** The members that a tool can do without; null means absent. */
 function readOptional(given: Members): { kept: Members; wrong: string[] } {
   const { annotations, outputSchema, _meta: meta, ...others } = given;
   const kept: Members = {};

@@ -1,5 +1,5 @@
-/** What a server offers besides tools, as it declares it.
- *  It must never say whether anybody may see it: that is the operator's to decide. */
+/** Capabilities of a server besides tools, as it declares them.
+ *  Visibility is decided by the operator, elsewhere. */
 import type { Client } from '@modelcontextprotocol/client';
 
 export interface DeclaredOffers {

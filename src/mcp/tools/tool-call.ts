@@ -25,7 +25,7 @@ export interface ToolCallRequest {
   /** The tenant that calls: its checks wait for its own. Default: `default`. */
   readonly tenant?: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** What the tool gets beside its arguments; the caller bounds it. Absent or null = nothing. */
+  /** Context of the tool beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;
   /** Cancel or shutdown: ends the call at once as `cancelled`, and notifies the server. */
   readonly signal: AbortSignal;
@@ -60,7 +60,7 @@ export interface ToolCallRequest {
 
 export interface ToolCallResume {
   readonly state: string | null;
-  /** By the server's name of each question. */
+  /** Answers by the server's name of each question. */
   readonly answers: Readonly<Record<string, QuestionAnswer>>;
   /** Other responses of the same round, as the protocol has them. Default: none. */
   readonly given?: Responses;
@@ -84,7 +84,7 @@ export type ToolCallOutcome =
       readonly kind: 'asks';
       readonly questions: readonly NamedQuestion[];
       readonly state: string | null;
-      /** What models have answered of the same round: it goes back with the answers. Default: nothing. */
+      /** Answers of models in the same round, sent with the others. Default: none. */
       readonly given?: Responses;
       readonly task?: TaskUse;
     }
@@ -96,12 +96,12 @@ export type ToolCallOutcome =
       readonly task?: TaskUse;
     };
 
-/** What became of the task that the server made of a call. */
+/** Outcome of the task that the server made of a call. */
 export interface TaskUse {
   /**
    * `ended`: the server has said how; `lost`: it may or may not have completed; `forgotten`: the same, and the server
-   * knows nothing of it any more; `kept`: it goes on, and the next attempt asks for its end; `left`: lost, and nobody has
-   * reached its server to cancel it.
+   * knows nothing of it any more; `kept`: it goes on, and the next attempt asks for its end; `left`: lost, and its
+   * server was not reached to cancel it.
    */
   readonly end: 'ended' | 'lost' | 'forgotten' | 'kept' | 'left';
   /** How often it was asked for. */

@@ -20,7 +20,7 @@ export interface ToolDefinition {
   readonly annotations?: ToolAnnotations;
 }
 
-/** What is wrong with one tool of a server, in words that follow its name. */
+/** Fault of one tool of a server, as a phrase after its name. */
 export interface ToolFault {
   readonly tool: string;
   readonly message: string;

@@ -23,17 +23,17 @@ export interface ListedTool {
   readonly output: ToolSchema | null;
   /** Whether the older protocol lets a call be made as a task. */
   readonly tasks: TaskSupport;
-  /** What of its schemas cannot be checked. */
+  /** Parts of its schemas that cannot be checked. */
   readonly faults: readonly ToolFault[];
 }
 
 export interface ToolList {
   readonly definitions: readonly ToolDefinition[];
-  /** What is wrong with the tools of the server, those that are left out included. */
+  /** Faults of the tools of the server, those that are left out included. */
   readonly faults: readonly ToolFault[];
-  /** What the server says to the model that uses it; '' = nothing. */
+  /** Instructions of the server for models; '' = none. */
   readonly instructions: string;
-  /** What the server offers besides tools. */
+  /** Capabilities of the server besides tools. */
   readonly offers: DeclaredOffers;
   /** How long the list holds, as the server says; 0 = it does not say. Milliseconds. */
   readonly ttlMs: number;
@@ -100,7 +100,7 @@ export function isSameList(left: ToolList, right: ToolList): boolean {
   );
 }
 
-/** Those of all servers together have this much room at a host. */
+/** Characters of instructions of a server; a host bounds those of all servers together. */
 const MAX_INSTRUCTIONS = 2_000;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_MESSAGE_CHARACTERS = 500;
@@ -158,7 +158,7 @@ const MAX_VALUES = 2_000;
 
 function schemaFaults(tool: string, which: string, schema: Readonly<Record<string, unknown>>): ToolFault[] {
   if (holdsMoreThan(schema, MAX_VALUES))
-    return [toolFault(tool, `has ${which} that is too large to look for what cannot be checked`)];
+    return [toolFault(tool, `has ${which} that is too large to find the part that cannot be checked`)];
   const [first, ...others] = usablePart(schema).faults;
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;

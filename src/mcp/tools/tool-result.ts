@@ -16,9 +16,9 @@ import type { RawToolResult } from './tool-call.ts';
 export type { DirectiveTrust } from '../../contract/run/control-directive.ts';
 
 export interface ReadToolResult {
-  /** What programs read. The accepted control directives are its effects. */
+  /** Result for programs. The accepted control directives are its effects. */
   readonly result: Result;
-  /** What the model reads: one JSON string, with media described instead of quoted. */
+  /** Content for models: one JSON string, with media described instead of quoted. */
   readonly content: string;
   readonly rejected: readonly RejectedDirective[];
 }

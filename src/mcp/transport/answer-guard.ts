@@ -28,7 +28,7 @@ interface Page {
   readonly cursor: unknown;
 }
 
-/** Where in `_meta` the task stands that a server answers a call with: the protocol's client knows results only. */
+/** Member of `_meta` for the task that a server answers a call with: the protocol's client knows results only. */
 export const TASK_META = 'adjutant/task';
 
 export function createAnswerGuard(): AnswerGuard {

@@ -15,7 +15,7 @@ function isStructured(keys: Keys): boolean {
   return at > 0 && keys.slice(0, at).every((key) => key === 'result' || typeof key === 'number');
 }
 
-/** The value of a JSON text of one or several messages. `isChanged`: it holds strings in the place of numbers. */
+/** The value of a JSON text of one or several messages. `isChanged`: it holds strings instead of numbers. */
 export function parseMessage(text: string): { value: unknown; isChanged: boolean } {
   const { value, kept } = parseKeepingDigits(text, isStructured);
   for (const keys of kept) {

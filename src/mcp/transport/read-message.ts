@@ -1,5 +1,5 @@
 /** Reads a JSON value as a JSON-RPC message: harmless mistakes are put right, and an answer that cannot be used becomes an error.
- *  It must never drop an answer, which somebody waits for, nor change what a tool has said. */
+ *  It never drops an answer, which a caller waits for, nor changes the content of a tool. */
 import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
 import { parseMessage } from './kept-digits.ts';
@@ -26,7 +26,7 @@ export function readMessages(text: string): ReadMessages | null {
   }
 }
 
-/** What the JSON-RPC error of a text says, whatever request it is for; null: there is none. */
+/** Message of the JSON-RPC error of a text, whatever request it is for; null: none. */
 export function errorMessageIn(text: string): string | null {
   const error = errorIn(text);
   return error === null ? null : String(error['message']);
@@ -201,7 +201,7 @@ function withoutNullsInItems(content: readonly unknown[]): readonly unknown[] {
   return items.some((item, index) => item !== content[index]) ? items : content;
 }
 
-/** Of an item of content, and of the objects in it: all of their members are the protocol's. */
+/** Repairs an item of content and the objects in it, whose members are all the protocol's. */
 function withoutNullMembers(value: unknown): unknown {
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(
@@ -217,7 +217,7 @@ function withoutNullMembers(value: unknown): unknown {
 const INNER: ReadonlySet<string> = new Set(['annotations', 'resource']);
 const OBJECTS: ReadonlySet<string> = new Set(['annotations', '_meta']);
 
-/** Of an answer to the handshake, which holds nothing but what the protocol defines. */
+/** Repairs an answer to the handshake, which holds only members of the protocol. */
 function withoutAnyNull(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutAnyNull);
   if (!isObject(value)) return value;

@@ -14,7 +14,7 @@ import { readMessages, startsAsMessage } from './read-message.ts';
 import type { StdioTransportOptions } from '../server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 
-/** Of a refused line, to find the request that it answers. */
+/** Bytes of a refused line that are read to find the request that it answers. */
 const KEPT_END_BYTES = 256;
 /** The part of a line on stdout without a message that is kept. */
 const MAX_STRAY_BYTES = 2_000;
@@ -147,7 +147,7 @@ function printedBy(output: OutputTail): string {
 
 interface ReadLine {
   readonly messages: readonly JSONRPCMessage[];
-  /** What is wrong with the message that the line holds. */
+  /** Fault of the message that the line holds. */
   readonly reason: string | null;
 }
 

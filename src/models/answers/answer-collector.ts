@@ -16,7 +16,7 @@ import { keepData } from '../requests/provider-data.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
 
-/** A piece of an answer that is still being written. */
+/** Chunk of an answer that is still being written. */
 export type AnswerPiece =
   | { kind: 'content' | 'thinking'; text: string }
   /** `input` is the JSON text that was added; '' at first. `index` counts the calls of the answer from 0. */
@@ -39,7 +39,7 @@ type Collected = Pick<
 >;
 
 export interface AnswerCollector {
-  /** The piece that the part adds, if it adds one. */
+  /** The chunk that the part adds, if it adds one. */
   take(part: LanguageModelV4StreamPart): AnswerPiece | null;
   readonly answer: Collected;
   readonly reported: ReportedTokens;

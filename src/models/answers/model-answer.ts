@@ -32,7 +32,7 @@ export interface WrittenCall {
   providerData?: SharedV4ProviderMetadata;
 }
 
-/** A client that looks a name up in a plain object may return an inherited member, which is not a string. */
+/** A client that keeps names in a plain object may return an inherited member, which is not a string. */
 export function wireNameOf(name: unknown): string {
   return typeof name === 'string' ? name : 'unknown';
 }
@@ -47,7 +47,7 @@ export interface ModelAnswer {
   providerData?: SharedV4ProviderMetadata;
   /** The model's name as the provider reports it. */
   modelId: string | null;
-  /** What the provider's client left out or changed, one sentence each. */
+  /** Omissions and changes of the provider's client, one sentence each. */
   warnings: string[];
   headers: ResponseHeaders;
   durationMs: number;

@@ -24,7 +24,7 @@ export interface ModelFailure {
   unreached: boolean;
   /** The provider may have worked on the request, so tokens may have been spent. */
   mayHaveCost: boolean;
-  /** What a rate limit stops. */
+  /** Scope of a rate limit. */
   limits?: 'provider' | 'model';
 }
 

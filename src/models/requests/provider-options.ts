@@ -76,7 +76,7 @@ export interface AzureOptions extends RemoteOptions {
 export interface ScriptedProviderOptions extends SharedOptions {
   readonly type: 'scripted';
   readonly script: Script;
-  /** Pieces a second. null = as the script says. */
+  /** Chunks a second. null = as the script says. */
   readonly pace: number | null;
 }
 

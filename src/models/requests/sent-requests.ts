@@ -9,7 +9,7 @@ interface Mark {
 }
 
 const making = new AsyncLocalStorage<Mark>();
-/** By the request of the HTTP client, and by the signal of the call. */
+/** Marks by the request of the HTTP client, and by the signal of the call. */
 const ofRequest = new WeakMap<object, Mark>();
 const ofCall = new WeakMap<AbortSignal, Mark>();
 

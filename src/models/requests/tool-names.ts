@@ -5,11 +5,11 @@ import { hash } from 'node:crypto';
 export interface ToolNames {
   /** The name for the provider. Throws for a name that was not given at creation: it could not be decoded. */
   encode(name: string): string;
-  /** Our name for a call of the model; a name that was not offered is returned unchanged. */
+  /** Name of the tool that the model calls; an unknown name is returned unchanged. */
   decode(wireName: string): string;
 }
 
-/** What every provider accepts. */
+/** Names that every provider accepts. */
 const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_CHARACTERS = 64;
 /** Providers without structured output get a tool of this name instead. */
@@ -56,7 +56,7 @@ function wireNamesOf(names: ReadonlySet<string>): Map<string, string> {
   return wireNames;
 }
 
-/** The providers' clients look names up in plain objects: a name that every object inherits would be lost. */
+/** The providers' clients keep names in plain objects: a name that every object inherits would be lost. */
 function isWireName(name: string): boolean {
   return WIRE_NAME.test(name) && !RESERVED.has(name) && !(name in Object.prototype);
 }

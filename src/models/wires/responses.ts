@@ -38,7 +38,7 @@ const CONTENTS: ReadonlySet<unknown> = new Set(['output_text', 'refusal']);
 function responsesRepair(): AnswerRepair {
   let hasContent = false;
   let isEnded = false;
-  /** The arguments that came in pieces, by the place of their item. */
+  /** Fragments of arguments by the place of their item. */
   const pieces = new Map<unknown, string>();
 
   /** Some servers leave the arguments out where the call is done. */

@@ -37,7 +37,7 @@ export interface EventStreamOptions {
   readonly rewrite?: EventCutterOptions['rewrite'];
   /** May end the stream by throwing. */
   readonly onRefused: (event: RefusedEvent) => void;
-  /** Sees each chunk as it comes; may end the stream by throwing. Default: nobody does. */
+  /** Called for each chunk; ends the stream by throwing. Default: no-op. */
   readonly onChunk?: (chunk: Uint8Array) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;

@@ -1,9 +1,9 @@
-/** Joins pieces of bytes up to a bound. Its memory depends on the bytes held, not on the number of pieces.
- *  It must never hold more than its bound, nor keep the memory of a piece alive. */
+/** Joins chunks of bytes up to a bound. Its memory depends on the bytes held, not on the number of chunks.
+ *  It never holds more than its bound, nor keeps the memory of a chunk alive. */
 
 export interface ByteGatherer {
   readonly length: number;
-  /** false: the piece would cross the bound and is not held. */
+  /** Adds a chunk; false: it would cross the bound and is not held. */
   add(piece: Uint8Array): boolean;
   /** Returns what is held, and empties it. */
   take(): Buffer<ArrayBuffer>;
@@ -35,7 +35,7 @@ export function createByteGatherer(maxBytes: number): ByteGatherer {
   };
 }
 
-/** Twice as much each time, so that many small pieces cost few copies. */
+/** Doubles the capacity, so that many small chunks cost few copies. */
 function grown(
   held: Buffer<ArrayBuffer>,
   length: number,

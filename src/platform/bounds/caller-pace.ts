@@ -9,7 +9,7 @@ export interface CallerPace {
 }
 
 interface PaceBounds {
-  /** What a caller may ask for at once. */
+  /** Requests that a caller may make at once. */
   readonly burst: number;
   readonly perMs: number;
 }

@@ -21,7 +21,7 @@ export interface EventCutterOptions {
   readonly limits: EventLimits;
   /** One or more whole events. */
   readonly onEvents: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** What to pass on instead of an event within the limits; the event itself leaves it as it is. Default: always. */
+  /** Rewrites an event within the limits; returning the event itself leaves it unchanged. Default: unchanged. */
   readonly rewrite?: (event: Buffer<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
   /** Called when an event crosses a limit, and again at its end if it went on after that. */
   readonly onRefused: (event: RefusedEvent) => void;
@@ -185,7 +185,7 @@ function createEndFinder(): EndFinder {
 const BYTE_ORDER_MARK = '\u{feff}';
 const DATA_FIELD = /^data(?:: ?|$)/;
 
-/** What is wrong with the JSON that the event carries. Its lines of data are one text. */
+/** Excess of the JSON that the event carries. Its lines of data are one text. */
 function dataExcess(event: Buffer, limits: JsonLimits): string | null {
   if (isWithin(event.length, limits)) return null;
   const start = event.length > 0 && event.toString('utf8', 0, 3) === BYTE_ORDER_MARK ? 3 : 0;

@@ -18,7 +18,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Most bytes are part of names, texts and numbers: one look-up skips them. */
+/** Most bytes are part of names, texts and numbers: a table skips them. */
 const STRUCTURE = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURE[byte] = 1;
 

@@ -65,7 +65,7 @@ export const PUBLIC_ONLY: AddressRule = {
   refusal: (hostname) => new PrivateAddress(`${hostname} has no public address`),
 };
 
-/** For the `lookup` of a socket, which connects to one of the addresses that it gets, and looks nothing up again. */
+/** For the `lookup` of a socket, which connects to one of the returned addresses without another lookup. */
 export function checkedLookup({ isAllowed, refusal, resolve = systemResolve }: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
     const answer = (found: readonly string[]): void => {

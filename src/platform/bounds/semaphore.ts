@@ -3,9 +3,9 @@
 
 export interface Semaphore {
   hasRoom(): boolean;
-  /** Places that nobody has or waits for. */
+  /** Number of free places without a waiter. */
   free(): number;
-  /** Somebody waits for a place. */
+  /** Whether a caller waits for a place. */
   isAwaited(): boolean;
   /** Takes a place if one is free. */
   tryTake(): boolean;
@@ -16,7 +16,7 @@ export interface Semaphore {
   /** From now on there is one place only, besides those set aside; those that have one keep it. */
   narrow(): void;
   isNarrow(): boolean;
-  /** Whoever has a place keeps it, but is not in the way of others where there is one place only. */
+  /** Keeps the place of its holder, but lets others pass where there is one place only. */
   setAside(): void;
 }
 

@@ -18,7 +18,7 @@ export function whileItHolds<T>(holds: Holds | undefined, send: () => T): T {
   return holds === undefined ? send() : guards.run({ holds, isUsed: false }, send);
 }
 
-/** What `fetch` is given for it: a text that is asked for when there is a connection, with the length that it has anyhow. */
+/** Body for `fetch`: a text that is produced once a connection exists, with its known length. */
 export function heldBack(init: RequestInit | undefined): RequestInit | undefined {
   const guard = guards.getStore();
   if (guard === undefined || guard.isUsed || typeof init?.body !== 'string') return init;

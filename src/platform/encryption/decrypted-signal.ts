@@ -28,7 +28,7 @@ import { isEnd, requireSealed, type End } from './sealed-signal.ts';
 type SignalOf<T extends Signal['type']> = Extract<Signal, { type: T }>;
 type Open = (encoded: EncodedPayload, field: string) => Promise<unknown>;
 
-/** Of which directive a signal must be. */
+/** The directive that a signal must belong to. */
 export type Asked = Pick<PayloadPlace, 'request' | 'id'>;
 
 /**
@@ -49,7 +49,7 @@ export async function decryptSignal<S extends Signal>(
   return whereKeyIsHere(async () => openedSignal(codec, signal, asked), signal);
 }
 
-/** What a run has said, or was sent. Throws `PayloadUnreadable` where what its engine wrote was changed. */
+/** Decrypts a signal of a run, or one that was sent to it. Throws `PayloadUnreadable` where what its engine wrote was changed. */
 export async function decryptRunSignal<S extends Signal>(
   codec: PayloadCodec,
   signal: S,
@@ -82,12 +82,12 @@ function runInClear(request: string): PayloadUnreadable {
   return new PayloadUnreadable('in_clear', '', { request, id: OWN_RUN, field: 'result' });
 }
 
-/** The question as it is where it cannot be read: a model may ask for what looks encrypted, and others are in the same list. */
+/** The question as it is where it cannot be read: a model may ask for a value in the form of ciphertext, and others are in the same list. */
 export async function decryptApproval(codec: PayloadCodec, asked: OpenApproval): Promise<OpenApproval> {
   return whereReadable(async () => openApproval(codec, asked), asked);
 }
 
-/** Of a directive that is known to be encrypted: what is in clear, or in a key that is not here, is refused. */
+/** Decrypts a signal of a directive that is known to be encrypted; clear content and unknown keys are refused. */
 export async function decryptSealed<S extends Signal>(
   codec: PayloadCodec,
   signal: S,
@@ -182,7 +182,7 @@ async function clearDirective(codec: PayloadCodec, directive: Directive): Promis
   return clearUnder(codec, directive, last ?? directive.id);
 }
 
-/** What is encrypted is read with all that was encrypted with it. */
+/** Whether the directive belongs to an encrypted whole, which is read together. */
 function isPart(directive: Directive): boolean {
   const members = directive as unknown as Readonly<Record<string, unknown>>;
   return encryptableFields(directive.type).some((field) => isOffloaded(members[field]));

@@ -20,7 +20,7 @@ type Members = Record<string, unknown>;
 /** Encrypts the answers of one directive, with the key of its arguments. */
 export interface Seal {
   readonly keyId: string;
-  /** What it calls. */
+  /** Type of the directive. */
   readonly type: string;
   (value: unknown, field: string): Promise<EncryptedForm>;
 }
@@ -40,7 +40,7 @@ const ERROR_FIELD = 'error';
 
 const usageCounts = usageSchema.partial();
 
-/** Of a model's answer, what everybody may know: how long it took and what it cost. Of a tool's nothing: all of it is the tool's words. */
+/** Public members of a model's answer: duration and cost. A tool's answer has none: all of it is the tool's own. */
 function openMembers(type: string, payload: unknown): Members {
   if (!type.startsWith('llm_') || !isObject(payload)) return {};
   const usage = usageCounts.safeParse(payload['usage']);
@@ -52,7 +52,7 @@ function openMembers(type: string, payload: unknown): Members {
   };
 }
 
-/** Of an error, what decides whether and when there is another attempt, in the forms that the service gives it. */
+/** Public details of an error: those that decide whether and when another attempt follows. */
 function openDetails(type: string, { retry_after_ms: wait, limited_by: by, outcome }: Members): Members {
   return {
     ...(typeof wait === 'number' ? { retry_after_ms: wait } : {}),
@@ -61,12 +61,12 @@ function openDetails(type: string, { retry_after_ms: wait, limited_by: by, outco
   };
 }
 
-/** What a tool or a provider calls its errors is as secret as what it says of them. */
+/** Public type of an error: a type of a tool or provider is as secret as its message. */
 function openType(type: string): string {
   return (ERROR_TYPES as readonly string[]).includes(type) ? type : 'tool_error';
 }
 
-/** What these types say of any directive, in words that are the same for all: who has no key can act on them. */
+/** Messages of these types for readers without the key, the same for every directive. */
 const OPEN_NOTES: Readonly<Record<string, string>> = {
   unknown_tool: 'its server has no tool of the name, which is in clear in the directive',
   unknown_model: 'its model is not known by the name, which is in clear in the directive',
@@ -79,7 +79,7 @@ function noteOf(keyId: string, type: string): string {
   return `${encryptedNote(keyId)}${more === undefined ? '' : `; ${more}`}`;
 }
 
-/** Of an error in the journal: what the service has added after it was sealed, too. */
+/** Details of an error that the service adds after it was sealed. */
 const ADDED_DETAILS = [
   'retry_after_ms',
   'outcome',
@@ -115,7 +115,7 @@ function picked(value: unknown, names: readonly string[]): Members {
   );
 }
 
-/** What was sealed with a result, and the result in clear. `beside`: empty where the result is not encrypted. */
+/** The decrypted result, and the values sealed with it. `beside`: empty where the result is not encrypted. */
 export async function openResult(
   open: (encoded: EncodedPayload, field: string) => Promise<unknown>,
   result: Result,

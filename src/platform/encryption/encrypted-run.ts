@@ -27,7 +27,7 @@ import { decryptValue, encryptField, type SubmittedForm } from './payload-value.
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a run brings that may be encrypted. */
+/** Members of a run that may be encrypted. */
 export interface ClearRun extends SecretRun {
   readonly query?: string | undefined;
   readonly messages?: readonly object[] | undefined;
@@ -87,7 +87,7 @@ export function encodedOf({ type, data }: Pick<Signal, 'type' | 'data'>): Encode
   return encodedIn(data) ?? (type === 'ai.request.error' ? encodedIn(members['metadata']) : null);
 }
 
-/** Whoever may submit can write such a signal into the log of a run; the others an engine writes. */
+/** Whether a caller with `submit` can write such a signal into the log of a run; the others are written by an engine. */
 export function isSent({ type, data }: Pick<Signal, 'type' | 'data'>): boolean {
   return type === INPUT || type === DECISION || (type === 'ai.request.error' && encodedIn(data) === null);
 }
@@ -116,7 +116,7 @@ function withoutForm({ [ENCRYPTED]: _form, ...rest }: Members): Members {
   return rest;
 }
 
-/** What a person sends says no more than it may. null: it is something else. */
+/** Reads the members that a person may send. null: another type. */
 function saidIn(type: string, value: unknown): Members | null {
   if (!isObject(value)) return null;
   const { content, arguments: edited, reason } = value;
@@ -138,7 +138,7 @@ export async function openRunView(codec: PayloadCodec, view: RunView): Promise<R
   return { ...rest, ...(isObject(value) ? (value as Partial<RunView>) : {}) };
 }
 
-/** What of a run its readers see, and only with the key. */
+/** Field of the part of a run that readers with the key see. */
 export const SEEN_FIELD = 'seen';
 
 /** A question with the arguments that it is about, where all of them are there. */

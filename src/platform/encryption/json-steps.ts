@@ -7,7 +7,7 @@ type Step = () => Promise<void>;
 
 /** Deeper, a value is written at once. */
 const LEVELS = 4;
-/** What `JSON.stringify` calls the whole. */
+/** Name of the whole value in `JSON.stringify`. */
 const ROOT = '';
 /** Characters between two steps. */
 const PIECE = 65_536;

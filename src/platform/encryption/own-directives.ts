@@ -11,7 +11,7 @@ export interface OwnDirectives {
 /** In place of the id of a directive: the run of the request. */
 export const OWN_RUN = '@run';
 
-/** Of a client that encrypts nothing. */
+/** Directives of a client without encryption. */
 export const NO_OWN: OwnDirectives = { add() {}, has: () => false };
 
 export function createOwnDirectives(): OwnDirectives {

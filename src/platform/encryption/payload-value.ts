@@ -17,7 +17,7 @@ export interface SubmittedForm {
   readonly [ENCRYPTED]: EncodedPayload & { readonly digest: string };
 }
 
-/** What a submission holds: with the digest by which a repeat is known, though each time has another nonce. */
+/** Encrypts a field of a submission, with the digest by which a repeat is recognised although its nonce differs. */
 export async function encryptField(
   codec: PayloadCodec,
   value: unknown,
@@ -33,7 +33,7 @@ export async function encryptField(
   return { [ENCRYPTED]: { codec: name, key_id, data, digest: await codec.digest(bytes, place, key_id) } };
 }
 
-/** What an answer holds. */
+/** Encrypts a value of an answer. */
 export async function encryptValue(
   codec: PayloadCodec,
   value: unknown,

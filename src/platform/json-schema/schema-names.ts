@@ -1,9 +1,9 @@
-/** What references in a schema can name: its own parts, and the schemas of the standard.
+/** Targets of references in a schema: its own parts, and the schemas of the standard.
  *  It must never fetch anything. */
 
 export interface SchemaNames {
   readonly root: unknown;
-  /** Of the schema and of those inside it, and what follows each of their last slashes. */
+  /** Ids of the schema and of those inside it, and the text after each of their last slashes. */
   readonly ids: ReadonlySet<string>;
   /** Whether a schema inside has a name of its own too. */
   readonly hasManyIds: boolean;

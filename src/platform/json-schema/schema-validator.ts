@@ -15,7 +15,7 @@ export type CompiledSchema =
   | { readonly ok: true; readonly validate: SchemaValidator; readonly unchecked: string | null }
   | { readonly ok: false; readonly reason: string };
 
-/** What of the schema cannot be compiled; null: nothing. */
+/** The part of the schema that cannot be compiled; null: none. */
 export function faultOf(compiled: CompiledSchema): string | null {
   return compiled.ok ? compiled.unchecked : compiled.reason;
 }

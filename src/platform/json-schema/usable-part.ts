@@ -171,7 +171,7 @@ const LIMITS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
 const COUNTS =
   'minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains'.split(' ');
 
-/** What the value of a keyword must be, and how a value is called that is not. */
+/** Test of the value of a keyword, and the name of the fault. */
 const RULES: Readonly<Record<string, readonly [test: (value: unknown) => boolean, fault: string]>> = {
   type: [isType, 'is not a type of JSON'],
   pattern: [isPattern, 'is not a regular expression'],

@@ -15,7 +15,7 @@ import { bundleScripts } from './script-bundle.ts';
 export type RedisConnection = Redis | Cluster;
 
 /**
- * What a connection is for:
+ * Purpose of a connection:
  * `commands` never gives up (retries until Redis answers), `submit` fails a command fast when Redis is away,
  * `subscriber` follows channels, `blocking` waits in Redis for work.
  */
@@ -202,7 +202,7 @@ function openConnection(url: string, role: ConnectionRole): RedisConnection {
   return new Redis(url, optionsFor(role));
 }
 
-/** `text` as a part of a pattern of SCAN that stands for itself. */
+/** `text`, escaped for a pattern of SCAN. */
 export function globOf(text: string): string {
   return text.replaceAll(/[*?[\]\\]/g, String.raw`\$&`);
 }

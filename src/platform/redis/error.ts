@@ -2,7 +2,7 @@
 // Must never change how an error is recognised: its class, message and code stay.
 import { ReplyError } from 'ioredis';
 
-/** What Redis said within an answer, as the client rejects with it when it is the whole answer. */
+/** An error within an answer of Redis, as the client rejects with it when it is the whole answer. */
 export function replyError(message: string): Error {
   return new (ReplyError as new (message: string) => Error)(message);
 }

@@ -2,7 +2,7 @@
 import { missingPermissions, type Permission } from './permissions.ts';
 import { mastersOf, type RedisConnection } from './connection.ts';
 
-/** What a Redis reports about itself, as far as the guarantees depend on it. */
+/** Facts that a Redis reports about itself, as far as the guarantees depend on them. */
 export interface RedisFacts {
   version: string;
   /** Only `noeviction` keeps every key. */
@@ -62,7 +62,7 @@ export class UnfitRedis extends Error {
   }
 }
 
-/** What makes this Redis unusable; empty when it is fit. */
+/** Reasons why this Redis is unusable; empty when it is fit. */
 export function unfitness({ version, evictionPolicy }: RedisFacts): Unfitness[] {
   const problems: Unfitness[] = [];
   const major = Number.parseInt(version, 10);

@@ -32,11 +32,11 @@ const GOING_ON: ReadonlySet<string> = new Set([
 
 export const BUNDLED_SCRIPTS: ReadonlySet<string> = new Set([...ADMITTING, ...GOING_ON]);
 
-/** Of one bundle: Redis does nothing else meanwhile. */
+/** Most calls of one bundle: Redis does nothing else meanwhile. */
 const MOST_CALLS = 24;
 /** Bytes, or characters of up to three bytes. */
 const MOST_BYTES = 128 * 1_024;
-/** Of one call; Lua unpacks no more than 8,000 values. */
+/** Most arguments of one call; Lua unpacks no more than 8,000 values. */
 const MOST_ARGUMENTS = 500;
 
 const FRAME = new URL('./script-bundle.lua', import.meta.url);
@@ -51,7 +51,7 @@ interface Call {
   readonly admits: boolean;
   readonly keys: readonly Argument[];
   readonly args: readonly Argument[];
-  /** Of keys and arguments. */
+  /** Bytes of keys and arguments. */
   readonly bytes: number;
   readonly alone: () => Promise<unknown>;
   readonly resolve: (reply: unknown) => void;

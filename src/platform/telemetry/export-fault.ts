@@ -48,11 +48,11 @@ function fixFor(what: Exported, collector: string, error: Error): string {
   if (code === 401 || code === 403) return 'Set its key in OTEL_EXPORTER_OTLP_HEADERS.';
   if (error.message.startsWith('Parse Error'))
     return 'Name the port of OTLP over HTTP: 4318, unless it was changed. 4317 is the one for gRPC.';
-  if (/timed out/i.test(error.message)) return 'It does not answer within 3 s: look at its log and its load.';
+  if (/timed out/i.test(error.message)) return 'It does not answer within 3 s: check its log and its load.';
   return 'Start the collector, or correct the endpoint.';
 }
 
-/** What answered is no collector. */
+/** A web page answered instead of a collector. */
 class WebPage extends Error {
   override readonly name = 'WebPage';
 }

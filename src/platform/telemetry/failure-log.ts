@@ -101,7 +101,7 @@ function cut(text: string): string {
 interface LineLimit {
   /** Whether the line of `sort` may be written now. */
   take(sort: string): boolean;
-  /** What was left out since the last call, by sort; null: nothing. */
+  /** Number of omitted lines since the last call, by kind; null: none. */
   leftOut(): Readonly<Record<string, number>> | null;
 }
 

@@ -32,7 +32,7 @@ export function newShortId(now: number = Date.now()): string {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** When an identifier was made: milliseconds since the epoch, by the clock of its process. null: it is not one of ours. */
+/** When an identifier was made: milliseconds since the epoch, by the clock of its process. null: another form of identifier. */
 export function identifierAt(identifier: string): number | null {
   if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(identifier)) return shortIdAt(identifier);
   return Number.parseInt(identifier.slice(0, 8) + identifier.slice(9, 13), 16);

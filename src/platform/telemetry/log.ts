@@ -20,7 +20,7 @@ export interface LogOutput {
 }
 
 const STDERR = 2;
-/** A line that is longer helps nobody, and a storm of them fills a disk. */
+/** Bounds of a line: longer ones do not help, and many of them fill a disk. */
 const BOUNDS = { depth: 6, entries: 50, characters: 2_048, values: 500 };
 
 /** To stderr; stdout belongs to the verbs. */

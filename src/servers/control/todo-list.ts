@@ -38,7 +38,7 @@ export type TodoChange =
   | { readonly action: 'update'; readonly index: number; readonly fields: Partial<TodoFields> }
   | { readonly action: 'remove'; readonly index: number };
 
-/** What a change needs beside the list. */
+/** Values that a change needs beside the list. */
 export interface Making {
   /** ISO 8601. */
   readonly nowAt: string;

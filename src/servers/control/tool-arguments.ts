@@ -9,7 +9,7 @@ export interface Named {
   readonly description?: string;
 }
 
-/** What the installation has; an empty list: it is unknown, and every name is accepted. */
+/** Names that the installation has; an empty list: unknown, every name is accepted. */
 export interface Known {
   readonly tiers: readonly Named[];
   readonly agents: readonly Named[];
@@ -25,7 +25,7 @@ const tierSchema = z.string().max(LONGEST_LINE).describe('The tier that the item
 
 const todoSchema = z.strictObject({
   content: lineSchema.describe('What is to be done'),
-  active_form: lineSchema.describe('The same, as it is said while it is being done'),
+  active_form: lineSchema.describe('The same in the progressive form, shown while it is being done'),
   status: z.enum(STATUSES),
   target_tier: tierSchema.optional(),
 });
@@ -76,7 +76,7 @@ export type ControlTool = keyof ArgumentSchemas;
 const DESCRIPTIONS: Readonly<Record<ControlTool, string>> = {
   todo_write: 'Keep the list of what is to be done. You see the list in every later call.',
   handoff: 'Let the model of another tier go on with this conversation, from the next call on.',
-  prune_context: 'Replace old tool results by short notes, to make room.',
+  prune_context: 'Replace old tool results by short notes, to free context.',
   delegate: 'Give a task to another agent, and go on with its answer.',
   pipeline: 'Give a task to several agents, one after the other; each gets the answer of the one before.',
   complete: 'End the task with a summary, when nothing is left to be done.',

@@ -1,4 +1,4 @@
-/** What each tool answers, and the control directives that its answer carries.
+/** The answer of each tool, and the control directives that it carries.
  *  It must never have an effect: the run that made the call applies the directives. */
 import type * as z from 'zod';
 import type { ControlDirectiveInput } from '../../contract/run/control-directive.ts';
@@ -19,9 +19,9 @@ export type Answer =
   | { readonly ok: true; readonly result: string; readonly directives: readonly ControlDirectiveInput[] }
   | { readonly ok: false; readonly message: string };
 
-/** What a call knows beside its arguments. */
+/** Values of a call beside its arguments. */
 export interface CallPlace extends Making {
-  /** The list of the run as it stands; undefined: the call does not say. */
+  /** The present list of the run; undefined: the call does not have it. */
   readonly todos: unknown;
 }
 

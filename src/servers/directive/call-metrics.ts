@@ -1,5 +1,5 @@
 /** The duration of each call as a metric, sent to a collector: by tool and outcome.
- *  It must never have a label that a client chose, nor be loaded where nobody collects. */
+ *  Labels never have a value that a client chose. Loaded only with a collector. */
 import { LABEL } from '../../platform/telemetry/metrics/metric.ts';
 import { openMetricExport } from '../../platform/telemetry/metrics/metric-export.ts';
 import { type CallExport, type CallReport, closeInTime } from './call-report.ts';

@@ -1,4 +1,4 @@
-/** What is reported of one call: its tool, its duration, how it ended.
+/** The report of one call: its tool, its duration, its outcome.
  *  It must never hold anything of an argument or a file. */
 import { performance } from 'node:perf_hooks';
 import { settledWithin } from '../../platform/lifecycle.ts';
@@ -46,7 +46,7 @@ export async function reported<Value>(
   return outcome;
 }
 
-/** As in `directive-server tool=directive/file.get duration_ms=1.3 outcome=ok`. */
+/** A line such as `directive-server tool=directive/file.get duration_ms=1.3 outcome=ok`. */
 export function reportLine({ tool, durationMs, errorCode }: CallReport): string {
   const outcome = errorCode === null ? 'ok' : `error code=${errorCode}`;
   return `directive-server tool=${tool} duration_ms=${durationMs.toFixed(1)} outcome=${outcome}`;

@@ -1,5 +1,5 @@
 /** A span for each call, sent to a collector: under the caller's, where the call names one.
- *  It must never show an argument or a content, nor be loaded where nobody collects. */
+ *  It never shows an argument or a content. Loaded only with a collector. */
 import { withoutCredentials } from '../../contract/json/secret-text.ts';
 import { randomHex } from '../../platform/telemetry/random-pool.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';

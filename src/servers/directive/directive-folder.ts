@@ -37,7 +37,7 @@ export function createDirectiveFolder(place: string): DirectiveFolder {
 }
 
 const NO_FOLDER = missing("directive/ directory not found. Run 'directive init' to create it.", {
-  suggestion: 'Run `adjutant init --directive` in the folder that shall hold it.',
+  suggestion: 'Run `adjutant init --directive` in the folder for it.',
 });
 
 async function folderAt(place: string): Promise<Folder | null> {
@@ -158,7 +158,7 @@ async function* entriesOf(path: string): AsyncGenerator<Dirent> {
   }
 }
 
-/** What `read` would return: a file, or a link to a file inside. A name that is no text cannot be asked for. */
+/** Whether `read` would return it: a file, or a link to a file inside. A name that is no text cannot be asked for. */
 async function isListed(folder: Folder, entry: Dirent, segments: readonly string[]): Promise<boolean> {
   if (entry.isFile() && !entry.name.includes('\uFFFD')) return true;
   if (!entry.isFile() && !entry.isSymbolicLink()) return false;

@@ -1,5 +1,5 @@
 /** Finds what a path names inside a folder, one segment after the other, links included.
- *  It must never look at anything outside the folder, not even to see whether it is there. */
+ *  It never accesses anything outside the folder, not even to test whether it exists. */
 import type { BigIntStats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
@@ -26,7 +26,7 @@ interface Walk {
   readonly folder: Folder;
   /** Segments of the place where the walk is; none of them is a link. */
   readonly behind: string[];
-  /** What is still to be walked, the next one last. */
+  /** Segments still to be walked, the next one last. */
   readonly ahead: string[];
   stats: BigIntStats | null;
   links: number;

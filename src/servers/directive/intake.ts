@@ -1,4 +1,4 @@
-/** What a client sent, before the SDK looks at it: a message for the SDK, or the answer at once.
+/** Messages of a client before the SDK reads them: passed on, or answered at once.
  *  It must never throw: the SDK refuses some messages with other words and codes than the contract's, or not at all. */
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server';
 import { jsonExcess } from '../../platform/bounds/json-shape.ts';
@@ -58,7 +58,7 @@ function refusalOf({ jsonrpc, method, params }: Fields): Refusal | null {
 
 const NO_NAME = serverFault('name must be a string', 'name');
 
-/** What the SDK would refuse although it means nothing: `null` in place of nothing, no version. */
+/** Repairs what the SDK would refuse although it is harmless: `null` for an absent member, no version. */
 function plain({ params, ...rest }: Fields): Fields {
   const message = { ...rest, jsonrpc: '2.0' };
   if (!isFields(params)) return message;

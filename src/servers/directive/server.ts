@@ -1,5 +1,5 @@
 /** The MCP server of the five tools, on the SDK's low-level server: the high-level one changes descriptors.
- *  It must never offer more than the tools: no resources, no notifications, no writing. */
+ *  It has no resources, no notifications and writes nothing. */
 import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { type OnCall, reported } from './call-report.ts';

@@ -34,13 +34,13 @@ export class LinkedFolderError extends Error {
   }
 }
 
-/** Of `init`: what is there stays. Throws when it cannot write. */
+/** Writes the starter of `init`; existing files stay. Throws when it cannot write. */
 export async function writeStarter(place: string): Promise<FileChange[]> {
   await refuseLinks(place);
   return Promise.all(FILES.map(async ([path]) => changeOf(place, path, 'project', true)));
 }
 
-/** Of `update`. null: there is no directive/ folder. `writes` false: it only says what it would change. */
+/** Renews the starter for `update`. null: no directive/ folder exists. `writes` false: it only says what it would change. */
 export async function renewStarter(place: string, writes: boolean): Promise<FileChange[] | null> {
   const folder = await stat(join(place, 'directive')).catch(() => null);
   if (folder?.isDirectory() !== true) return null;
@@ -65,7 +65,7 @@ async function changeOf(place: string, path: string, owner: Owner, writes: boole
   return { path: shown, change: there === null ? 'wrote' : 'updated' };
 }
 
-/** null: nothing is there. */
+/** Content of a file; null: it does not exist. */
 async function contentAt(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path);

@@ -88,7 +88,7 @@ export function toolDescriptors(style: NameStyle): ToolDescriptor[] {
   );
 }
 
-/** The exact name of the tool that `name` stands for; null: there is none. */
+/** The exact name of the tool that `name` denotes; null: no such tool. */
 export function toolCalled(name: string): string | null {
   return CALLABLE.get(name) ?? null;
 }

@@ -39,7 +39,7 @@ export interface ApiRoleOptions {
   config: Config;
   modules: Modules;
   preparer: Preparer;
-  /** Whether this process' worker hears cancellations; null: it has none. */
+  /** Whether this process' worker receives cancellations; null: it has none. */
   cancellations: (() => Hearing) | null;
   /** A connection for the queue API; null: this process does not serve it. */
   queueing: RedisConnection | null;
@@ -133,7 +133,7 @@ function apiLimits({ limits }: Config): ApiLimits {
   return { bodyBytes: limits.body_bytes, bodyValues: limits.body_values, streams: limits.streams };
 }
 
-/** What a job may hold is what an HTTP body may hold. */
+/** Bounds of a job: those of an HTTP body. */
 function queueApiOf(
   shared: Pick<QueueApiOptions, 'client' | 'clientOf' | 'gate' | 'submitterOf' | 'customTypes'>,
   { keys }: Store,
@@ -152,7 +152,7 @@ function queueApiOf(
 
 interface McpClients {
   readonly clientOf: ClientOf;
-  /** The client with the rights of whoever calls. */
+  /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
 }
 

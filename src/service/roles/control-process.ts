@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import type { ListedAgent } from '../../contract/run/agent-listing.ts';
 import { DEFAULT_ALIASES } from '../../contract/model/model-name.ts';
 
-/** What servers are started with. */
+/** Arguments with which servers are started. */
 export interface Installation extends Pick<Config, 'directory' | 'models'> {
   agents: readonly Pick<ListedAgent, 'name' | 'description'>[];
 }
@@ -26,7 +26,7 @@ export function controlProcess({ directory, models, agents }: Installation) {
   return { kind: 'stdio', command: process.execPath, args, env: {}, cwd: directory } as const;
 }
 
-/** What would be too long is left out: the tools then accept every name. */
+/** Omits lists that are too long: the tools then accept every name. */
 function knownNames({ models, agents }: Pick<Installation, 'models' | 'agents'>): string {
   const declared = models.size > 0 ? models : DEFAULT_ALIASES;
   const tiers = [...declared.keys()].filter((name) => !OTHER_USES.has(name)).map((name) => ({ name }));

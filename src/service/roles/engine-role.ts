@@ -17,13 +17,13 @@ export interface EngineRoleOptions {
   preparer: Preparer;
   /** They open what clients encrypt. Default: it is not opened. */
   payloadKeys?: PayloadKeys;
-  /** As in `StoreOptions`. */
+  /** Option of `StoreOptions`. */
   requestBytes: number;
   /** Turns at once in this process. */
   concurrency: number;
   /** How long a stop waits for turns, milliseconds. */
   drainMs: number;
-  /** As in `EngineOptions`. */
+  /** Option of `EngineOptions`. */
   lockMs: number;
   stalledCheckMs: number;
   logger: Logger;

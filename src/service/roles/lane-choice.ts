@@ -25,7 +25,7 @@ export function laneNames(choice: LaneChoice): string[] {
   return servedLanes(choice).map(({ name }) => name);
 }
 
-/** `patterns`: names of lanes, in which `*` stands for any characters. */
+/** `patterns`: names of lanes with the wildcard `*`. */
 export function onlyLanes({ config, modules }: LaneChoice, patterns: readonly string[]): LaneChoice {
   const isChosen = (lane: string): boolean => patterns.some((pattern) => toolMatches(pattern, lane));
   const queued = new Set(laneNames({ config, modules }).flatMap((lane) => (isChosen(lane) ? [lane] : [])));

@@ -81,7 +81,7 @@ async function known(logins: LoginStore, name: string): Promise<Login | null> {
   }
 }
 
-/** false: nobody was logged in. Needs no key: what is removed is not opened. */
+/** Removes a login; false: there was none. Needs no key: a removed login is not decrypted. */
 export async function logOut(config: Config, name: string, redisUrl: string): Promise<boolean> {
   return askRedis(redisUrl, async (connection) => loginRecordsOn(connection, config).remove(name));
 }

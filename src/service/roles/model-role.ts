@@ -24,7 +24,7 @@ export function configuredModels({ providers, models }: Pick<Config, 'providers'
 
 const NO_LIMITS: MinuteLimits = { requests: null, tokens: null };
 
-/** What is configured to limit a model, whoever calls it. */
+/** Configured limits of a model, for every caller. */
 export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfModel {
   const minute = (limits: {
     requests_per_minute?: number | undefined;
@@ -54,7 +54,7 @@ export interface ModelRole {
 
 export interface ModelRoleOptions {
   config: Config;
-  /** Of the process that calls them. */
+  /** Id of the process that calls them. */
   processId: string;
   onError: (error: Error) => void;
 }

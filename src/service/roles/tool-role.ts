@@ -20,7 +20,7 @@ import type { CircuitBreaker } from '../../worker/circuit-breaker.ts';
 import type { Announced } from '../announcer.ts';
 import { listedLogin } from './logins.ts';
 
-/** Of one server, in the catalog. */
+/** Entry of one server in the catalog. */
 const MAX_FAULTS = 100;
 
 /** Hidden is not forbidden: other ways into the service still call it. */
@@ -60,7 +60,7 @@ function offersOf(declared: DeclaredOffers, server: ServerConfig | undefined): S
   };
 }
 
-/** For whoever has the name of a read; `mcpServers`: those of this process. */
+/** Tool of a read by its name; `mcpServers`: those of this process. */
 export function readable({ mcpServers }: Pick<Config, 'mcpServers'>): ServerReadsOptions['isExposed'] {
   return (name, method, { ref }) => {
     const server = mcpServers.get(name);
@@ -78,7 +78,7 @@ export function readable({ mcpServers }: Pick<Config, 'mcpServers'>): ServerRead
 function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Error) => void) {
   const entries = new Map<string, Promise<CatalogEntry>>();
 
-  /** What another process found out stays known while this one has not reached the server. */
+  /** Keeps the entry of another process while this one has not reached the server. */
   async function stored(server: string): Promise<CatalogEntry> {
     const entry = (await catalog.read()).find((candidate) => candidate.server === server);
     return entry ?? unseen(server);
@@ -135,7 +135,7 @@ export interface ToolRole extends ToolExecOptions {
 export interface ToolRoleOptions {
   config: Config;
   catalog: ToolCatalog;
-  /** Of the process that serves them. */
+  /** Id of the process that serves them. */
   processId: string;
   onError: (error: Error) => void;
 }
@@ -147,7 +147,7 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   const unsubscribes = [publishing(pool, config, change)];
   let isKnown = false;
 
-  /** Nobody else publishes what this worker's servers offer, and they say it once: what Redis has lost is restored. */
+  /** Publishes the tools of this worker's servers again after a loss of Redis, since no other process does. */
   async function publish(): Promise<void> {
     const lost = (await catalog.present(processId, servers).catch(onError)) ?? [];
     await Promise.all((isKnown ? lost : servers).map(restore));
@@ -178,7 +178,7 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   };
 }
 
-/** What a pool learns of its servers, into the catalog. Returns what ends it. */
+/** Publishes the facts that a pool learns of its servers to the catalog. Returns a function that ends it. */
 function publishing(
   pool: McpPool,
   { mcpServers }: Config,

@@ -77,7 +77,7 @@ function listedBy(known: KnownServers, server: string): (name: string) => boolea
 }
 
 function unknownTool(toolName: string, known: KnownServers): ErrorEnvelope {
-  return errorEnvelope('unknown_tool', `no MCP server offers the tool "${toolName}"`, {
+  return errorEnvelope('unknown_tool', `no MCP server has the tool "${toolName}"`, {
     field: 'tool_name',
     tool_name: toolName,
     servers: [...known.keys()].slice(0, 100),
@@ -108,7 +108,7 @@ function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvel
   const names = servers.slice(0, NAMED_CANDIDATES).map((server) => `${server}.${toolName}`);
   return errorEnvelope(
     'validation_error',
-    `several servers offer "${toolName}": name one of ${names.join(', ')}`,
+    `several servers have "${toolName}": name one of ${names.join(', ')}`,
     {
       field: 'tool_name',
       candidates: names,

@@ -139,9 +139,7 @@ function unreadableReport(onError: SubscriptionsOptions['onError']): (name: stri
     if (now - reportedAt < REPORT_MS) return;
     reportedAt = now;
     onError?.(
-      new Error(
-        `a message on ${name} cannot be read and counts as lost; for a minute no more is said of others`,
-      ),
+      new Error(`a message on ${name} cannot be read and counts as lost; others are not logged for a minute`),
     );
   };
 }

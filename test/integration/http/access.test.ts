@@ -251,7 +251,7 @@ describe('a key', () => {
     const refusal = { problem: { code: 'rate_limited', status: 429, limit: 3 } };
     await expect(client.submit([tool, tool])).rejects.toMatchObject(refusal);
     await client.submit(tool);
-    const until = expect.stringMatching(/room again at \d{4}-\d\d-\d\dT00:00:00Z/) as string;
+    const until = expect.stringMatching(/possible at \d{4}-\d\d-\d\dT00:00:00Z/) as string;
     await expect(client.submit(tool)).rejects.toMatchObject({
       problem: { ...refusal.problem, detail: until },
     });

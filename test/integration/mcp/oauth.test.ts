@@ -77,7 +77,7 @@ test('one login serves the calls; a scope that it lacks is named with the comman
   const { call } = openPoolWith({ logins: store }, server);
   expect(failureOf(await call('use')).error).toMatchObject({
     type: 'auth',
-    message: expect.stringContaining('nobody has logged in: run `adjutant mcp login crm`') as string,
+    message: expect.stringContaining('no login exists: run `adjutant mcp login crm`') as string,
   });
   const login = await loginAt(server);
   await store.put('crm', { version: randomUUID(), login });
@@ -236,7 +236,7 @@ test('a logout counts for workers that have the token', async () => {
   await eventually(async () => (await call('use')).kind).toBe('failed');
   expect(failureOf(await call('use')).error).toMatchObject({
     type: 'auth',
-    message: expect.stringContaining('nobody has logged in') as string,
+    message: expect.stringContaining('no login exists') as string,
   });
 });
 

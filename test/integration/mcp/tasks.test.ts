@@ -249,7 +249,7 @@ test('a task that wants an answer is cancelled where nobody answers, and its cal
   const { label, outcome } = await begin();
   server.says(label, { status: 'input_required', inputRequests: { which: QUESTION } });
   expect(failureOf(await outcome).error.message).toContain(
-    'asks for something that this client does not offer',
+    'asks for something that this client does not support',
   );
   expect(server.asked).toContain(`tasks/cancel ${label}`);
 });

@@ -6,14 +6,14 @@ import { metricsPage } from '../../../scripts/metrics-page.ts';
 import { prometheusName } from '../../../src/platform/telemetry/metrics/metric.ts';
 import { METRIC_NAMES, METRICS } from '../../../src/platform/telemetry/metrics/metric-names.ts';
 
-test('docs/operations.md has the table as it is', () => {
-  const page = readFileSync('docs/operations.md', 'utf8');
+test('docs/metrics.md has the table as it is', () => {
+  const page = readFileSync('docs/metrics.md', 'utf8');
   expect(metricsPage(page)).toBe(page);
 });
 
 test('every name that the page mentions is one of the table', () => {
   const names = new Set(METRIC_NAMES.map((name) => prometheusName(METRICS[name])));
-  const page = readFileSync('docs/operations.md', 'utf8');
+  const page = readFileSync('docs/metrics.md', 'utf8');
   const mentioned = [...page.matchAll(/`((?:adjutant|gen_ai|nodejs|process|http_server)_[a-z0-9_]+)`/g)];
   const unknown = mentioned.map(([, name = '']) => name).filter((name) => !names.has(name));
   // Labels of the conventions look like names.

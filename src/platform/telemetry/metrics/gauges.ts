@@ -13,7 +13,7 @@ export interface Reading {
 /** May reject or be late: then its values are missing. */
 export type GaugeSource = () => readonly Reading[] | Promise<readonly Reading[]>;
 
-/** Longer than the check whether Redis is there, and far shorter than a scrape may take (10 s by default). */
+/** Longer than the check of Redis, and far shorter than a scrape may take (10 s by default). */
 const LONGEST_READ_MS = 1_500;
 
 export async function readAll(

@@ -13,7 +13,7 @@ export type Measure = (metric: MetricName, value: number, labels: Labels) => voi
 
 export interface AttemptFacts {
   readonly lane: string;
-  /** What became of it, as the kinds of `Outcome`. */
+  /** Outcome of the attempt, as the kinds of `Outcome`. */
   readonly outcome: string;
   /** null: it ended well, or was given back without an error. */
   readonly errorType: string | null;
@@ -38,7 +38,7 @@ export interface ModelCallFacts {
   readonly model: string;
   readonly errorType: string | null;
   readonly durationMs: number;
-  /** null: the answer came in one piece, or not at all. */
+  /** null: the answer was not streamed, or did not arrive. */
   readonly firstChunkMs: number | null;
   /** null: not known. */
   readonly tokens: { readonly input: number; readonly output: number } | null;
@@ -85,7 +85,7 @@ export interface KnownNames {
   readonly agents: Iterable<string>;
   /** As `provider:model`. */
   readonly models: Iterable<string>;
-  /** Of directives whose calls may have happened without anybody knowing. */
+  /** Types of directives whose calls have an unknown outcome. */
   readonly types: Iterable<string>;
   /** Groups of conventions whose newest names are used, as in `TracingSettings`. Default: none. */
   readonly newNames?: readonly string[];
@@ -210,7 +210,7 @@ function distributeTokens(measure: Measure, { input, output }: Tokens, labels: L
 /** Nothing is measured. */
 export const NO_METERS: Meters = createMeters(() => {}, { agents: [], models: [] });
 
-/** What OpenTelemetry calls a value outside the known ones. */
+/** OpenTelemetry's name of a value outside the known ones. */
 const OTHER = '_OTHER';
 
 /** `most` others beside the known ones. */

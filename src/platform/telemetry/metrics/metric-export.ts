@@ -26,7 +26,7 @@ export interface OtlpTarget {
 
 export interface MetricExportOptions {
   readonly resource: Readonly<Record<string, string>>;
-  /** null: nobody is sent anything. */
+  /** null: nothing is exported. */
   readonly otlp: OtlpTarget | null;
   readonly readGauges: () => Promise<readonly Reading[]>;
 }

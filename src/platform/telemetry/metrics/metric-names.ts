@@ -221,7 +221,7 @@ const EVERY_ROLE = reportedBy('every role', {
     name: 'adjutant.schedule.firings',
     unit: '{firing}',
     labels: [LABEL.outcome],
-    says: 'Instants of schedules: `fired`, `skipped` because an earlier request was open, `failed` because what they submit was refused, or `missed` because nobody was there in time.',
+    says: 'Instants of schedules: `fired`, `skipped` because an earlier request was open, `failed` because what they submit was refused, or `missed` because no process was available in time.',
   },
   archived: {
     kind: 'counter',

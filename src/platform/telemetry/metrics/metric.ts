@@ -2,14 +2,14 @@
 // Must never name a metric: metric-names.ts does.
 
 export interface MetricDefinition {
-  /** `gauge`: read when somebody collects; the others are recorded as things happen. */
+  /** `gauge`: read at collection; the others are recorded as events happen. */
   readonly kind: 'counter' | 'histogram' | 'gauge';
   /** As OpenTelemetry names it. */
   readonly name: string;
   /** UCUM; a word in braces says what is counted. */
   readonly unit: string;
   readonly labels: readonly string[];
-  /** Whose process reports it. */
+  /** Role of the process that reports it. */
   readonly by: 'api' | 'engine' | 'worker' | 'every role' | 'directive server';
   readonly says: string;
   /** Upper bounds, in the unit. */

@@ -10,7 +10,7 @@ import type { MetricExport, OtlpTarget } from './metric-export.ts';
 import { createOutage, type OutageNews, secondsOf } from '../outage.ts';
 
 export interface MetricSettings {
-  /** null: nobody is sent anything. */
+  /** null: nothing is exported. */
   readonly otlp: Pick<OtlpTarget, 'url' | 'intervalMs'> | null;
   /** Attributes of the process. */
   readonly resource: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ export const MODEL_METRICS = {
     name: 'gen_ai.client.operation.time_to_first_chunk',
     unit: 's',
     labels: MODEL_LABELS,
-    says: 'From the request to the first piece of a streamed answer.',
+    says: 'From the request to the first chunk of a streamed answer.',
     buckets: MODEL_SECONDS,
   },
   tokenUsage: {

@@ -153,13 +153,13 @@ export const EVENT = {
   scheduleWaiting: 'schedule.waiting',
 } as const;
 
-/** What a link says of the span it names. */
+/** Kinds of links between spans. */
 export const LINK = { previousAttempt: 'previous_attempt', lostAttempt: 'lost_attempt' } as const;
 
 /** The name of the service where none is configured. */
 export const DEFAULT_SERVICE_NAME = 'adjutant';
 
-/** Of `messaging.system`. */
+/** Value of `messaging.system`. */
 export const MESSAGING_SYSTEM = 'bullmq';
 
 /** The group of the conventions for generative AI. */

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { SpanPlace } from './span.ts';
 
-/** What a span is made under: its trace, and the span above it. */
+/** Parent of a span: its trace, and the span above it. */
 export interface SpanParent {
   readonly traceId: string;
   /** null: there is none, the span is the first of its trace. */

@@ -5,9 +5,9 @@ import type { SpanParent } from './span-place.ts';
 import type { SpanRecord, SpanRole } from './span.ts';
 
 export interface Spans {
-  /** The context with the decision whether its trace is recorded, where nobody has decided yet. */
+  /** The context with the decision whether its trace is recorded, where it is not decided yet. */
   decided(traceparent: string): string;
-  /** What spans in this context are made under; null: none are made. */
+  /** Parent of spans in this context; null: none are made. */
   under(traceparent: string): SpanParent | null;
   report(span: SpanRecord): void;
   /** A span that is reported later, while others may be under it. */

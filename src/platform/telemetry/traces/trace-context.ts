@@ -25,7 +25,7 @@ export function traceIdOf(traceparent: string): string {
 }
 
 /**
- * A new trace, of a process that records no spans. Nobody has decided yet whether it is recorded; its span id says so: it
+ * A new trace, of a process that records no spans. It is not decided yet whether it is recorded; its span id says so: it
  * mirrors the trace id, and no span has it.
  */
 export function newTraceparent(traceId: string = randomHex(16)): string {

@@ -35,7 +35,7 @@ export interface Traces extends Startable {
   readonly spans: Spans;
 }
 
-/** What is counted of spans that no collector gets. */
+/** Counters of spans that no collector gets. */
 export type SpanLosses = Pick<Meters, 'exportFailed' | 'spansLost'>;
 
 /** The most time that a stop gives a collector. */
@@ -164,7 +164,7 @@ function recordedSpans(settings: TracingSettings, ledger: SpanLedger, open: () =
 
 interface Begun {
   readonly span: SpanRecord;
-  /** What waits for its report. */
+  /** Callbacks that wait for their report. */
   readonly waiting: (() => void)[];
 }
 

@@ -40,7 +40,7 @@ test('a stop sends what is left', async () => {
   expect(String(received?.attributes['a'])).toHaveLength(1_024);
 });
 
-test('spans show no secret of the process, and no key or token in any place of a text (docs/tracing.md)', async () => {
+test('spans show no secret of the process, and no key or token in any place of a text (docs/observability.md)', async () => {
   await using collector = await startOtlpReceiver();
   const configured = ['hunter2-of-the-process'];
   const secrets = createKnownSecrets();

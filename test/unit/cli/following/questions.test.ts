@@ -134,7 +134,7 @@ test('nothing that a server wrote obeys the terminal, and a field that looks lik
   ask(asked({ message: 'Hi\u001B]0;x\u0007 \u202Etxet', tool_name: 's.t\u009B', schema: password }));
   // oxlint-disable-next-line no-control-regex
   expect(stderr.text()).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202E]/);
-  expect(stderr.text()).toMatch(/looks like a secret: its server reads what you answer/);
+  expect(stderr.text()).toMatch(/may be a secret: its server reads your answer/);
 });
 
 test('a schema beyond simple fields is answered as JSON', () => {

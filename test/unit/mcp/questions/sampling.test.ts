@@ -66,6 +66,6 @@ test.each<[string, unknown]>([
   const read = readSampling(params);
   expect(read).toMatchObject({
     ok: false,
-    reason: expect.stringMatching(/^(asks|has|sends|offers) /),
+    reason: expect.stringMatching(/^(asks|has|sends|gives) /),
   });
 });

@@ -65,7 +65,7 @@ const members = (count: number): Record<string, { type: string }> =>
 
 test('a schema of very many values is not looked at on the main thread, and reported once', async () => {
   const schema = { type: 'object' as const, properties: members(1_000) };
-  const message = 'has an input schema that is too large to look for what cannot be checked';
+  const message = 'has an input schema that is too large to find the part that cannot be checked';
   expect((await listOf([{ name: 'large', inputSchema: schema }])).faults).toEqual([
     { tool: 'large', message },
   ]);

@@ -1,0 +1,73 @@
+/** Pages, messages and docstrings are written in the English of the field: none has a word that the rules of prose exclude. */
+import { globSync, readFileSync } from 'node:fs';
+import { parseSync, Visitor } from 'oxc-parser';
+import { expect, test } from 'vitest';
+import { PAGES, proseOf } from './support/documents.ts';
+import { bannedWord, proseFault } from './support/prose.ts';
+
+/** Folders of `src` whose docstrings are not rewritten yet. */
+const DOCSTRINGS_LEFT: readonly string[] = ['agents', 'http', 'queue', 'store', 'worker'];
+/** Folders of `src` whose messages are not rewritten yet. */
+const MESSAGES_LEFT: readonly string[] = ['agents', 'queue', 'worker'];
+
+test.each(PAGES)('%s has no banned word', (page) => {
+  const faults = proseOf(page).flatMap((line, index) => {
+    const word = bannedWord(line.replaceAll(/\]\([^)]*\)/g, ']'));
+    return word === null ? [] : [`${page}:${index + 1} ${word}`];
+  });
+  expect(faults).toEqual([]);
+});
+
+interface Text {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The sources of folders of `src` that are not left out. */
+function sources(left: readonly string[]): { file: string; source: string }[] {
+  return globSync('src/**/*.ts')
+    .filter((file) => !left.some((folder) => file.startsWith(`src/${folder}/`)))
+    .map((file) => ({ file, source: readFileSync(file, 'utf8') }));
+}
+
+/** Every text of several words in a source: a message, a help text, a log line. */
+function messagesOf(file: string, source: string): Text[] {
+  const found: Text[] = [];
+  const note = (text: string, start: number): void => {
+    if (text.includes(' ')) found.push({ place: placeOf(file, source, start), text });
+  };
+  new Visitor({
+    Literal: (node) => {
+      if (typeof node.value === 'string') note(node.value, node.start);
+    },
+    TemplateElement: (node) => note(node.value.raw, node.start),
+  }).visit(parseSync(file, source).program);
+  return found;
+}
+
+function docstringsOf(file: string, source: string): Text[] {
+  return parseSync(file, source)
+    .comments.filter(({ type, value }) => type === 'Block' && value.startsWith('*'))
+    .map(({ value, start }) => ({
+      place: placeOf(file, source, start),
+      text: value.replaceAll(/^[\s*]+|\n\s*\*/g, ' ').trim(),
+    }));
+}
+
+function placeOf(file: string, source: string, start: number): string {
+  return `${file}:${source.slice(0, start).split('\n').length}`;
+}
+
+test('no message has a banned word', () => {
+  const texts = sources(MESSAGES_LEFT).flatMap(({ file, source }) => messagesOf(file, source));
+  expect(texts.length).toBeGreaterThan(1_000);
+  const faults = texts.map(({ place, text }) => `${place} ${bannedWord(text) ?? ''}`);
+  expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
+});
+
+test('no docstring begins without its subject or has a banned word', () => {
+  const texts = sources(DOCSTRINGS_LEFT).flatMap(({ file, source }) => docstringsOf(file, source));
+  expect(texts.length).toBeGreaterThan(50);
+  const faults = texts.map(({ place, text }) => `${place} ${proseFault(text) ?? ''}`);
+  expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
+});
