@@ -30,7 +30,7 @@ export interface KeyInvocation {
   readonly json: boolean;
 }
 
-/** What a verb gets that needs no service. */
+/** Context of a verb that needs no service. */
 export interface LocalInvocation {
   readonly terminal: Terminal;
   readonly interrupt: AbortSignal;

@@ -79,7 +79,7 @@ const policyFields = {
   approve: z.array(z.string().min(1).max(256)).max(256).default([]).register(notes, {
     description:
       'Tools whose every call waits for the approval of a person, also without an agent, by the tool’s name on this server. Calls of runs are asked about here too, beside the approvals of their agent.',
-    special: '`*` stands for any characters',
+    special: '`*` matches any characters',
     fallback: 'none',
   }),
   approve_timeout_ms: positiveDurationMsSchema.default(86_400_000).register(notes, {

@@ -76,7 +76,7 @@ const asksSchema = z.strictObject({
   }),
   tools: words(z.string().min(1).max(256)).register(notes, {
     description: 'Tools that are to be called, or that ask; for a budget `budget.<limit>`.',
-    special: '`*` stands for any characters',
+    special: '`*` matches any characters',
     fallback: 'all',
   }),
   after_ms: z.int().min(0).default(0).register(notes, {
@@ -206,7 +206,7 @@ function namesUser(url: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** What the service's own parts ask of the section. */
+/** Settings of the section as the parts of the service read them. */
 export function endNotices(webhooks: Webhooks): EndNotices {
   const { endpoints, callers_may_give_urls: callers, public_url: publicUrl = '' } = webhooks;
   const rules = [...endpoints].flatMap(([name, { match, tenants }]) =>

@@ -53,7 +53,7 @@ import type { SeenRun } from './read/views.ts';
 import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 
-/** What the client asks of the part that knows runs. */
+/** Calls of the client that concern runs. */
 export interface ClientRuns extends Omit<RunCalls, 'start' | 'decideAll'> {
   /** `tenant`: whose the run is. The other methods take scoped ids. */
   start(run: SubmittedRun, options?: StartOptions, tenant?: string): Promise<StartedRun>;

@@ -43,7 +43,7 @@ function refuseAll(submitted: unknown): void {
   for (const [at, each] of (directives as unknown[]).entries()) refuseReservedId(each, `directives[${at}].`);
 }
 
-/** What is no text is refused by whoever reads it. */
+/** Ids that are no text are refused where they are read. */
 export function refuseReservedId(submitted: unknown, where = ''): void {
   const { request_id: id } = Object(submitted) as { request_id?: unknown };
   const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;

@@ -216,7 +216,7 @@ function underKey(routed: Prepared, { directive, once }: OnceDirective, token: s
   return { ...routed, acceptance: { ...acceptance, digest, ...quiet, ...ofLane }, job };
 }
 
-/** What gets a job here: not what waits for another one, nor what began before under another id. */
+/** Directives that get a job here: none that waits for another one, and none that began before under another id. */
 function begunOf(open: readonly Prepared[], requestId: string, verdict: OnceAccepted): Prepared[] {
   const { verdict: status, of, outcome, waits } = verdict;
   if (waits || of.requestId !== requestId) return [];

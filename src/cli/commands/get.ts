@@ -281,7 +281,7 @@ function isResumable({ status, started_at: startedAt }: NonNullable<RequestView[
   return startedAt !== null && (status === 'failed' || status === 'cancelled' || status === 'timeout');
 }
 
-/** What was attempted, and ended in an error that nobody asked for. */
+/** Attempted directives that ended in an error no caller asked for. */
 function isDeadLetter({ id, result }: Ended, all: readonly DirectiveSummary[]): boolean {
   const attempts = all.find((each) => each.id === id)?.attempts ?? 0;
   const ended = (result.data as { result?: unknown }).result;

@@ -36,7 +36,7 @@ const caseHeadSchema = z.object({
   end: caseEndSchema.nullable().describe('End of the run; null: the request has no run.'),
 });
 
-/** Schema of a tool that the models of the request were offered. */
+/** Schema of a tool that the models of the request could call. */
 const caseToolSchema = z.object({
   kind: z.literal('tool').describe('Kind of the line: a tool.'),
   name: toolNameSchema.describe('Name of the tool, `server.tool`.'),
@@ -53,7 +53,7 @@ const caseModelSchema = z.object({
   system_prompt: z.string().nullable().describe('System prompt; null: none.'),
   kept_messages: count.describe('Number of leading messages that equal those of the model call before.'),
   messages: z.array(messageSchema).describe('Messages after the kept ones.'),
-  tools: z.array(toolNameSchema).describe('Names of the offered tools.'),
+  tools: z.array(toolNameSchema).describe('Names of the tools of the call.'),
   answer: resultSchema.describe('Answer: a model turn, or an error.'),
   usage: usageSchema.nullable().describe('Token usage; null: not reported.'),
   duration_ms: durationMs,

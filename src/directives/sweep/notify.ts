@@ -50,7 +50,7 @@ export interface NotifierParts {
   endNotices: EndNotices;
   /** The end of the run of a request. */
   runEnd(requestId: string): Promise<EndState>;
-  /** What one call, budget or directive of a request asks a person at present. */
+  /** Open question of a call, budget or directive of a request. */
   openAsks(requestId: string, callId: string): Promise<OpenApproval[]>;
   /** The trace context of the run of a request; null: it has none. */
   runTrace(requestId: string): Promise<string | null>;

@@ -91,7 +91,7 @@ export async function recordRequest(
 
 /**
  * Records a request from the lines of its archive. Names of secrets are redacted there already.
- * @param tools Descriptions of the tools. Default: none; a replay then offers them without a description.
+ * @param tools Descriptions of the tools. Default: none; a replay then has no descriptions of them.
  * @throws `CaseFault` where the archive is incomplete or has too many directives.
  */
 export async function recordArchive(
@@ -227,7 +227,7 @@ function answerOf(data: EndedDirective['data'], payload: unknown): Result {
   return payload !== undefined && result.ok ? { ...result, payload } : result;
 }
 
-/** Tools that a model was offered or that were called, with their descriptions of the catalog. */
+/** Tools that a model could call or that were called, with their descriptions of the catalog. */
 function toolsOf(turns: readonly CaseTurn[], listed: readonly ListedTool[]): CaseTool[] {
   const names = turns.flatMap(({ model, calls }) => [
     ...(model?.tools ?? []),
