@@ -96,11 +96,12 @@ function endOf(noted: NotedClaims, { fence, end }: ClaimNote): AttemptEnd {
 }
 
 const NOTHING = { at: null, reason: null, delayMs: null };
-const REASONS: ReadonlySet<string> = new Set(WAIT_REASONS);
+/** A wait for a `retry` is no pause of its attempt: that attempt was made, and failed. */
+const PAUSES: ReadonlySet<string> = new Set(WAIT_REASONS.filter((reason) => reason !== 'retry'));
 
 function notedEnd({ at, how, delayMs }: NonNullable<ClaimNote['end']>): AttemptEnd {
   if (how === 'lost') return { at, outcome: WORKER_LOST, reason: WORKER_LOST, delayMs: null };
-  if (REASONS.has(how)) return { at, outcome: 'paused', reason: how, delayMs };
+  if (PAUSES.has(how)) return { at, outcome: 'paused', reason: how, delayMs };
   return { at, outcome: how, reason: null, delayMs };
 }
 
