@@ -240,6 +240,8 @@ describe('what another tenant has', () => {
     call: '{"decision":"approve"}',
     priority: '{"priority":9}',
     'call.q1': '{"action":"decline"}',
+    fork: '{"at":1}',
+    scores: '{"name":"x","value":1}',
   };
 
   test('gets the same answers as what there is not, byte for byte, on every route of a request', async () => {

@@ -140,9 +140,9 @@ describe('a call that waits for approval', () => {
       by: 'ann',
       calls: [...calls, unknown],
     });
-    expect(decided.map(({ request_id, by }) => [request_id, by]).toSorted()).toEqual([
-      ['both-1', 'ann'],
-      ['both-2', 'ann'],
+    expect(decided.map(({ request_id, by }) => `${request_id} by ${by}`).toSorted()).toEqual([
+      'both-1 by ann',
+      'both-2 by ann',
     ]);
     expect(refused).toMatchObject([{ ...unknown, code: 'not_found' }]);
     const again = await client.runs.decideAll({ decision: 'approve', calls });
