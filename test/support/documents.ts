@@ -104,7 +104,7 @@ const GIVEN: Readonly<Record<string, string>> = {
 export function givenTo(code: string): string[] {
   return Object.entries(GIVEN).flatMap(([name, declaration]) => {
     const isUsed = new RegExp(`\\b${name}\\b`).test(code);
-    const isMade = new RegExp(`const (\\{ )?${name}\\b`).test(code);
+    const isMade = new RegExp(`const (\\{ )?${name}\\b(?!:)`).test(code);
     return isUsed && !isMade ? [declaration] : [];
   });
 }

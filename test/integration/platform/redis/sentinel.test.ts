@@ -5,6 +5,7 @@ import { ServiceUnavailable } from '../../../../src/contract/problem.ts';
 import { okResult } from '../../../../src/contract/result.ts';
 import { confirmation } from '../../../../src/queue/durability.ts';
 import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { installOn } from '../../../support/installation.ts';
 import { auditLoad, startLoad } from '../../../support/load.ts';
 import { openPipeline } from '../../../support/pipeline.ts';
@@ -53,7 +54,7 @@ describe('the master dies', () => {
     const refusal: unknown = await open.client.submit(call).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ServiceUnavailable);
     // Only the master has the directive and the claim; both die with it.
-    expect(await open.journal.directive('r', 'a')).toMatchObject({ status: 'running', fence: 1 });
+    await eventually(() => open.journal.directive('r', 'a')).toMatchObject({ status: 'running', fence: 1 });
     expect(ran).toEqual([]);
     const { elected } = await sentinel.nextMaster();
     await sentinel.master.kill9();
