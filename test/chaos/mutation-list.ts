@@ -14,6 +14,7 @@ import {
   WRITTEN_MUTATIONS,
 } from './pass-mutations.ts';
 import { OPEN_JOBS_MUTATIONS } from './open-jobs-mutations.ts';
+import { PEOPLE_NOTICED } from './people-mutations.ts';
 import { type Patch, patch } from './patch.ts';
 
 const WITHOUT_FENCE = patch('append-fence', "if record[1] ~= 'running' then");
@@ -401,4 +402,5 @@ export const NOTICED_BY_TESTS: readonly (readonly [
   [ANNOUNCER_MUTATIONS, 'test/unit/store/index/announcer.test.ts'],
   [APPEND_MUTATIONS, 'test/integration/store/append-calls.test.ts'],
   ...AHEAD_NOTICED,
+  ...PEOPLE_NOTICED,
 ];
