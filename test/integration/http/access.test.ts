@@ -317,8 +317,8 @@ test('a thousand requests with keys that do not count leave nothing, and get not
     () => `Bearer ${random()}.${random()}.${random()}`,
     () => `Bearer ${key.toUpperCase()}`,
   ];
-  const closed = (await operations()).filter(({ scope }) => scope !== null);
-  const submit = { method: 'POST', path: '/v1/directives', scope: 'submit' as const };
+  const closed = (await operations()).filter(({ scopes }) => scopes.length > 0);
+  const submit = { method: 'POST', path: '/v1/directives', scopes: ['submit' as const] };
   const tool = { type: 'tool_exec', tool_name: 'peer.x', request_id: 'fuzzed' };
   for (let round = 0; round < 40; round += 1) {
     const answers = headers.map(async (header, index) => {
