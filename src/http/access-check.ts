@@ -172,7 +172,11 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
   callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
   if (rule === 'public') return undefined;
   const { also = rule, forOperators = false } = request.routeOptions.config as RuledConfig;
-  return missingScope(principal, rule) ?? missingScope(principal, also) ?? (forOperators ? notOperator(principal) : undefined);
+  return (
+    missingScope(principal, rule) ??
+    missingScope(principal, also) ??
+    (forOperators ? notOperator(principal) : undefined)
+  );
 }
 
 function isOfSession(request: FastifyRequest): boolean {
