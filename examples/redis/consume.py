@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 url, stream, group, consumer = sys.argv[1:5]
-# The socket waits longer than a read blocks. The client must not repeat a read by itself: Redis counts the entries of an answer that was
+# A read blocks for 5 s, and the socket waits longer. The client must not repeat a read by itself: Redis counts the entries of an answer that was
 # lost as delivered, and ">" does not return them.
 client = redis.Redis.from_url(
     url, decode_responses=True, protocol=2, socket_timeout=30, retry=Retry(NoBackoff(), 0)

@@ -2,6 +2,7 @@
  *  It must never let a request pass whose route has no rule, nor show a key. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { missingScope, notOperator, onBehalfOf } from './access/caller.ts';
+import type { Scope } from '../contract/access/access.ts';
 import type { Gate } from './access/gate.ts';
 import type { PersonSource } from './access/persons.ts';
 import type { Principal } from './access/principal.ts';
@@ -13,7 +14,7 @@ import type { App } from './app.ts';
 import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
 import type { RouteRule } from '../contract/operations/routes.ts';
-import { isOperators, ruleOf } from './route-rules.ts';
+import { isOperators, ruleOf, secondScopeOf } from './route-rules.ts';
 import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
 
 /** Whether a caller may see details: anybody where no key is asked for. */
@@ -21,6 +22,8 @@ export type SeesDetails = (request: FastifyRequest) => boolean;
 
 interface RuledConfig {
   rule?: RouteRule;
+  /** The second scope of a route that needs two. */
+  also?: Scope | undefined;
   /** Only keys of the default tenant may call it. */
   forOperators?: boolean;
 }
@@ -107,8 +110,9 @@ function giveRule(route: RouteOptions): void {
   if (rule === null || rules.some((other) => other !== rule))
     throw new Error(`${String(route.method)} ${route.url} has not one rule in route-rules.ts`);
   const forOperators = [route.method].flat().some((method) => isOperators(method, route.url));
-  route.config = { ...route.config, rule, forOperators } as NonNullable<RouteOptions['config']>;
-  if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule) };
+  const [also] = [route.method].flat().map((method) => secondScopeOf(method, route.url));
+  route.config = { ...route.config, rule, also, forOperators } as NonNullable<RouteOptions['config']>;
+  if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule, also) };
 }
 
 /** A body may take minutes, and a key may be revoked meanwhile. */
@@ -167,8 +171,12 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
   const { principal, untilAt, source } = admission;
   callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
   if (rule === 'public') return undefined;
-  const { forOperators = false } = request.routeOptions.config as RuledConfig;
-  return missingScope(principal, rule) ?? (forOperators ? notOperator(principal) : undefined);
+  const { also = rule, forOperators = false } = request.routeOptions.config as RuledConfig;
+  return (
+    missingScope(principal, rule) ??
+    missingScope(principal, also) ??
+    (forOperators ? notOperator(principal) : undefined)
+  );
 }
 
 function isOfSession(request: FastifyRequest): boolean {

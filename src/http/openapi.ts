@@ -4,6 +4,7 @@ import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import type { Scope } from '../contract/access/access.ts';
 import type { Operation, OwnProblem } from '../contract/operations/operation.ts';
 import { schemaOf } from '../contract/operations/operations.ts';
 import { problemSchema } from '../contract/problem.ts';
@@ -76,8 +77,8 @@ const KEY_SECURITY = {
 } as const;
 
 /** What an operation asks of a key: its scope; nothing where it is public. */
-export function securityOf(rule: RouteRule): Record<string, string[]>[] {
-  return rule === 'public' ? [] : [{ [KEY_SCHEME]: [rule] }];
+export function securityOf(rule: RouteRule, also?: Scope): Record<string, string[]>[] {
+  return rule === 'public' ? [] : [{ [KEY_SCHEME]: also === undefined ? [rule] : [rule, also] }];
 }
 
 /** Call it before the routes are registered. */

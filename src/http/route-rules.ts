@@ -1,5 +1,6 @@
 /** Scope and largest body of each route.
  *  It must never have a default: a route without a rule keeps the API from starting. */
+import type { Scope } from '../contract/access/access.ts';
 import { type Route, type RouteRule, ROUTES } from '../contract/operations/routes.ts';
 
 /** Routes outside the description: MCP describes itself. A call asks for its own scope: see `guardClient`. */
@@ -33,6 +34,11 @@ export function bodyBytesOf(methods: readonly string[], url: string, mostBytes: 
 /** Whether it concerns the work of all tenants: only keys of the default one may call it. */
 export function isOperators(method: string, url: string): boolean {
   return routeOf(method, url)?.forOperators === true;
+}
+
+/** The second scope that a key needs for it; undefined: one is enough. */
+export function secondScopeOf(method: string, url: string): Scope | undefined {
+  return routeOf(method, url)?.also;
 }
 
 /** Pages that tell everyone the same: the description, and the files of the console, which hold no data. */

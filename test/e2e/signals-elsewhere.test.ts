@@ -80,8 +80,11 @@ const python = await pythonOfTests();
 const start = (program: string, ...args: string[]): Child =>
   spawnProcess(python ?? '', [join('examples/redis', program), ...args], { env: { PYTHONUNBUFFERED: '1' } });
 
-/** What a program of the examples has printed. */
-const printed = <T>({ lines }: Child): T[] => lines.map((line) => JSON.parse(line) as T);
+/** What a program of the examples has printed; any other line is an error of it. */
+function printed<T>({ lines }: Child): T[] {
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
+  return lines.map((line) => JSON.parse(line) as T);
+}
 
 /** A line of consume.py. */
 interface Consumed {

@@ -113,6 +113,7 @@ async function playRun(
   }
   const run = (await client.request(request_id))?.run;
   if (!run) throw new Error('the run is gone');
+  if (run.ended_at === null) throw new Error(`the run has not ended within ${WAIT_MS} ms`);
   row.expects(run, seen(), cell);
 }
 

@@ -70,6 +70,8 @@ export type Row = CallRow | RunRow | ServiceRow;
 
 export const AGENTS = {
   plain: {},
+  /** Ends within the time of a test when the model answers with an error each time. */
+  hasty: { model_call: { max_retries: 1, retry_backoff_ms: 10 } },
   /** A small context, which it may fill. */
   small: { compaction: { context_tokens: 8_192 } },
   instructed: { system_prompt: 'Be brief. '.repeat(50) },

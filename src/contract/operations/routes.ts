@@ -12,6 +12,8 @@ export interface Route {
   readonly path: string;
   /** Scope that a key needs. */
   readonly scope: RouteRule;
+  /** Scope that a key needs as well. Default: none. */
+  readonly also?: Scope;
   /** Content beside the path: a query, or a body of one of three sizes. `work`: content of directives, up to `limits.body_bytes`. Default: none. */
   readonly content?: 'query' | 'small' | 'list' | 'work';
   /** Concerns the work of all tenants: only keys of the default tenant may call it. Default: false. */
@@ -27,8 +29,8 @@ export const CALLS = {
   requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
   approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
   trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
-  again: { method: 'POST', path: `${REQUEST}/again`, scope: 'submit', content: 'work' },
-  fork: { method: 'POST', path: `${REQUEST}/fork`, scope: 'submit', content: 'work' },
+  again: { method: 'POST', path: `${REQUEST}/again`, scope: 'submit', also: 'read', content: 'work' },
+  fork: { method: 'POST', path: `${REQUEST}/fork`, scope: 'submit', also: 'read', content: 'work' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
   'runs.input': { method: 'POST', path: `${REQUEST}/input`, scope: 'submit', content: 'work' },
   'runs.resume': { method: 'POST', path: `${REQUEST}/resume`, scope: 'submit', content: 'work' },

@@ -109,9 +109,9 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
     },
     score: async (requestId, score) => {
       const caller = requireCaller('submit');
-      return audit.around(caller, 'score', { requestId, target: score.name }, () =>
-        client.score(requestId, signedBy(caller, score)),
-      );
+      const recorded = await client.score(requestId, signedBy(caller, score));
+      await audit.note(caller, 'score', { requestId, target: score.name });
+      return recorded;
     },
     answer: async (requestId, inputId, answer) => {
       const caller = requireCaller('decide');

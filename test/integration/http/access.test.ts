@@ -20,24 +20,24 @@ const { redis, roles, service, ADMIN, adminAt, make } = useKeyedService();
 interface Operation {
   readonly method: string;
   readonly path: string;
-  /** null: public. */
-  readonly scope: Scope | null;
+  /** All that it needs; none: public. */
+  readonly scopes: readonly Scope[];
 }
 
 /** As the description has them, and those of /mcp, which describes itself. */
 async function operations(): Promise<Operation[]> {
   const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { security: Record<string, [Scope]>[] }>>;
+    paths: Record<string, Record<string, { security: Record<string, Scope[]>[] }>>;
   };
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { security }]) => ({
       method: method.toUpperCase(),
       path: path.replaceAll(/\{\w+\}/g, 'x'),
-      scope: security[0]?.['key']?.[0] ?? null,
+      scopes: security[0]?.['key'] ?? [],
     })),
   );
   const mcp = ['GET', 'POST', 'DELETE'].flatMap((method) =>
-    ['/mcp', '/mcp/x'].map((path) => ({ method, path, scope: 'read' as const })),
+    ['/mcp', '/mcp/x'].map((path) => ({ method, path, scopes: ['read' as const] })),
   );
   return [...described, ...mcp];
 }
@@ -65,16 +65,20 @@ async function statusOf(operation: Operation, key: string | null): Promise<numbe
 const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 
 describe('every route', () => {
-  test('lets in a key with its scope, and refuses each other with 403', async () => {
+  test('lets in a key with its scopes, and refuses each other with 403', async () => {
     const all = await operations();
     expect(all.length).toBeGreaterThan(30);
-    for (const scope of SCOPES) {
-      const { key } = await make({ scopes: [scope] });
+    // What repeats a request submits what it has read.
+    const both: Scope[] = ['submit', 'read'];
+    const repeats = all.filter(({ scopes }) => scopes.length > 1);
+    expect(repeats.map(nameOf)).toEqual(['POST /v1/requests/x/again', 'POST /v1/requests/x/fork']);
+    for (const held of [...SCOPES.map((scope) => [scope]), both]) {
+      const { key } = await make({ scopes: held });
       const refused: string[] = [];
       for (const operation of all)
         if ((await statusOf(operation, key)) === 403) refused.push(nameOf(operation));
-      const others = all.filter((each) => each.scope !== null && each.scope !== scope).map(nameOf);
-      expect(refused, scope).toEqual(others);
+      const others = all.filter(({ scopes }) => scopes.some((scope) => !held.includes(scope))).map(nameOf);
+      expect(refused, held.join()).toEqual(others);
     }
   });
 
@@ -93,7 +97,7 @@ describe('every route', () => {
       const answers = await Promise.all([null, ...headers].map((header) => ask(operation, header)));
       const bodies = await Promise.all(answers.map((answer) => answer.text()));
       const statuses = new Set(answers.map(({ status }) => status));
-      if (operation.scope === null) {
+      if (operation.scopes.length === 0) {
         expect(statuses, nameOf(operation)).not.toContain(401);
         continue;
       }
@@ -313,8 +317,8 @@ test('a thousand requests with keys that do not count leave nothing, and get not
     () => `Bearer ${random()}.${random()}.${random()}`,
     () => `Bearer ${key.toUpperCase()}`,
   ];
-  const closed = (await operations()).filter(({ scope }) => scope !== null);
-  const submit = { method: 'POST', path: '/v1/directives', scope: 'submit' as const };
+  const closed = (await operations()).filter(({ scopes }) => scopes.length > 0);
+  const submit = { method: 'POST', path: '/v1/directives', scopes: ['submit' as const] };
   const tool = { type: 'tool_exec', tool_name: 'peer.x', request_id: 'fuzzed' };
   for (let round = 0; round < 40; round += 1) {
     const answers = headers.map(async (header, index) => {

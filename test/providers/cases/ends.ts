@@ -455,9 +455,13 @@ const runs: readonly RunRow[] = [
     through: 'run',
     kind: 'a preamble with tool_calls and no calls',
     rule: 'local servers: finish_reason tool_calls without a call',
+    agent: 'hasty',
     wires: ['openai-chat', 'anthropic', 'compatible'],
     says: says({ parts: [{ text: 'I will call a tool now.' }], finish: 'calls' }),
-    expects: ({ error }) => assert.match(JSON.stringify(error), /no_tool_calls/),
+    expects: ({ error }, seen) => {
+      assert.match(JSON.stringify(error), /no_tool_calls/);
+      assert.equal(seen.length, 2);
+    },
   },
 ];
 
