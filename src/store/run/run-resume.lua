@@ -11,7 +11,7 @@
 local name = '@run|post|' .. ARGV[1]
 local fields = { unpack(OPENING_FIELDS) }
 local known = #fields
-for _, field in ipairs({ name, '@run|version', '@run|status' }) do
+for _, field in ipairs({ name, '@run|version', '@run|status', '@run|agent' }) do
   fields[#fields + 1] = field
 end
 local request = redis.call('HMGET', STATE, unpack(fields))
@@ -56,6 +56,6 @@ add_fields(facts.fields, 'seq', int(sequence), 'bytes', int(facts.bytes + bytes)
 redis.call('HSET', STATE, unpack(facts.fields))
 if KEYS[6] then
   -- What fails of it the sweeper does later.
-  pcall(enqueue_turn, tonumber(version), now)
+  pcall(enqueue_turn, tonumber(version), request[known + 4], now)
 end
 return { 'resumed', tonumber(version) }
