@@ -37,6 +37,15 @@ async function over(engines: EngineTest): Promise<true> {
   return true;
 }
 
+test('a resumed run goes on at once: no sweeper has to find it', async () => {
+  await using engines = await openEngineTest(redis.url);
+  await cancelled(engines);
+  await engines.startWorker(async ({ tool_name }) => ({ result: okResult(tool_name) }));
+  await engines.startEngine();
+  await engines.client.resume(RUN, {});
+  await eventually(async () => (await engines.requests.request(RUN))?.run?.status).toBe('completed');
+});
+
 test(
   'a resumed run survives its engines: each call is made once, and it ends once more',
   { timeout: 120_000 },
