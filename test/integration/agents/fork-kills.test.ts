@@ -191,7 +191,7 @@ test.each(
     await engines.startEngine();
     await engines.sweeper().start();
     await fork(scene);
-    await timePassesUntil(engines, over(scene));
+    await over(scene);
     await judge(scene);
     expect(await requests.request(ORIGINAL)).toMatchObject({ descendants: [FORK] });
   },
