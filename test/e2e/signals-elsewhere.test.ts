@@ -125,7 +125,7 @@ describe.skipIf(python === null)(named, () => {
     ]);
     const lives = [consume()];
     const requests = ['first', 'second', 'third'];
-    for (const requestId of requests) await submit(url, requestId, 60, 100);
+    for (const requestId of requests) await submit(url, requestId, 24, 100);
     for (const worker of workers) {
       await lives.at(-1)?.nextLine();
       await Promise.all([worker.kill9(), lives.at(-1)?.kill9()]);
