@@ -125,6 +125,9 @@ async function startCluster(name: string): Promise<{ port: number; child: Child 
     'yes',
     '--cluster-enabled',
     'yes',
+    // The default (port + 10000) may be taken.
+    '--cluster-port',
+    String(await freePort()),
     ...file,
     ...announce,
   ]);
