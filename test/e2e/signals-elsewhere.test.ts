@@ -125,13 +125,15 @@ describe.skipIf(python === null)(named, () => {
     ]);
     const lives = [consume()];
     const requests = ['first', 'second', 'third'];
-    for (const requestId of requests) await submit(url, requestId, 24, 100);
-    for (const worker of workers) {
+    for (const [index, worker] of workers.entries()) {
+      // Each life of the consumer has signals of its own to read.
+      await submit(url, requests[index] ?? '', 60, 100);
       await lives.at(-1)?.nextLine();
       await Promise.all([worker.kill9(), lives.at(-1)?.kill9()]);
       lives.push(consume());
       await installation.start('worker');
     }
+    await submit(url, requests.at(-1) ?? '', 60, 100);
     for (const requestId of requests) await untilClosed(url, requestId);
 
     const written = new Map<string, Signal[]>();
