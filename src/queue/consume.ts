@@ -130,11 +130,12 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const place = newShortId();
   /** By lock. */
   const running = new Map<string, TakenJob>();
-  let coming = 0;
   let isOpen = true;
   let isStopped = false;
   /** The last look found nothing, and nothing is due before `dueAt` (0: nothing is). */
   let empty: { dueAt: number } | null = null;
+  /** Jobs on their way, and looks that were asked for: an answer of before a look does not say that the lane is empty. */
+  let [coming, looks] = [0, 0];
   let changed = Promise.withResolvers<void>();
   let renewing: NodeJS.Timeout | undefined;
 
@@ -189,16 +190,16 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     );
     if (found.kind === 'slow') return pullPlainly();
     const isDurable = confirm === null || (await confirm().then(always, never));
-    return jobsIn(found, ask, { isDurable, endsAtOnce: confirm === null });
+    return jobsIn(found, ask, { isDurable, endsAtOnce: confirm === null, looks });
   }
 
   /** Jobs of an answer; where it has none, the lane is known to be empty. */
   function jobsIn(
     found: Found,
     ask: Ask,
-    how: { isDurable: boolean; endsAtOnce: boolean },
+    how: { isDurable: boolean; endsAtOnce: boolean; looks: number },
   ): readonly TakenJob[] {
-    if (found.kind === 'none') empty = { dueAt: found.dueAt };
+    if (found.kind === 'none' && how.looks === looks) empty = { dueAt: found.dueAt };
     return found.kind === 'jobs' ? found.jobs.map((job) => takenOf(job, ask, how)) : [];
   }
 
@@ -231,13 +232,17 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   /** By BullMQ's own script, which knows of pauses, limits and delays. */
   async function pullPlainly(): Promise<readonly TakenJob[]> {
     const lock = newShortId();
-    return theirsIn(await backend.moveToActive(lock), lock);
+    return theirsIn(await backend.moveToActive(lock), lock, looks);
   }
 
-  function theirsIn([json, id, limitedMs, dueAt]: TheirReply, lock: string): readonly TakenJob[] {
+  function theirsIn(
+    [json, id, limitedMs, dueAt]: TheirReply,
+    lock: string,
+    seen: number,
+  ): readonly TakenJob[] {
     if (!json || id === undefined) {
       // A limit ends without a marker.
-      empty = { dueAt: limitedMs > 0 ? Date.now() + limitedMs : (dueAt ?? 0) };
+      if (seen === looks) empty = { dueAt: limitedMs > 0 ? Date.now() + limitedMs : (dueAt ?? 0) };
       return [];
     }
     const theirs = Job.fromJSON<JobData>(worker, json, id);
@@ -264,6 +269,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   }
 
   function look(): void {
+    looks += 1;
     empty = null;
   }
 
@@ -329,11 +335,12 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       await run('job-done', [base], [id, lock, outcome.failure ?? '']);
       return;
     }
+    const seen = looks;
     // Where the lane is limited, the end of one job lets the next one begin, and no marker says so.
     const next = await (outcome.failure === undefined
       ? theirs.moveToCompleted(null, lock, mayGoOn())
       : theirs.moveToFailed(failed(outcome.failure), lock, mayGoOn()));
-    if (Array.isArray(next)) job.next = theirsIn(next as unknown as TheirReply, lock);
+    if (Array.isArray(next)) job.next = theirsIn(next as unknown as TheirReply, lock, seen);
   }
 
   async function delay({ id, lock, theirs }: TakenJob, { at, attempt }: Later): Promise<void> {
@@ -351,6 +358,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     ask: Ask,
   ): Promise<ScriptReply> {
     let verdict: ScriptReply = [];
+    const seen = looks;
     job.isEnding = true;
     const found = await offeringSlots(ask.claims ? 1 : 0, false, async (offered) => {
       const given = [...args, job.id, job.lock, failure, ask.claims ? 1 : 0, ...ask.words(offered), ...texts];
@@ -361,7 +369,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     if (found.kind === 'slow') await mark();
     job.isEnding = found.kind !== 'kept';
     if (found.kind !== 'kept' && found.kind !== 'lost')
-      job.next = jobsIn(found, ask, { isDurable: true, endsAtOnce: true });
+      job.next = jobsIn(found, ask, { isDurable: true, endsAtOnce: true, looks: seen });
     return verdict;
   }
 
