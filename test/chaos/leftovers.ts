@@ -16,10 +16,16 @@ const PERMANENT = [
   // One for each key, an hour after its last use.
   /^chaos:\{once\.[0-9a-f]+\}:once$/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
-  /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
+  /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events|failed)$/,
 ];
 /** BullMQ trims its own events to about a hundred; Redis trims whole nodes. */
 const MOST_EVENTS = 300;
+
+/** A lane keeps its newest failed jobs for a day: include-failed.lua bounds them by count and age. */
+async function isFailedJob(redis: Redis, key: string): Promise<boolean> {
+  const [, lane, id] = /^(\{chaos:[^}]+\}:[^:]+):(d[\w-]{20})$/.exec(key) ?? [];
+  return lane !== undefined && id !== undefined && (await redis.zscore(`${lane}:failed`, id)) !== null;
+}
 
 /** Keys with no known use that would stay for ever, or longer than the retention. */
 export async function leftovers(redisUrl: string, retentionMs: number): Promise<string[]> {
@@ -29,6 +35,7 @@ export async function leftovers(redisUrl: string, retentionMs: number): Promise<
     for (const key of keys) {
       if (key.endsWith(':events') && (await redis.xlen(key)) > MOST_EVENTS) left.push(`${key} grows`);
       if (PERMANENT.some((pattern) => pattern.test(key))) continue;
+      if (await isFailedJob(redis, key)) continue;
       const expiryMs = await redis.pttl(key);
       if (expiryMs === -1 || expiryMs > retentionMs)
         left.push(`${key} (${await redis.type(key)}, ${expiryMs} ms)`);
