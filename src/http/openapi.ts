@@ -76,7 +76,7 @@ const KEY_SECURITY = {
     'An API key, where the service asks for one. Each operation names the scope that the key needs.',
 } as const;
 
-/** What an operation asks of a key: its scope; nothing where it is public. */
+/** Scope that an operation asks of a key; nothing where it is public. */
 export function securityOf(rule: RouteRule, also?: Scope): Record<string, string[]>[] {
   return rule === 'public' ? [] : [{ [KEY_SCHEME]: also === undefined ? [rule] : [rule, also] }];
 }

@@ -22,7 +22,7 @@ import {
   pushedClaim,
 } from './lane-take.ts';
 
-/** What becomes of a job after it was handled: it ends, or is enqueued again at an instant (ms since the epoch). */
+/** Outcome of a handled job: it ends, or is enqueued again at an instant (ms since the epoch). */
 export type JobOutcome = (
   | {
       kind: 'done';
@@ -75,7 +75,7 @@ const SHORT_WAIT_MS = 100;
 const NEVER_GIVE_UP = 1_000_000_000;
 /** As include-failed.lua keeps them; `age` in seconds. */
 const KEPT_FAILED = { count: 1_000, age: 86_400 };
-/** Of one script: Redis does nothing else meanwhile, and other workers may be idle too. */
+/** Most jobs of one script: Redis does nothing else meanwhile, and other workers may be idle too. */
 const MOST_TAKEN = 16;
 /** An empty lane is looked at so often, whatever its marker says. */
 const LOOK_MS = 5_000;
@@ -128,7 +128,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const about = { lane, lockMs, sweep: claiming?.sweep ?? '' };
   /** The place where the last take is remembered: there is one at a time. */
   const place = newShortId();
-  /** By lock. */
+  /** Taken jobs by their lock. */
   const running = new Map<string, TakenJob>();
   let isOpen = true;
   let isStopped = false;
@@ -229,7 +229,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     return taken;
   }
 
-  /** By BullMQ's own script, which knows of pauses, limits and delays. */
+  /** Takes a job by BullMQ's own script, which knows of pauses, limits and delays. */
   async function pullPlainly(): Promise<readonly TakenJob[]> {
     const lock = newShortId();
     return theirsIn(await backend.moveToActive(lock), lock, looks);

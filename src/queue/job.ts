@@ -66,7 +66,7 @@ export function jobId(requestId: string, directiveId: string): string {
   return `d${hash('sha1', `${requestId}/${directiveId}`, 'base64url').slice(0, JOB_ID_CHARACTERS)}`;
 }
 
-/** What is known of a directive beside its envelope. */
+/** Facts of a directive beside its envelope. */
 interface JobState {
   digest: string;
   lane: string | null;

@@ -62,7 +62,7 @@ function isLocal({ globalConcurrency, rate }: ServedLane): boolean {
   return globalConcurrency === null && rate === null;
 }
 
-/** What a worker does with its lanes. `isOpen`: whether the lane is taken from. */
+/** Lanes of a worker and their consumers. `isOpen`: whether the lane is taken from. */
 interface LaneWork {
   isOpen(lane: string): boolean;
   handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome>;

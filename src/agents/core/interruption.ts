@@ -6,7 +6,7 @@ import type { Result } from '../../contract/result.ts';
 import type { InterruptedRun, RunDocument } from '../turn/transition.ts';
 import { type Interrupted, type Run, stateOf } from './run-state.ts';
 
-/** What a caller needs to know before it resumes the run; null: the run has not ended, has its final answer, or never began. */
+/** Facts that a caller needs before it resumes the run; null: the run has not ended, has its final answer, or never began. */
 export function interruptionOf(document: RunDocument): InterruptedRun | null {
   const { ended, left } = stateOf(document);
   if (!ended || !left) return null;

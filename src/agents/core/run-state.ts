@@ -111,7 +111,7 @@ type Restored =
   | 'answer'
   | 'unusable';
 
-/** What the end of a run interrupted, and a resume restores. */
+/** State that the end of a run interrupted, and a resume restores. */
 export interface Interrupted extends Pick<RunState, Restored> {
   /** The first `kept` messages of the final history, then these. */
   messages: { kept: number; rest: readonly Message[] };
@@ -168,11 +168,11 @@ export interface RunState {
   termination_reason: string | null;
   /** Inputs that the run never read. */
   unread_inputs: readonly string[];
-  /** What the end interrupted. Absent or null: the run goes on, has its final answer, or never began. */
+  /** State that the end interrupted. Absent or null: the run goes on, has its final answer, or never began. */
   left?: Interrupted | null;
   /** Number of resumes. Absent: 0. */
   resumed?: number;
-  /** What resumes have changed of the agent, beside the overrides of the start. Absent: nothing. */
+  /** Changes of the agent by resumes, beside the overrides of the start. Absent: nothing. */
   changes?: RunOverrides;
   /** Id of each call that was made again → the id by which the strategy knows it. Absent: none. */
   aliases?: Readonly<Record<string, string>>;
@@ -298,7 +298,7 @@ export function openRun(input: Omit<RunInput, 'setup'>, document: RunDocument): 
   return working({ ...input, spec, setup: document.setup }, agent, { ...before }, document.outbox, before);
 }
 
-/** What the run was started with, as resumes have changed it. */
+/** Start of the run, as resumes have changed it. */
 function specOf(spec: RunSpec, document: RunDocument): RunSpec {
   const { changes } = stateOf(document);
   if (changes === undefined) return spec;

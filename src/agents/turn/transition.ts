@@ -132,7 +132,7 @@ export interface EmittedSignal {
   cause?: string;
 }
 
-/** What a resume needs to know of a run that has ended. */
+/** Facts of an ended run that a resume needs. */
 export interface InterruptedRun {
   /** The directives whose answers the resumed run reads. */
   calls: readonly string[];
