@@ -96,4 +96,5 @@ function blockedMessage(blockedMs: number): string {
   return `the event loop was blocked for more than ${blockedMs} ms: this worker's claims were not extended, and others may have taken them over`;
 }
 
+parentPort?.once('message', () => process.exit());
 beatFor(workerData as HeartbeatThreadData);

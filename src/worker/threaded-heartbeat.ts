@@ -82,7 +82,8 @@ export function createThreadedHeartbeat({
       closed = true;
       clearInterval(living);
       watched.clear();
-      void thread.terminate();
+      // The thread ends itself: Node aborts the whole process when a thread is terminated while it still loads its modules.
+      thread.postMessage('end');
     },
   };
 }
