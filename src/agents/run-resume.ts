@@ -128,6 +128,8 @@ async function reopen(
     jobsOf: (verdict) =>
       verdict.kind === 'resumed' ? [{ lane: RUN_LANE, data: wakeJob(requestId, verdict.version) }] : null,
     onlyLane: RUN_LANE,
+    // In steps it is announced once more after it: the entries of the first end may have been forgotten meanwhile.
+    wereThere: () => [RUN_ENTRY],
   });
 }
 

@@ -122,3 +122,12 @@ local function enqueue_turn(version, agent, now)
     wake_worker()
   end
 end
+
+-- Runs `enqueue`, one of the two above, after an acceptance, which its error must not undo: Redis logs the error, and the sweeper enqueues.
+local function after_acceptance(enqueue, ...)
+  local ran, failed = pcall(enqueue, ...)
+  if not ran then
+    local reason = type(failed) == 'table' and failed.err or tostring(failed)
+    redis.log(redis.LOG_WARNING, 'adjutant: a job of the request ' .. request_id() .. ' is enqueued by the sweeper, because of ' .. reason)
+  end
+end

@@ -42,7 +42,12 @@ local function add_job(id, name, data, options, timestamp, expected, first)
   if not write_job(id, expected, 'name', name, 'data', data, 'opts', options, 'timestamp', timestamp, 'delay', 0, 'priority', 0) then
     return false
   end
-  redis.call(first and 'RPUSH' or 'LPUSH', BASE .. 'wait', id)
+  local length = redis.pcall(first and 'RPUSH' or 'LPUSH', BASE .. 'wait', id)
+  if type(length) == 'table' then
+    -- A job that is in no list would keep its directive from ever being enqueued.
+    delete_job(BASE .. id)
+    error(length.err, 0)
+  end
   return true
 end
 

@@ -4,7 +4,7 @@ import { Queue } from 'bullmq';
 import type { KeySpace } from '../store/keys.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
-import { laneScriptsOn } from './lane-scripts.ts';
+import { isKnown, laneScriptsOn } from './lane-scripts.ts';
 
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
@@ -50,11 +50,18 @@ export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
     return scripts.fit() ? opened.toKey('') : null;
   }
 
+  /** As `scriptedBase`, for a script that needs no keys but the lane's: a cluster runs it too. */
+  function failingBase(lane: string): string | null {
+    const opened = queue(lane);
+    const isUsed = connection.isCluster ? isKnown(opened.getBackend()) : scripts.fit();
+    return isUsed ? opened.toKey('') : null;
+  }
+
   async function close(): Promise<void> {
     await scripts.settled();
     await Promise.allSettled([...queues.values()].map((opened) => opened.close()));
     queues.clear();
   }
 
-  return { queue, scriptedBase, close, note: registry.note, forgetIdle: registry.forgetIdle };
+  return { queue, scriptedBase, failingBase, close, note: registry.note, forgetIdle: registry.forgetIdle };
 }

@@ -22,6 +22,11 @@ export interface LaneScripts {
 
 /** Whose structures include-job.lua knows. */
 const KNOWN_VERSION = '6.7.0';
+/** Whether ours may be used on the structures of one lane, also on a cluster. */
+export function isKnown(backend: RedisQueueBackend): boolean {
+  return backend['version'] === KNOWN_VERSION;
+}
+
 /** As long as a connection is given to close. */
 const SETTLE_MS = 500;
 /** Of a lane that the check makes; it holds a job no longer. */
@@ -99,7 +104,7 @@ async function misfit(connection: Redis, prefix: string): Promise<string | null>
   const commands: Command[] = [];
   const [theirs, ours] = recording(`check-${randomUUID()}`, options, commands);
   try {
-    if (theirs['version'] !== KNOWN_VERSION) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
+    if (!isKnown(theirs)) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
     await record(theirs, ours, commands);
     return fault(await together(connection, commands));
   } finally {

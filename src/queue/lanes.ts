@@ -67,10 +67,16 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     const id = jobId(requestId, directiveId);
     const isThere = (await connection.exists(queue(lane).toKey(id))) === 1;
     if (!isThere || (await isKept(lane, id))) return;
-    const base = queues.scriptedBase(lane);
+    const base = queues.failingBase(lane);
     const reason = base === null ? null : ((await failure?.()) ?? null);
     if (base === null || reason === null) await queue(lane).remove(id);
     else await run('job-fail', [base], [id, reason]);
+  }
+
+  /** Writes into the job of a directive which attempt runs: BullMQ gives the job of a dead worker on as it was. */
+  async function noteAttempt(lane: string, { request_id, id }: JobData, attempt: number): Promise<void> {
+    const job = await queue(lane).getJob(jobId(request_id, id));
+    await job?.updateData({ ...job.data, attempt });
   }
 
   async function isKept(lane: string, id: string): Promise<boolean> {
@@ -117,6 +123,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     enqueueOpen,
     enqueueAll: addAll,
     removeJob,
+    noteAttempt,
     queued,
     load,
     counts,

@@ -27,6 +27,8 @@ export interface TestRedis {
   readonly dir: string;
   /** Of the current process. */
   readonly pid: number;
+  /** As in `Child`, of its log. */
+  waitForLine(pattern: RegExp): Promise<string>;
   kill9(): Promise<void>;
   /** Starts it again on the same port and directory; ends a running one first. Resolves when it answers. */
   restart(): Promise<void>;
@@ -61,6 +63,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestRedis>
     get pid() {
       return child.pid;
     },
+    waitForLine: (pattern) => child.waitForLine(pattern),
     kill9: async () => void (await child.kill9()),
     restart: async () => {
       await child.kill9();

@@ -260,9 +260,7 @@ function ownAnnouncement(run: StoredRun, { document }: Folded): Announcement[] {
   const { document: before, now } = run;
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
   const untilWake = wakeAt === null ? Infinity : Math.max(wakeAt - now, 0);
-  // The end of a run that is resumed may have been forgotten after the resume announced it.
-  const isResumed = before !== null && isOver(before) && !isOver(document);
-  const isUnswept = isResumed || (isOver(document) && isBefore(run));
+  const isUnswept = isOver(document) && isBefore(run);
   const afterMs = Math.min(untilWake, document.outbox.length > 0 || isUnswept ? FIRST_LOOK_MS : Infinity);
   return afterMs === Infinity ? [] : [{ id: RUN_ENTRY, afterMs }];
 }

@@ -59,6 +59,11 @@ const MISSED_MARK = 0.5;
 /** A quarter marks one whose end was recorded. An eighth belongs to index-take.lua. */
 const RECORDED_MARK = 0.25;
 
+/** Entries of a run and of the notice of its end. */
+const OF_RUN = /^[^/]*\/(@notice\/)?@run$/u;
+/** As long as entrance.ts gives what it announces. */
+const RESUMED_LOOK_MS = 5_000;
+
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
 export const HOLD_MS = 1_000;
 
@@ -165,12 +170,23 @@ export function createSweepIndex(
       await run(
         'index-forget',
         [keys.sweep, keys.changedRequests],
-        [INDEX_DELAY_MS, members.length, ...members, ...changed],
+        [keys.prefix, INDEX_DELAY_MS, members.length, ...members, ...changed],
       );
       return;
     }
     if (changed.length > 0) await run('change-note', [keys.changedRequests], [INDEX_DELAY_MS, ...changed]);
     await connection.zrem(keys.sweep, ...members);
+    await announceResumed(members);
+  }
+
+  /** On a cluster no script reads a run beside the index: the entry of one that was resumed since its end is written again. */
+  async function announceResumed(members: readonly string[]): Promise<void> {
+    const checked = members.filter((member) => OF_RUN.test(member)).map(async (member) => {
+      const [state] = keys.request(refOf(member).requestId);
+      return (await connection.hexists(state, '@run|inbox')) === 1 ? [member] : [];
+    });
+    const open = (await Promise.all(checked)).flat();
+    if (open.length > 0) await announceAll(open, RESUMED_LOOK_MS);
   }
 
   /**

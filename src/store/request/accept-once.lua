@@ -76,8 +76,7 @@ function does.begin(outcome, replaced, before)
   if before then
     redis.call('HSET', STATE, ID .. '|behind', before.part .. ' ' .. before.id .. ' ' .. int(at) .. ' ' .. int(deadline_ms) .. ' ' .. start_by)
   elseif KEYS[6] then
-    -- What fails of it the sweeper does later.
-    pcall(enqueue_batch, FIRST, verdicts, now)
+    after_acceptance(enqueue_batch, FIRST, verdicts, now)
   end
   count(GIVEN_NOW, ID, until_at)
   local retention_ms = tonumber(ARGV[1])

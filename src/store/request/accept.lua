@@ -36,8 +36,7 @@ if request then
   handed = facts.handed
 end
 if KEYS[6] then
-  -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, FIRST, verdicts, now, handed)
+  after_acceptance(enqueue_batch, FIRST, verdicts, now, handed)
 end
 table.insert(verdicts, 1, run)
 table.insert(verdicts, 1, int(now))

@@ -118,7 +118,6 @@ for position = 1, #verdicts do
   end
 end
 if KEYS[6] then
-  -- What fails of it the sweeper does later.
-  pcall(enqueue_batch, directives, verdicts, now, facts.handed)
+  after_acceptance(enqueue_batch, directives, verdicts, now, facts.handed)
 end
 return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }

@@ -55,7 +55,6 @@ add_fields(facts.fields, 'seq', int(sequence), 'bytes', int(facts.bytes + bytes)
   '@run|changed_at', int(now), RUN_INBOX, unread, name, int(sequence) .. ' ' .. ARGV[2])
 redis.call('HSET', STATE, unpack(facts.fields))
 if KEYS[6] then
-  -- What fails of it the sweeper does later.
-  pcall(enqueue_turn, tonumber(version), agent, now)
+  after_acceptance(enqueue_turn, tonumber(version), agent, now)
 end
 return { 'resumed', tonumber(version) }

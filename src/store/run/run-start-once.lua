@@ -73,8 +73,7 @@ function does.begin(outcome, replaced, before)
   add_fields(fields, '@run|until', int(ends_at))
   write_run(request, RUN_NOW, now, unpack(fields))
   if not before and KEYS[6] and not is_later(WHEN) then
-    -- What fails of it the sweeper does later.
-    pcall(enqueue_turn, 0, RUN_NOW.agent, now)
+    after_acceptance(enqueue_turn, 0, RUN_NOW.agent, now)
   end
   local mode = GIVEN_NOW.mode
   local until_at = (mode == 'dedupe') and now + GIVEN_NOW.ms or (mode == 'debounce') and at or ends_at

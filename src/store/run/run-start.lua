@@ -11,10 +11,9 @@
 -- Returns { 'started', now } | { 'existing', version, status } | { 'conflict', stored digest }
 --   | { 'no_room', bytes that the request holds }.
 
--- What fails of it the sweeper does later.
 local function enqueue(version, now)
   if KEYS[6] and not is_later(ARGV[6]) then
-    pcall(enqueue_turn, version, ARGV[2], now)
+    after_acceptance(enqueue_turn, version, ARGV[2], now)
   end
 end
 

@@ -85,7 +85,7 @@ async function attemptTaken(
   const { verdict, serial, claimedAt } = await claim(parts, taken);
   switch (verdict.kind) {
     case 'granted':
-      return makeAttempt(parts, { ...claimedOf(parts, taken, verdict, claimedAt), serial });
+      return makeAttempt(parts, noted(parts, job, { ...claimedOf(parts, taken, verdict, claimedAt), serial }));
     case 'moved':
       return enqueueElsewhere(parts, job, taken.envelope, verdict.lane);
     case 'held':
@@ -105,6 +105,14 @@ async function attemptTaken(
       await withdrawTask(parts, taken, verdict.task);
       return DONE;
   }
+}
+
+/** A dashboard shows the attempt that the job names; the attempt does not wait for it. */
+function noted({ lanes }: AttemptParts, job: JobData, claimed: Claimed): Claimed {
+  const { attempt, lane } = claimed;
+  if (job.attempt !== undefined && job.attempt !== attempt)
+    lanes.noteAttempt(lane, job, attempt).catch(() => {});
+  return claimed;
 }
 
 /** How long a directive waits for the store of large payloads until it is looked at again. */

@@ -1,8 +1,12 @@
 /** Runs on a real cluster: the keys of each script in one slot, and every step after the one before it.
  *  It must not rely on an order between slots. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jobId } from '../../../src/queue/job.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { RUN_ENTRY } from '../../../src/queue/run-wake.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { acceptance, jobOf, toolCall } from '../../support/journal.ts';
 import { startCluster, type TestCluster } from '../../support/redis-cluster.ts';
 import { script, scriptedAgent } from '../../support/scripted-strategy.ts';
 
@@ -45,4 +49,35 @@ test('runs with tools, timers, children and a conversation end as they do on one
     JSON.parse((await engines.connection.get(engines.keys.conversation(conversation)[2])) ?? '[]');
   for (let number = 0; number < 6; number += 1)
     await eventually(() => historyOf(`talk-${number}`)).toHaveLength(4);
+});
+
+test('an end that is forgotten only after the resume leaves the run in the sweep index', async () => {
+  const request_id = 'resumed';
+  const entry = { requestId: request_id, id: RUN_ENTRY };
+  await engines.client.start({ request_id, agent: 'scripted', query: script({ inputs: 1 }) });
+  await eventually(async () => (await engines.runs.head(request_id))?.status).toBe('waiting');
+  await engines.client.cancel(request_id, null);
+  await engines.ended(request_id);
+  await eventually(() => engines.index.has(entry)).toBe(false);
+  await engines.client.resume(request_id);
+  expect(await engines.index.has(entry)).toBe(true);
+  engines.index.forget(entry);
+  const other = { requestId: request_id, id: 'ended' };
+  await engines.index.announce([other], 60_000);
+  engines.index.forget(other);
+  engines.index.flush();
+  await eventually(() => engines.index.has(other)).toBe(false);
+  await eventually(() => engines.index.has(entry)).toBe(true);
+});
+
+// Issue 14: on a cluster it was removed.
+test('a waiting call that is cancelled stays in its lane as a failed job', async () => {
+  const lane = 'tool.unserved';
+  const call = toolCall();
+  await engines.journal.accept(call.request_id, [acceptance(call, lane)]);
+  await engines.lanes.enqueue(lane, jobOf(call));
+  await engines.requests.cancel(call.request_id, call.id);
+  const job = `${lanePrefix(engines.keys.prefix, lane)}:${lane}:${jobId(call.request_id, call.id)}`;
+  expect(await engines.connection.hget(job, 'failedReason')).toMatch(/^cancelled: /);
+  expect(await engines.lanes.counts(lane)).toMatchObject({ waiting: 0, active: 0 });
 });

@@ -1,6 +1,7 @@
 /** What a resume writes at once, while no engine takes a turn and no sweeper looks.
  *  It must never start a sweeper: that would hide a resume that does not enqueue the run's turn. */
 import { expect, test } from 'vitest';
+import { noticeRef } from '../../../src/directives/sweep/notice.ts';
 import { RUN_ENTRY } from '../../../src/queue/run-wake.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -43,6 +44,23 @@ test('a run that is resumed is in the sweep index from then on', async () => {
   await cancelled(engines);
   await engines.client.resume(RUN);
   expect(await isIndexed(engines)).toBe(true);
+});
+
+test('an end that is forgotten only after the resume takes neither the run nor its notice out of the sweep index', async () => {
+  await using engines = await openEngineTest(redis.url);
+  await cancelled(engines);
+  await engines.client.resume(RUN);
+  const own = { requestId: RUN, id: RUN_ENTRY };
+  const notice = noticeRef(RUN, RUN_ENTRY);
+  const other = { requestId: RUN, id: 'ended' };
+  await engines.index.announce([notice, other], 60_000);
+  for (const entry of [own, notice, other]) engines.index.forget(entry);
+  engines.index.flush();
+  await eventually(() => engines.index.has(other)).toBe(false);
+  expect([await engines.index.has(own), await engines.index.has(notice)]).toEqual([true, true]);
+  await engines.startWorker(echo);
+  await engines.startEngine();
+  await eventually(() => isIndexed(engines)).toBe(false);
 });
 
 test('of two resumes before the turn of the first, the second is refused', async () => {

@@ -2,6 +2,7 @@
  *  It must not look into a document: what a run did is in its log. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -82,6 +83,21 @@ describe('a run', () => {
     expect(await engines.jobs('run')).toBe(0);
     await engines.startEngine();
     await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/@run`);
+    await engines.sweeper().sweep();
+    expect(heard(await engines.ended(id))).toHaveLength(1);
+  });
+
+  // Issue 14: an error of the script that enqueues with the start was hidden.
+  test('whose job Redis refuses at its start has started; Redis logs the error, and the sweeper enqueues', async () => {
+    const { connection, keys, lanes } = engines;
+    expect(await laneScriptsOn(connection, keys.prefix).check()).toBeNull();
+    const waiting = `${lanes.scriptedBase('run')}wait`;
+    await connection.set(waiting, 'of another program');
+    const id = await startRun(script({ tool_errors: ['x'] }));
+    await redis.waitForLine(new RegExp(`the request ${id} .*WRONGTYPE`));
+    await connection.del(waiting);
+    await engines.startEngine();
+    await connection.zadd(keys.sweep, 'XX', 1, `${id}/@run`);
     await engines.sweeper().sweep();
     expect(heard(await engines.ended(id))).toHaveLength(1);
   });

@@ -96,6 +96,19 @@ describe.each(WAYS)('what is submitted %s', (way) => {
     expect(confirmed).toEqual([{ jobs: 3 }]);
   });
 
+  // Issue 14: an error of the script that enqueues with the acceptance was hidden, and left a job in no list.
+  test.runIf(way === 'in one script')(
+    'is accepted also where Redis refuses its job, logs the error, and leaves the job to the sweeper',
+    async () => {
+      await open.connection.set(`${base}wait`, 'of another program');
+      const [call = toolCall()] = batch(1);
+      expect((await submit(call)).directives).toMatchObject([{ status: 'accepted', lane: LANE }]);
+      await redis.waitForLine(new RegExp(`the request ${call.request_id} .*WRONGTYPE`));
+      expect(await announced()).toEqual([`${call.request_id}/${call.id}`]);
+      expect(await jobOf(call)).toEqual({});
+    },
+  );
+
   test('is not announced where it only joins another one, which has its job', async () => {
     const singleton = { key: 'k', when_open: 'join' as const };
     const underKey = (): ToolExec => {

@@ -5,6 +5,7 @@ import { signalSchema } from '../../../src/contract/signal/signal.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { ClaimVerdict } from '../../../src/store/request/verdicts.ts';
 import { draftSignal } from '../../../src/store/log/signal-draft.ts';
+import { jobId } from '../../../src/queue/job.ts';
 import { createCanceller } from '../../../src/directives/change/cancel.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
@@ -30,6 +31,12 @@ async function dieWith(call: ToolExec): Promise<void> {
       record?.leaseUntil ?? 0,
     );
   });
+}
+
+/** Data of its job, as a dashboard shows them. */
+async function shownJob({ request_id, id }: ToolExec): Promise<Record<string, unknown>> {
+  const base = open.lanes.scriptedBase(LANE) ?? '';
+  return JSON.parse((await open.connection.hget(base + jobId(request_id, id), 'data')) ?? '{}') as Record<string, unknown>;
 }
 
 /** Its deadline passes now. */
@@ -72,9 +79,11 @@ describe('a directive whose worker died', () => {
       const call = await open.accepted({ effect, max_retries: 1 });
       await dieWith(call);
       const attempts: number[] = [];
-      await open.lanes.enqueue(LANE, jobOf(call));
+      // As BullMQ gives on the job of a dead worker.
+      await open.lanes.enqueue(LANE, { ...jobOf(call), attempt: 1 });
       await open.startWorker(async (_directive, { attempt }) => {
         attempts.push(attempt);
+        await vi.waitFor(async () => expect((await shownJob(call))['attempt']).toBe(attempt), 20_000);
         return attempts.length > 1 ? done : fails('timeout');
       });
       const signal = await open.resultOf(call);
