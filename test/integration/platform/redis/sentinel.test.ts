@@ -1,5 +1,6 @@
 /** A master under Sentinel dies, for good or for a while: replicated work ends once, all processes recover.
  *  It must not inform anything but the sentinels about the master. */
+import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../../src/contract/problem.ts';
 import { okResult } from '../../../../src/contract/result.ts';
@@ -9,6 +10,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { installOn } from '../../../support/installation.ts';
 import { auditLoad, startLoad } from '../../../support/load.ts';
 import { openPipeline } from '../../../support/pipeline.ts';
+import { post, untilClosed } from '../../../support/public-api.ts';
 import { startRedis, type TestRedis } from '../../../support/redis.ts';
 import { startSentinel } from '../../../support/redis-sentinel.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -83,6 +85,32 @@ describe('durability', () => {
     expect(refusal).toBeInstanceOf(ServiceUnavailable);
     expect(refusal).toMatchObject({ message: expect.stringContaining('no replica has it yet') });
     expect((refusal as ServiceUnavailable).retryAfterMs).toBeGreaterThan(0);
+  });
+
+  // Issue 14: claims were said to wait behind the confirmations of submissions.
+  test('"replica" in one process: a claim is written and waits for its replica while a submission waits for its own', async () => {
+    await using master = await startRedis();
+    await using replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
+    await using service = await startService({ redisUrl: master.url, config: { durability: 'replica' } });
+    const commands = new Redis(master.url);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => commands.disconnect());
+    const waiting = async (): Promise<string[]> => {
+      const clients = String(await commands.client('LIST')).split('\n').filter((client) => client.includes(' cmd=wait '));
+      return clients.flatMap((client) => / name=(\S+)/.exec(client)?.[1] ?? []).toSorted();
+    };
+    await eventually(() => commands.wait(1, 1_000)).toBe(1);
+    process.kill(replica.pid, 'SIGSTOP');
+    const call = { type: 'tool_exec', tool_name: 'peer.echo', request_id: 'r', id: 'a' };
+    const submitting = new AbortController();
+    const submitted = (async () => {
+      while (!submitting.signal.aborted) await post(`${service.url}/v1/directives`, call);
+    })();
+    await eventually(waiting).toEqual(['adjutant-commands', 'adjutant-submit']);
+    submitting.abort();
+    process.kill(replica.pid, 'SIGCONT');
+    await submitted;
+    await untilClosed(service.url, 'r');
   });
 
   test('"fsync" is refused at the start if Redis cannot report when it has flushed', async () => {
