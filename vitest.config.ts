@@ -9,6 +9,8 @@ import { programOf } from './test/support/program.ts';
 // For the workers and for every process that a test starts: a fifth to a third less work for each.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache');
 
+const OTHER_BULLMQ = process.env['ADJUTANT_TEST_BULLMQ'];
+
 /** The longest files begin first: one that began last would run alone at the end. */
 const LONG = [
   'test/chaos/short.test.ts',
@@ -51,6 +53,8 @@ export default defineConfig({
     alias: {
       'adjutant/testing': programOf(resolve('src/testing/test-kit.ts')),
       'adjutant/client': programOf(resolve('src/client/http-client.ts')),
+      // Another version of BullMQ, by the name of its package here.
+      ...(OTHER_BULLMQ === undefined ? {} : { bullmq: OTHER_BULLMQ }),
     },
   },
   test: {

@@ -34,6 +34,9 @@ const OF_THEIR_OWN = [
   'test/console/spend.test.ts',
 ];
 
+/** What runs once more on the minor version of BullMQ before the own one. */
+const ON_PREVIOUS_BULLMQ = ['test/integration/queue/lane-loop.test.ts'];
+
 const only = process.argv.slice(2);
 // Before the tests: several would build it at the same time.
 ensureConsole(process.cwd(), process.execPath, process.env);
@@ -51,6 +54,7 @@ async function runAll(): Promise<Count[]> {
   const all = await Promise.all([
     runChecks(CHECKS, { atOnce: 1, aside: true, print }),
     runTests(others, { ADJUTANT_TEST_PROGRAM: program }),
+    runTests(ON_PREVIOUS_BULLMQ, { ADJUTANT_TEST_BULLMQ: 'bullmq-previous' }),
   ]);
   console.log(said.join('\n'));
   return all;

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ReplayDiffers, startTestKit, type TestKit } from 'adjutant/testing';
 import { cliFolder, type Run, startCli } from '../support/cli.ts';
+import { runCommand } from '../support/command.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { untilListed } from '../support/eventually.ts';
 
@@ -38,6 +39,9 @@ async function adjutant(...args: string[]): Promise<Run> {
   return startCli(args, { cwd: home, env: { ADJUTANT_URL: kit.url } }).ended;
 }
 
+/** Further cases of a command that a process has run. */
+const inside = async (...args: string[]): Promise<Run> => runCommand(args, kit.url);
+
 /** The case with other texts in it. */
 async function changed(from: string, to: string): Promise<string> {
   const file = join(home, `changed-${to.replaceAll(/\W/g, '')}.jsonl`);
@@ -47,7 +51,7 @@ async function changed(from: string, to: string): Promise<string> {
 
 describe('record', () => {
   test('prints one head with its version, and no value of a member with the name of a secret', async () => {
-    const { code, stdout } = await adjutant('record', 'sum');
+    const { code, stdout } = await inside('record', 'sum');
     expect(code).toBe(0);
     const lines = stdout
       .trim()
@@ -69,7 +73,7 @@ describe('record', () => {
   });
 
   test('says that a request does not exist', async () => {
-    const { code, stderr } = await adjutant('record', 'nothing');
+    const { code, stderr } = await inside('record', 'nothing');
     expect(code).toBe(1);
     expect(stderr).toContain('there is no request "nothing"');
   });
@@ -125,21 +129,21 @@ describe('replay', () => {
 
 describe('diff', () => {
   test('finds nothing between a request and its record', async () => {
-    await writeFile(join(home, 'one.jsonl'), (await adjutant('record', 'sum')).stdout);
+    await writeFile(join(home, 'one.jsonl'), (await inside('record', 'sum')).stdout);
     const { code, stdout } = await adjutant('diff', 'one.jsonl', 'sum.jsonl');
     expect(stdout).toContain('the same');
     expect(code).toBe(0);
   });
 
   test('shows where two requests part, with both values; exit 1', async () => {
-    const { code, stdout } = await adjutant('diff', 'sum.jsonl', await changed('"sum":5', '"sum":6'));
+    const { code, stdout } = await inside('diff', join(home, 'sum.jsonl'), await changed('"sum":5', '"sum":6'));
     expect(code).toBe(1);
     expect(stdout).toContain('part at turn 1, call peer.add, result.payload.sum');
     expect(stdout).toMatch(/- 5\n\s+\+ 6/);
   });
 
   test('prints one JSON value a line, the whole comparison last', async () => {
-    const { stdout } = await adjutant('diff', 'sum.jsonl', 'sum', '--json');
+    const { stdout } = await inside('diff', join(home, 'sum.jsonl'), 'sum', '--json');
     const values = stdout
       .trim()
       .split('\n')
@@ -187,7 +191,7 @@ describe('eval', () => {
 
   test('names the line of a file that is no case', async () => {
     await writeFile(join(home, 'bad.jsonl'), '{"kind":"case","__proto__":{"a":1}}\n');
-    const { code, stderr } = await adjutant('eval', 'bad.jsonl', '--offline');
+    const { code, stderr } = await inside('eval', join(home, 'bad.jsonl'), '--offline');
     expect(code).toBe(1);
     expect(stderr).toContain('bad.jsonl:1 is not a recorded case: __proto__ is not allowed as a key');
   });

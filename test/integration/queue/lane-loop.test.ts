@@ -13,6 +13,10 @@ import { openBoard } from '../../support/bull-board.ts';
 import { eventually } from '../../support/eventually.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
+/** The version before the own one, in a run of its own: only BullMQ's scripts are used beside it. */
+const IS_PREVIOUS = process.env['ADJUTANT_TEST_BULLMQ'] !== undefined;
+const WAYS = ['our scripts', "BullMQ's scripts"] as const;
+
 const redis = useRedis();
 
 const store = shared(async () => {
@@ -30,7 +34,7 @@ interface BoardQueue {
 const NONE = { waiting: 0, active: 0, delayed: 0 };
 
 /** A lane with a queue of BullMQ's own scripts; its loops end their jobs when they are let go. */
-async function openLane(way: 'our scripts' | "BullMQ's scripts") {
+async function openLane(way: (typeof WAYS)[number]) {
   const prefix = `lanes-${randomUUID().slice(0, 8)}`;
   const name = 'lane';
   const connection = connectRedis(redis.url, 'commands') as Redis;
@@ -95,7 +99,7 @@ async function openLane(way: 'our scripts' | "BullMQ's scripts") {
   };
 }
 
-describe.each(['our scripts', "BullMQ's scripts"] as const)('a lane under %s', (way) => {
+describe.each(IS_PREVIOUS ? WAYS.slice(1) : WAYS)('a lane under %s', (way) => {
   test('takes its jobs in order, counts them by what they wait for, and leaves nothing of them', async () => {
     await using lane = await openLane(way);
     for (const id of ['a1', 'a2', 'a3']) await lane.add(id);
@@ -209,7 +213,15 @@ describe.each(['our scripts', "BullMQ's scripts"] as const)('a lane under %s', (
   });
 });
 
-describe('the scripts of a lane', () => {
+test.runIf(IS_PREVIOUS)('scripts that were written for another version of BullMQ are not used', async () => {
+  const connection = connectRedis(redis.url, 'commands');
+  const scripts = laneScriptsOn(connection, 'previous');
+  expect(await scripts.check()).toMatch(/BullMQ is \d+\.\d+\.\d+, not \d+\.\d+\.\d+/);
+  expect(scripts.fit()).toBe(false);
+  await closeRedis(connection);
+});
+
+describe.skipIf(IS_PREVIOUS)('the scripts of a lane', () => {
   test('are used once they have shown that they fit, and leave nothing of it', async () => {
     const connection = connectRedis(redis.url, 'commands');
     const scripts = laneScriptsOn(connection, 'checked');
