@@ -50,7 +50,7 @@ function turnOf(
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, later } = records;
-  const { entrance, canceller, waker, wakeRun, notes, callNotice } = queue;
+  const { entrance, canceller, waker, notes, callNotice } = queue;
   const { agents, toolsOf } = catalog;
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
   const interrupt = async (requestId: string, reason: string): Promise<void> =>
@@ -66,7 +66,8 @@ function turnOf(
       canceller,
       conversations,
       spans,
-      wakeRun: (requestId) => void wakeRun(requestId, 0),
+      // A job of its own: that of its version may just be handled, by a turn that has found the place taken.
+      wakeRun: (requestId) => void waker.wakeAt(requestId, Date.now()).catch(() => {}),
     },
     preparer,
     reports: store.reports,

@@ -1,9 +1,11 @@
 /** What is sent to a run under way: inputs, decisions, and the next run of its conversation.
  *  It must not lose an accepted input, nor read one twice. */
+import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { begin } from '../../../src/agents/turn/beginning.ts';
 import { createRunStore, TURN_SIZE } from '../../../src/agents/turn/run-store.ts';
 import { createConversationJournal } from '../../../src/store/run/conversation-journal.ts';
@@ -147,6 +149,23 @@ describe('a conversation', () => {
     await engines.ended(first);
     const third = await startRun(script({ tool_errors: ['x'] }), talk);
     expect(heard(await engines.ended(third))).toHaveLength(1);
+  });
+
+  test('wakes the next run also while a job of that one is handled that has found the conversation busy', async () => {
+    const engine = await engines.startEngine();
+    const first = await holdTalk({ agent: 'queueing' });
+    const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, agent: 'queueing' });
+    await inLine(1);
+    await eventually(() => engines.jobs('run')).toBe(0);
+    await engine.stop();
+    await engines.wake(second, 0);
+    const prefix = lanePrefix(engines.keys.prefix, 'run');
+    const handling = new Worker('run', null, { connection: { host: '127.0.0.1', port: redis.port }, prefix });
+    expect((await handling.getNextJob('held'))?.data).toMatchObject({ request_id: second });
+    await engines.startEngine();
+    await release(first);
+    expect(heard(await engines.ended(second))).toHaveLength(1);
+    await handling.close();
   });
 
   test('lets runs wait in line, and gives each the history of those before', async () => {
