@@ -136,7 +136,11 @@ describe('diff', () => {
   });
 
   test('shows where two requests part, with both values; exit 1', async () => {
-    const { code, stdout } = await inside('diff', join(home, 'sum.jsonl'), await changed('"sum":5', '"sum":6'));
+    const { code, stdout } = await inside(
+      'diff',
+      join(home, 'sum.jsonl'),
+      await changed('"sum":5', '"sum":6'),
+    );
     expect(code).toBe(1);
     expect(stdout).toContain('part at turn 1, call peer.add, result.payload.sum');
     expect(stdout).toMatch(/- 5\n\s+\+ 6/);

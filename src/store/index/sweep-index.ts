@@ -181,10 +181,12 @@ export function createSweepIndex(
 
   /** On a cluster no script reads a run beside the index: the entry of one that was resumed since its end is written again. */
   async function announceResumed(members: readonly string[]): Promise<void> {
-    const checked = members.filter((member) => OF_RUN.test(member)).map(async (member) => {
-      const [state] = keys.request(refOf(member).requestId);
-      return (await connection.hexists(state, '@run|inbox')) === 1 ? [member] : [];
-    });
+    const checked = members
+      .filter((member) => OF_RUN.test(member))
+      .map(async (member) => {
+        const [state] = keys.request(refOf(member).requestId);
+        return (await connection.hexists(state, '@run|inbox')) === 1 ? [member] : [];
+      });
     const open = (await Promise.all(checked)).flat();
     if (open.length > 0) await announceAll(open, RESUMED_LOOK_MS);
   }

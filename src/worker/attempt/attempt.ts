@@ -85,7 +85,10 @@ async function attemptTaken(
   const { verdict, serial, claimedAt } = await claim(parts, taken);
   switch (verdict.kind) {
     case 'granted':
-      return makeAttempt(parts, noted(parts, job, { ...claimedOf(parts, taken, verdict, claimedAt), serial }));
+      return makeAttempt(
+        parts,
+        noted(parts, job, { ...claimedOf(parts, taken, verdict, claimedAt), serial }),
+      );
     case 'moved':
       return enqueueElsewhere(parts, job, taken.envelope, verdict.lane);
     case 'held':

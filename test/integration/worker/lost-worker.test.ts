@@ -36,7 +36,10 @@ async function dieWith(call: ToolExec): Promise<void> {
 /** Data of its job, as a dashboard shows them. */
 async function shownJob({ request_id, id }: ToolExec): Promise<Record<string, unknown>> {
   const base = open.lanes.scriptedBase(LANE) ?? '';
-  return JSON.parse((await open.connection.hget(base + jobId(request_id, id), 'data')) ?? '{}') as Record<string, unknown>;
+  return JSON.parse((await open.connection.hget(base + jobId(request_id, id), 'data')) ?? '{}') as Record<
+    string,
+    unknown
+  >;
 }
 
 /** Its deadline passes now. */

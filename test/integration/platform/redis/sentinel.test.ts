@@ -96,7 +96,9 @@ describe('durability', () => {
     await using stack = new AsyncDisposableStack();
     stack.defer(() => commands.disconnect());
     const waiting = async (): Promise<string[]> => {
-      const clients = String(await commands.client('LIST')).split('\n').filter((client) => client.includes(' cmd=wait '));
+      const clients = String(await commands.client('LIST'))
+        .split('\n')
+        .filter((client) => client.includes(' cmd=wait '));
       return clients.flatMap((client) => / name=(\S+)/.exec(client)?.[1] ?? []).toSorted();
     };
     await eventually(() => commands.wait(1, 1_000)).toBe(1);
