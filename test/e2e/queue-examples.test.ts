@@ -1,19 +1,10 @@
 /** The producers of examples/queue against the service that their README starts: Node's bullmq and Python's.
  *  It must not import them: each is a program of a stranger. */
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { type Child, spawnNode, spawnProcess } from '../support/process.ts';
+import { pythonOfTests } from '../support/python.ts';
 import { PROGRAM } from '../support/program.ts';
 import { shared, useRedis } from '../support/shared.ts';
-
-const run = promisify(execFile);
-const PYTHON = resolve('node_modules/.cache/adjutant-queue/bullmq-3.4.4');
-const PACKAGE = 'bullmq==3.4.4';
-const INSTALL_MS = 300_000;
 
 const redis = useRedis();
 const up = shared(async () => {
@@ -37,21 +28,6 @@ async function printed(start: (env: Record<string, string>) => Child): Promise<s
   return text;
 }
 
-/** The Python with the package; a sentence where it cannot be installed. */
-async function python(): Promise<{ path: string } | { why: string }> {
-  const path = join(PYTHON, 'bin/python');
-  if (existsSync(join(PYTHON, 'installed'))) return { path };
-  await rm(PYTHON, { recursive: true, force: true });
-  try {
-    await run('python3', ['-m', 'venv', PYTHON], { timeout: INSTALL_MS });
-    await run(path, ['-m', 'pip', 'install', '--quiet', PACKAGE], { timeout: INSTALL_MS });
-    await run('touch', [join(PYTHON, 'installed')]);
-    return { path };
-  } catch (error) {
-    return { why: `${PACKAGE} cannot be installed: ${(error as Error).message.slice(-300)}` };
-  }
-}
-
 test('examples/queue/submit.ts submits with Node and prints the result', async () => {
   const text = await printed((env) => spawnNode(['examples/queue/submit.ts'], { env }));
   expect(text).toContain("payload: 'The sum of 2 and 3 is 5.'");
@@ -62,13 +38,12 @@ test('examples/queue/flow.ts reads the results of its children', async () => {
   expect(text).toContain("[ 'The sum of 2 and 3 is 5.', 'The sum of 20 and 30 is 50.' ]");
 });
 
-test(
+const python = await pythonOfTests();
+
+test.skipIf(python === null)(
   'examples/queue/submit.py submits with Python and prints the result',
-  { timeout: INSTALL_MS * 2 },
-  async (context) => {
-    const found = await python();
-    if ('why' in found) return context.skip(found.why);
-    const text = await printed((env) => spawnProcess(found.path, ['examples/queue/submit.py'], { env }));
+  async () => {
+    const text = await printed((env) => spawnProcess(python ?? '', ['examples/queue/submit.py'], { env }));
     expect(JSON.parse(text)).toMatchObject({ ok: true, payload: 'The sum of 2 and 3 is 5.' });
   },
 );

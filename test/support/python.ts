@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const CACHE = resolve('node_modules/.cache/adjutant-python');
-const PACKAGES = ['redis==8.1.0'] as const;
+const PACKAGES = ['redis==8.1.0', 'bullmq==3.4.4'] as const;
 const INSTALL_MS = 300_000;
 
 /** Path of its program; null: there is no python3 with venv on this machine. Throws when the packages cannot be installed. */
