@@ -3,7 +3,7 @@
 -- @include include-accept.lua
 -- @include include-job-data.lua
 -- @include include-later.lua
--- @include include-offers.lua
+-- @include include-turn.lua
 --
 -- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
 -- announces, notes and enqueues; the last one absent = the caller enqueues)
@@ -108,17 +108,6 @@ local function enqueue_batch(first, verdicts, now, handed)
     end
   end
   if added then
-    wake_worker()
-  end
-end
-
--- The same for the job of a run's turn: one for each version.
-local function enqueue_turn(version, agent, now)
-  local id = '@run/' .. int(version)
-  local job = job_id(request_id() .. '/' .. id)
-  local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
-    .. ',"version":' .. int(version) .. '}'
-  if add_job(job, 'directive', data, '{}', int(now)) then
     wake_worker()
   end
 end

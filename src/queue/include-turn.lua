@@ -1,0 +1,32 @@
+-- The job of a run's turn: pushed to an engine with a free slot, or enqueued for the next one.
+-- Must never be the only way to a turn: what fails of it the sweeper does later.
+-- @include include-job-data.lua
+-- @include include-offers.lua
+
+-- One job for each version of the run; while it is there, a repeat changes nothing. BASE is that of the lane of runs.
+local function enqueue_turn(version, agent, now)
+  local id = '@run/' .. int(version)
+  local job = job_id(request_id() .. '/' .. id)
+  local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
+    .. ',"version":' .. int(version) .. '}'
+  local offer = offered_slot(now)
+  if not offer then
+    if add_job(job, 'directive', data, '{}', int(now)) then
+      wake_worker()
+    end
+  elseif add_taken_job(job, data, '{}', offer, now) then
+    offer.job = job
+    hand_over(offer, now, 0, data)
+  else
+    offer_again(offer)
+  end
+end
+
+-- The same from a script of another lane. `base`: of the lane of runs.
+local function enqueue_turn_in(base, version, now)
+  local own = BASE
+  BASE = base
+  local ran, failure = pcall(enqueue_turn, version, redis.call('HGET', STATE, '@run|agent'), now)
+  BASE = own
+  return ran and not (failure and failure.err)
+end
