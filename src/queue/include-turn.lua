@@ -10,16 +10,15 @@ local function enqueue_turn(version, agent, now)
   local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
     .. ',"version":' .. int(version) .. '}'
   local offer = offered_slot(now)
-  if not offer then
-    if add_job(job, 'directive', data, '{}', int(now)) then
-      wake_worker()
-    end
-  elseif add_taken_job(job, data, '{}', offer, now) then
+  if offer and add_taken_job(job, data, '{}', offer, now) then
     offer.job = job
-    hand_over(offer, now, 0, data)
-  else
+    return hand_over(offer, now, 0, data)
+  elseif offer then
     offer_again(offer)
+  elseif add_job(job, 'directive', data, '{}', int(now)) then
+    return wake_worker()
   end
+  note_again(job)
 end
 
 -- The same from a script of another lane. `base`: of the lane of runs.
