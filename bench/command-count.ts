@@ -1,6 +1,6 @@
 /** The commands that clients send to Redis while a load runs: the round trips behind an operation.
  *  It must leave out what scripts do inside Redis, and must not watch while something is timed. */
-import { Redis } from 'ioredis';
+import { watchCommands } from '../test/support/sent-commands.ts';
 import { scriptNames } from './script-names.ts';
 
 export interface CommandCount {
@@ -16,21 +16,21 @@ export async function countCommands(
 ): Promise<CommandCount[]> {
   const counts = new Map<string, number>();
   const names = scriptNames();
-  const redis = new Redis(redisPort, '127.0.0.1');
-  const monitor = await redis.monitor();
-  monitor.on('monitor', (_time: string, words: string[], source: string) => {
-    if (source === 'lua') return;
-    const command = commandOf(words, names);
+  const end = await watchCommands(`redis://127.0.0.1:${redisPort}`, (line) => {
+    if (line.includes(' lua] ')) return;
+    const command = commandOf(wordsOf(line), names);
     counts.set(command, (counts.get(command) ?? 0) + 1);
   });
   await work();
-  // What the server has sent by now has arrived before the answer to this.
-  await redis.ping();
-  monitor.disconnect();
-  redis.disconnect();
+  end();
   return [...counts]
     .map(([command, count]) => ({ command, count }))
     .toSorted((one, other) => other.count - one.count);
+}
+
+/** The words of a line of MONITOR: each in quotation marks, with escapes. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word);
 }
 
 /** A script by its name; `evalsha` when nobody knows it. */

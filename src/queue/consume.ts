@@ -10,6 +10,7 @@ import type { Handed } from './hand-over.ts';
 import { isJobData, type JobData } from './job.ts';
 import { createLaneOffers, type Offering } from './lane-offers.ts';
 import { lanePrefix } from './lane-registry.ts';
+import { RUN_LANE } from './run-wake.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 import {
   type Ask,
@@ -125,6 +126,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   worker.on('error', onError);
   const backend = worker.getBackend();
   const base = backend.toKey('');
+  const runBase = `${lanePrefix(prefix, RUN_LANE)}:${RUN_LANE}:`;
   const about = { lane, lockMs, sweep: claiming?.sweep ?? '' };
   /** The place where the last take is remembered: there is one at a time. */
   const place = newShortId();
@@ -362,7 +364,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     job.isEnding = true;
     const found = await offeringSlots(ask.claims ? 1 : 0, false, async (offered) => {
       const given = [...args, job.id, job.lock, failure, ask.claims ? 1 : 0, ...ask.words(offered), ...texts];
-      const [ended = [], then = []] = pairOf(await run('job-end', [...keys, base], given));
+      const [ended = [], then = []] = pairOf(await run('job-end', [...keys, runBase, base], given));
       verdict = ended;
       return foundIn(then);
     });

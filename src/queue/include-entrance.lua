@@ -3,7 +3,7 @@
 -- @include include-accept.lua
 -- @include include-job-data.lua
 -- @include include-later.lua
--- @include include-offers.lua
+-- @include include-turn.lua
 --
 -- KEYS[4] sweep index   KEYS[5] changed requests   KEYS[6] base of the lane of all directives that stay open (all absent = the caller
 -- announces, notes and enqueues; the last one absent = the caller enqueues)
@@ -109,25 +109,5 @@ local function enqueue_batch(first, verdicts, now, handed)
   end
   if added then
     wake_worker()
-  end
-end
-
--- The same for the job of a run's turn: one for each version.
-local function enqueue_turn(version, agent, now)
-  local id = '@run/' .. int(version)
-  local job = job_id(request_id() .. '/' .. id)
-  local data = '{"request_id":"' .. request_id() .. '","id":"' .. id .. '","digest":"","type":"run","agent":' .. cjson.encode(agent)
-    .. ',"version":' .. int(version) .. '}'
-  if add_job(job, 'directive', data, '{}', int(now)) then
-    wake_worker()
-  end
-end
-
--- Runs `enqueue`, one of the two above, after an acceptance, which its error must not undo: Redis logs the error, and the sweeper enqueues.
-local function after_acceptance(enqueue, ...)
-  local ran, failed = pcall(enqueue, ...)
-  if not ran then
-    local reason = type(failed) == 'table' and failed.err or tostring(failed)
-    redis.log(redis.LOG_WARNING, 'adjutant: a job of the request ' .. request_id() .. ' is enqueued by the sweeper, because of ' .. reason)
   end
 end

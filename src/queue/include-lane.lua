@@ -58,3 +58,11 @@ local function wake_worker()
     mark()
   end
 end
+
+-- A wake of a run whose job is there already: a turn that is under way may have read too early, so its job is enqueued again at its end.
+local function note_again(id)
+  -- @guard wake-again
+  if redis.call('HEXISTS', BASE .. id, 'processedOn') == 1 then
+    redis.call('HSET', BASE .. id, 'again', 1)
+  end
+end

@@ -18,8 +18,12 @@ end
 for at = 1, #ARGV, 6 do
   local id, name, data, options, timestamp, where = unpack(ARGV, at, at + 5)
   -- @guard job-of-ended
-  if not is_of_ended(data) and add_job(id, name, data, options, timestamp, false, where == 'first') then
-    added = added + 1
+  if not is_of_ended(data) then
+    if add_job(id, name, data, options, timestamp, false, where == 'first') then
+      added = added + 1
+    elseif string.find(data, '"type":"run"', 1, true) then
+      note_again(id)
+    end
   end
 end
 if added > 0 then

@@ -80,7 +80,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     emitRequestError,
     ...(execution?.definitions ?? []),
   ]);
-  const engine = turns ? engineOn(turns, registry, shared) : null;
+  const engine = turns ? engineOn(turns, redis, registry, shared) : null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
   if (worker) underWay.set('attempts', worker.worker.inHand);
   if (engine) underWay.set('runs', engine.busyRuns);
@@ -221,10 +221,15 @@ function workerOn(
   return createWorkerRole(store, redis.open('subscriber'), execution, shared);
 }
 
-function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {
+function engineOn(
+  store: Store,
+  redis: Connections,
+  registry: Registry,
+  { config, modules, logger, onError }: Shared,
+): Engine {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
-  return createEngineRole(store, {
+  return createEngineRole(store, redis.open('subscriber'), {
     logger,
     onError,
     core: createCore({ strategies, directives, modelAliases }),

@@ -208,7 +208,7 @@ const ROWS: readonly Row[] = [
   ['submit', 'arguments of 90,000 members', 40, 4, 'refused', posted(DIRECTIVES, () => directive(members(90_000)))],
   ['submit', 'arguments of 250,000 members', 20, 4, 'refused', posted(DIRECTIVES, () => directive(members(250_000)))],
   ['submit', 'schemas that are slow to compile', 60, 40, 'answered', postedAnew(DIRECTIVES, (index) => ({
-    type: 'llm_exec', model: 'scripted:demonstration', context: [{ role: 'user', content: 'x' }], output_schema: outputSchema(`s${index}`),
+    type: 'llm_generate', model: 'scripted:demonstration', context: [{ role: 'user', content: 'x' }], output_schema: outputSchema(`s${index}`),
   }))],
   ['submit', 'a flood of the lane that both use', 40, 4, 'answered', postedAnew(DIRECTIVES, (index) => ({
     directives: numbers(50).map((each) => call(`flood-${index}`, `c${each}`, { delay_ms: 20 })),

@@ -77,7 +77,8 @@ export function makeEngine(
   const made = testStore(connection, { prefix, agents, requestBytes });
   const store = { ...made, records: { ...made.records, runs: runsOf(made.records.runs) } };
   const { executeImmediately } = createRegistry([emitToolError, emitToolResult, emitRequestError]);
-  const engine = createEngineRole(store, {
+  const listening = connectRedis(redisUrl, 'subscriber');
+  const engine = createEngineRole(store, listening, {
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
     payloadKeys,
@@ -92,7 +93,10 @@ export function makeEngine(
   const closing = {
     name: 'store',
     start: () => Promise.resolve(),
-    stop: () => store.close(),
+    async stop() {
+      await store.close();
+      await closeRedis(listening);
+    },
   };
   return { connection, parts: [closing, engine] };
 }

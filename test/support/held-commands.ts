@@ -14,6 +14,8 @@ export interface Held {
   /** Resolves when the command of the step is held. */
   readonly held: Promise<void>;
   goOn(): void;
+  /** From now on nothing more is held. */
+  disarm(): void;
 }
 
 /** `text` stands in the arguments of the commands that count. */
@@ -39,7 +41,8 @@ export function holdAt(connections: readonly RedisConnection[], text: string, { 
       return command.promise;
     }) as typeof connection.sendCommand;
   }
-  return { held: held.promise, goOn: free.resolve };
+  const disarm = (): void => void (sent = Infinity);
+  return { held: held.promise, goOn: free.resolve, disarm };
 }
 
 const READS = new Set(['hget', 'hmget', 'hgetall']);

@@ -9,6 +9,8 @@ import type { TurnParts } from '../../agents/turn/turn.ts';
 import { wholeResults } from '../../store/log/whole-result.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { Logger } from '../../platform/telemetry/logger.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { createHandOver } from '../../queue/hand-over.ts';
 import { runAccess } from '../run-access.ts';
 import type { Store } from '../store.ts';
 
@@ -30,10 +32,30 @@ export interface EngineRoleOptions {
   onError(error: Error): void;
 }
 
-export function createEngineRole(store: Store, options: EngineRoleOptions): Engine {
+/** `listening`: a connection for subscriptions only. */
+export function createEngineRole(
+  store: Store,
+  listening: RedisConnection,
+  options: EngineRoleOptions,
+): Engine {
   const { core: _core, preparer: _preparer, ...consuming } = options;
   const { connection, keys } = store;
-  return createEngine({ ...consuming, connection, prefix: keys.prefix, turn: turnOf(store, options) });
+  const { lockMs, onError } = options;
+  const handOver = createHandOver({ listening, publishing: connection, onError }, keys);
+  const offering = { handOver, leaseMs: lockMs, owesStart: false, keyPrefix: keys.prefix };
+  const turn = turnOf(store, options);
+  const engine = createEngine({ ...consuming, connection, prefix: keys.prefix, turn, offering });
+  return {
+    ...engine,
+    async start() {
+      await handOver.start();
+      await engine.start();
+    },
+    async stop() {
+      await engine.stop();
+      await handOver.stop();
+    },
+  };
 }
 
 function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKeys): RunStore {
@@ -66,7 +88,7 @@ function turnOf(
       canceller,
       conversations,
       spans,
-      // A job of its own: that of its version may just be handled, by a turn that has found the place taken.
+      // A job of its own: on a cluster a wake is lost while the job of its version is handled.
       wakeRun: (requestId) => void waker.wakeAt(requestId, Date.now()).catch(() => {}),
     },
     preparer,

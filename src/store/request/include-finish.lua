@@ -32,7 +32,7 @@ end
 -- `first`, `last`: where in ARGV its signals are, JSON, the terminal one last
 -- Returns by name: kind: ended, with sequence, closed 0|1, run | already, with status, terminal: its sequence, run | stale | unknown
 --   | no_room, with bytes that the request holds: a smaller end, of END_BYTES at most, is written in any case
---   run: the version of the run that goes on from here (-1 = none)
+--   run: the version of the run that goes on from here (-1 = none), which ended and already return alone as well
 local function finish_directive(id, ending, now, first, last)
   local fence = ending.fence
   local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|inbox', 'open', 'seq', RUN_INBOX, 'bytes',
@@ -41,7 +41,7 @@ local function finish_directive(id, ending, now, first, last)
   if not record[1] then
     return { 'kind', 'unknown' }
   elseif is_terminal(record[1]) then
-    return { 'kind', 'already', 'status', record[1], 'terminal', tonumber(redis.call('HGET', STATE, id .. '|terminal')), 'run', run }
+    return { 'kind', 'already', 'status', record[1], 'terminal', tonumber(redis.call('HGET', STATE, id .. '|terminal')), 'run', run }, run
   -- @guard fencing
   elseif fence ~= '' and fence ~= record[2] then
     return { 'kind', 'stale' }
@@ -62,5 +62,5 @@ local function finish_directive(id, ending, now, first, last)
     redis.call('HDEL', STATE, id .. '|task')
   end
   local sequence, closed = end_directive(id, ending.status, now, ending.retention_ms, facts, first, last)
-  return { 'kind', 'ended', 'sequence', sequence, 'closed', closed and 1 or 0, 'run', run }
+  return { 'kind', 'ended', 'sequence', sequence, 'closed', closed and 1 or 0, 'run', run }, run
 end

@@ -151,7 +151,7 @@ export function runVersion(value: string | number | undefined): number | null {
 export function finishVerdict(reply: ScriptReply): FinishVerdict {
   const { text, number, flag } = namedIn(reply);
   const kind = text('kind');
-  const run = runVersion(number('run'));
+  const run = flag('woken') ? null : runVersion(number('run'));
   if (kind === 'ended') return { kind, sequence: number('sequence'), closed: flag('closed'), run };
   if (kind === 'already')
     return { kind, status: text('status') as EndStatus, terminal: number('terminal'), run };

@@ -184,10 +184,12 @@ test.each(
     const { requests } = engines;
     const view = await requests.request(ORIGINAL);
     if (view === null) throw new Error('the original is gone');
-    const { held } = holdAt([engines.connection], FORK, step);
+    const { held, disarm } = holdAt([engines.connection], FORK, step);
     const body = { at: 1, request_id: FORK, act: false, dry: false };
     const died = engines.client.fork(ORIGINAL, body, { reads: requests, view });
     await Promise.race([held, died]);
+    // The worker sends on the same connection.
+    disarm();
     await engines.startEngine();
     await engines.sweeper().start();
     await fork(scene);

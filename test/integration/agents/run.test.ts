@@ -1,9 +1,11 @@
 /** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whichever engine takes the turns.
  *  It must not look into a document: what a run did is in its log. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
+import { consumeLane, type JobOutcome } from '../../../src/queue/consume.ts';
+import { RUN_LANE } from '../../../src/queue/run-wake.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall, LANE } from '../../support/journal.ts';
@@ -104,7 +106,8 @@ describe('a run', () => {
 
   test('goes on when the worker that ended its directive died before it could wake it', async () => {
     await engines.startEngine();
-    const dying = await engines.startWorker(echo, async () => {});
+    // With a rate, an end and the job of the turn that reads it are two commands.
+    const dying = await engines.startWorker(echo, async () => {}, { rate: { max: 100, per_ms: 1_000 } });
     const id = await startRun(script({ tools: ['a'] }));
     await eventually(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('succeeded');
     expect((await engines.runs.head(id))?.unread).toBe(true);
@@ -116,6 +119,29 @@ describe('a run', () => {
       await engines.lanes.requeue(LANE, { request_id: id, id: 's0.a', digest }, { evenEnded: true });
       return (await engines.runs.head(id))?.ended;
     }).toBe(true);
+  });
+
+  test('has another turn for a wake that comes while the job of its version is handled', async () => {
+    const taken: ((outcome: JobOutcome) => void)[] = [];
+    const consumer = consumeLane({
+      lane: RUN_LANE,
+      prefix: engines.keys.prefix,
+      connection: engines.connection,
+      concurrency: 2,
+      lockMs: 3_000,
+      stalledCheckMs: 500,
+      handle: () => new Promise<JobOutcome>((resolve) => taken.push(resolve)),
+      onError: (error) => void engines.errors.push(error),
+    });
+    await consumer.start();
+    onTestFinished(() => consumer.stop());
+    const id = await startRun(script({ tools: ['a'] }));
+    await eventually(() => taken.length).toBe(1);
+    await engines.wake(id, 0);
+    taken[0]?.({ kind: 'done' });
+    await eventually(() => taken.length).toBe(2);
+    taken[1]?.({ kind: 'done' });
+    await eventually(() => engines.jobs('run')).toBe(0);
   });
 
   test('reads at once what was answered at acceptance', async () => {
