@@ -18,7 +18,7 @@ import { SEALED_DIGEST } from '../store/run/run-facts.ts';
 import type { StartVerdict } from '../store/run/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../directives/sweep/notice.ts';
-import { keyConflict } from '../directives/once-answer.ts';
+import { keyConflict } from '../directives/under-key.ts';
 import { uniqueOf } from '../directives/once-request.ts';
 import { passingRunRefusal } from '../directives/passing-request.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';

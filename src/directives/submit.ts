@@ -39,7 +39,7 @@ import { NO_NOTES, type PendingNote, type SpanNotes } from './read/span-note.ts'
 import { requestFull } from './read/request-full.ts';
 import { openIds, requireWithin, reserveFor } from './submission-bounds.ts';
 import { createOnceSubmitter } from './submit-once.ts';
-import { keyConflict } from './once-answer.ts';
+import { keyConflict } from './under-key.ts';
 import { onceIn } from './once-request.ts';
 
 export interface SubmitterOptions {

@@ -10,14 +10,14 @@ import type { Later } from '../../contract/directive/later.ts';
 import { isPassing, PASSING_KEPT_MS } from '../../contract/tool/server-read.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import { acceptArguments, keysTogether } from './acceptance-words.ts';
+import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
 import { createAnnouncer } from '../index/announcer.ts';
 import type { NoteEnded } from '../index/archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
 import { createEndings } from './endings.ts';
 import type { KeySpace } from '../keys.ts';
-import { createOnce } from './once.ts';
+import { keyText, type OnceRef, type OnceVerdict, onceVerdict, releaseOnce, type UnderKey } from './once.ts';
 import { createQuestions } from './questions.ts';
 import { createSignalLog } from '../log/signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
@@ -149,14 +149,30 @@ export function createJournal(options: JournalOptions) {
     return verdict;
   }
 
-  async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
-    const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
-    const args = acceptArguments(requestId, batch, how, first);
-    const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
-    if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
-    const verdict = acceptVerdict(await run('accept', ofAll, args));
-    if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
-    return wake<AcceptVerdict>(requestId, verdict);
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    how?: AcceptOptions,
+  ): Promise<AcceptVerdict>;
+  /** Under a key: one directive. `requestId`: where it begins, if it does. */
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    how: AcceptOptions & { key: UnderKey },
+  ): Promise<OnceVerdict>;
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    { inbox = '', together, key }: AcceptOptions & { key?: UnderKey } = {},
+  ): Promise<AcceptVerdict | OnceVerdict> {
+    const first = [keptMs(requestId), inbox, mostBytes(requestId), keyText(key)];
+    const args = [...first, ...announced(together), ...acceptanceWords(requestId, batch, together)];
+    const ends = batch.some(({ end }) => end !== undefined);
+    if (ends) await noteEnded?.([requestId], 'perhaps');
+    const reply = await run('accept', [...keys.request(requestId), ...keysTogether(keys, together)], args);
+    const verdict = key === undefined ? acceptVerdict(reply) : onceVerdict(requestId, reply);
+    if (ends && verdict.kind === 'ok') onEnd?.(requestId);
+    return wake(requestId, verdict);
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
@@ -219,7 +235,7 @@ export function createJournal(options: JournalOptions) {
     claim,
     claimedWithJob,
     keptMs,
-    ...createOnce({ ...options, run, keptMs, mostBytes }),
+    releaseOnce: (ref: OnceRef) => releaseOnce(run, keys, ref),
     ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,
     prioritize,
