@@ -22,8 +22,7 @@ import { createQuestions } from './questions.ts';
 import { createSignalLog } from '../log/signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
-import { prepareScripts } from '../scripts.ts';
-import { createScores } from './scores.ts';
+import { prepareScripts, type RunScript } from '../scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -35,6 +34,8 @@ import {
   runVersion,
 } from './verdicts.ts';
 import { writeSignal } from '../log/stored-signal.ts';
+import { MOST_SCORES, SCORE_SIGNAL } from '../../contract/case/score.ts';
+import { draftSignal } from '../log/signal-draft.ts';
 
 /** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
 export interface Acceptance {
@@ -254,4 +255,38 @@ type SeenState = Pick<DirectiveRecord, 'status' | 'fence' | 'startedAt'>;
 /** As cancel.lua compares it. */
 function stateOf(seen: SeenState | undefined): string {
   return seen ? `${seen.status}/${seen.fence}${seen.startedAt === null ? '' : '/begun'}` : '';
+}
+
+type ScoreVerdict =
+  | { readonly kind: 'recorded' | 'conflict'; readonly sequence: number }
+  | { readonly kind: 'no_room'; readonly bytes: number; readonly limit: number }
+  | { readonly kind: 'unknown' | 'too_many' };
+
+interface StoredScore {
+  readonly id: string;
+  readonly digest: string;
+  readonly data: object;
+  readonly traceparent: string;
+}
+
+/** `mostBytes`: the most that a request holds. */
+function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
+  async function score(
+    requestId: string,
+    { id, digest, data, traceparent }: StoredScore,
+  ): Promise<ScoreVerdict> {
+    const origin = { requestId, causationId: id, traceparent };
+    const signal = {
+      ...draftSignal(SCORE_SIGNAL as SignalDraft['type'], data as never, origin),
+      source: '/score',
+    };
+    const limit = mostBytes(requestId);
+    const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
+    const [kind, number] = await run('score', keys.request(requestId), args);
+    if (kind === 'recorded' || kind === 'conflict') return { kind, sequence: Number(number) };
+    if (kind === 'no_room') return { kind, bytes: Number(number), limit };
+    return { kind: kind === 'too_many' ? kind : 'unknown' };
+  }
+
+  return { score };
 }

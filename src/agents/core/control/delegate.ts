@@ -28,3 +28,12 @@ export function handOver(
   const tag = `${type}-${context.callId}-${context.index}`.slice(0, 120);
   context.delegations.push({ tag, ...what });
 }
+
+/**
+ * Several agents take over one after the other, each with the result of the one before. Must never start a stage before the one
+ * before it has ended.
+ */
+export const pipeline: ControlHandler<'pipeline'> = (context, { type, params }) => {
+  const { stages, task } = params;
+  handOver(context, type, { stages, task, max_turns: null });
+};
