@@ -34,7 +34,7 @@ import type { ScheduleClient } from '../contract/schedule/schedule.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
 import { toolListing } from '../store/catalog/tool-catalog.ts';
-import { wholeResults } from '../store/log/whole-result.ts';
+import { wholeResults } from '../store/request/whole-result.ts';
 import type * as z from 'zod';
 import { createRepeats } from './change/again.ts';
 import { bulkClocks } from './change/bulk-clocks.ts';

@@ -1,7 +1,7 @@
 // What keeps the leases of running attempts alive, and tells an attempt that it should stop.
 // Must never extend a lease for an attempt that has ended.
-import type { ClaimRef } from '../store/request/journal.ts';
 import type { Pass } from '../queue/gated-lanes.ts';
+import type { ClaimRef } from '../store/refs.ts';
 
 /** Tells the attempt why it should stop. */
 export type StopAttempt = (reason: 'cancelled' | 'lost') => void;

@@ -30,7 +30,7 @@ import { codecOfTenant, type PayloadKeys } from '../../platform/encryption/paylo
 import { decryptValue } from '../../platform/encryption/payload-value.ts';
 import { isEnd, type End } from '../../platform/encryption/sealed-signal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
-import { truncatedBytes } from '../../store/log/whole-result.ts';
+import { truncatedBytes } from '../../store/request/whole-result.ts';
 import type { RunFailure } from '../turn/broken-run.ts';
 import { type RunSeal, SPEC_FIELD, STATE_FIELD } from './run-seal.ts';
 import { askedOf } from '../run-start.ts';

@@ -10,7 +10,7 @@ import type { Journal } from '../../store/request/journal.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import type { EndRecorder } from '../../store/index/end-recorder.ts';
-import type { DirectiveRef, DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
+import type { DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
 import { failureSignal } from '../../store/log/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../../platform/telemetry/traces/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../../platform/telemetry/reports.ts';
@@ -26,6 +26,7 @@ import { reportEndedByOthers } from '../read/settle-span.ts';
 import { successorId } from '../change/successor-id.ts';
 import { SHORTEST_LOOK_MS, sweepDecision, type SweepDecision } from './sweep-decision.ts';
 import type { SayWait } from './sweep-waits.ts';
+import type { DirectiveRef } from '../../store/refs.ts';
 
 export interface DirectiveSweepParts {
   journal: Journal;

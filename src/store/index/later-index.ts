@@ -1,11 +1,16 @@
 // The index of what begins later, by when: the timer of directives and runs that wait for their instant.
 // Must never be trusted: the journal says what may begin.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import type { LaterAnnouncement } from '../request/journal.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
-import { memberOf } from '../member.ts';
-import { type DirectiveRef, type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
+import { type DirectiveRef, memberOf } from '../refs.ts';
+import { type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
+
+/** What begins later. `when`: as in `Later`. */
+export interface LaterAnnouncement {
+  when: string;
+  lane: string;
+}
 
 /** What begins now, and in how many milliseconds the next one does (null: there is none). `now`: by the clock of Redis. */
 export interface Beginning {

@@ -12,6 +12,7 @@ import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
 import { createAnnouncer } from '../index/announcer.ts';
+import type { LaterAnnouncement } from '../index/later-index.ts';
 import type { NoteEnded } from '../index/archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
@@ -63,11 +64,6 @@ export interface Announcement {
   later?: LaterAnnouncement | undefined;
 }
 
-export interface LaterAnnouncement {
-  when: string;
-  lane: string;
-}
-
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
 export interface WithAcceptance {
   /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */
@@ -117,13 +113,6 @@ export interface ClaimRequest {
   lane?: string;
   /** Appended at the first claim only. */
   started?: SignalDraft;
-}
-
-/** A claim's name: which directive, and which grant of it. */
-export interface ClaimRef {
-  requestId: string;
-  id: string;
-  fence: number;
 }
 
 export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;

@@ -6,7 +6,7 @@ import { type RepeatPolicy, knownRepeatPolicy } from '../../contract/directive/w
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
-import type { ClaimRef, Journal } from '../../store/request/journal.ts';
+import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
 import type { EndRecorder } from '../../store/index/end-recorder.ts';
 import type { SignalOrigin } from '../../store/log/signal-draft.ts';
@@ -33,6 +33,7 @@ import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { ResultBound } from '../record/result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
 import type { PauseLimits } from './pause.ts';
+import type { ClaimRef } from '../../store/refs.ts';
 
 /** What an attempt reads and writes in the journal. */
 export interface AttemptRecords {

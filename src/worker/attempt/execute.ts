@@ -8,7 +8,6 @@ import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts'
 import { errorResult } from '../../contract/result.ts';
 import type { Seal } from '../../platform/encryption/encrypted-result.ts';
 import type { Execution, ExecutionContext, QueuedDefinition, TaskKeeping } from '../executors/definition.ts';
-import type { ClaimRef } from '../../store/request/journal.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from '../record/durably.ts';
@@ -29,6 +28,7 @@ import { answeredRound, heldQuestions } from './questions.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { recordable } from '../record/recordable.ts';
+import type { ClaimRef } from '../../store/refs.ts';
 
 /** How an attempt went. */
 export interface Executed {

@@ -2,7 +2,6 @@
 // Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { Report } from '../executors/definition.ts';
-import type { ClaimRef } from '../../store/request/journal.ts';
 import type { SignalLog } from '../../store/log/signal-log.ts';
 import { draftSignal, type SignalOrigin } from '../../store/log/signal-draft.ts';
 import type { SignalMetadata } from '../../store/log/terminal-signal.ts';
@@ -10,6 +9,7 @@ import { pause } from '../../platform/lifecycle.ts';
 import { type Amount, amountOf, createPendingReports, type Said } from './pending-reports.ts';
 import { persistently } from './persistently.ts';
 import { createReportBudget, type Unreported } from './report-budget.ts';
+import type { ClaimRef } from '../../store/refs.ts';
 
 export interface Reporter {
   report: Report;

@@ -1,6 +1,6 @@
 // When each claim of a directive and each turn of a run began and ended, as the journal's scripts have noted it.
 // Must never guess an instant: what no script has written is null.
-import type { DirectiveRecord } from '../request/records.ts';
+import type { DirectiveRecord } from './records.ts';
 
 /** One claim. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface ClaimNote {

@@ -3,7 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
-import type { PayloadStore } from '../request/payload-store.ts';
+import type { PayloadStore } from './payload-store.ts';
 
 type Answer = Extract<Signal, { type: 'ai.llm.response' | 'ai.embed.result' }>;
 

@@ -2,7 +2,7 @@
  *  It must not need Redis. */
 import { expect, test } from 'vitest';
 import type { Signal } from '../../../../src/contract/signal/signal.ts';
-import { wholeResults } from '../../../../src/store/log/whole-result.ts';
+import { wholeResults } from '../../../../src/store/request/whole-result.ts';
 
 const cut = {
   type: 'ai.llm.response',

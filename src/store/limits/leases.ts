@@ -1,8 +1,7 @@
 // Extends what a worker holds while its attempt goes on: the lease of a claim, and its place in the gate of a lane.
 // Must never import more than it runs: the heartbeat thread of every worker loads it.
-import type { GateRef } from '../limits/gate.ts';
-import { memberOf } from '../member.ts';
-import type { ClaimRef } from './journal.ts';
+import type { GateRef } from './gate.ts';
+import { type ClaimRef, memberOf } from '../refs.ts';
 import type { KeySpace } from '../keys.ts';
 import type { RunScript } from '../scripts.ts';
 
