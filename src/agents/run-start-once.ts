@@ -15,7 +15,6 @@ import { leaveNothing, type LeaveTenant } from '../store/limits/tenant-room.ts';
 import type { Additions, Capacity } from '../directives/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
 import { noticeAnnouncement, noticeRef } from '../directives/sweep/notice.ts';
-import { requestFullProblem } from '../directives/read/request-full.ts';
 import { reportRunUnderKey } from '../directives/read/once-span.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from '../directives/read/span-note.ts';
@@ -30,6 +29,7 @@ import {
   roomOrReason,
 } from '../directives/under-key.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
+import { requestFullProblem } from '../directives/read/not-found.ts';
 
 export interface OnceStarterParts {
   runs: RunJournal;

@@ -14,13 +14,11 @@ import type { ParsedRun, StartedRun } from '../contract/run/run.ts';
 import { encodedIn, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
 import { FORKED_RUN, SEALED_RUN } from '../store/format.ts';
-import { SEALED_DIGEST } from '../store/run/run-facts.ts';
-import type { StartVerdict } from '../store/run/run-journal.ts';
+import { SEALED_DIGEST, type StartVerdict } from '../store/run/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../directives/sweep/notice.ts';
 import { keyConflict } from '../directives/under-key.ts';
 import { uniqueOf } from '../directives/once-request.ts';
-import { passingRunRefusal } from '../directives/passing-request.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import type { PendingNote } from '../directives/read/span-note.ts';
 import type { Agents } from '../store/catalog/known-agents.ts';
@@ -35,6 +33,7 @@ import {
   type OnceStarterParts,
 } from './run-start-once.ts';
 import type { JsonObject, RunSpec } from './turn/transition.ts';
+import { passingRunRefusal } from '../directives/reserved-ids.ts';
 
 export interface RunStarterParts extends OnceStarterParts {
   agents: Agents;

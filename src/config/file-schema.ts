@@ -13,12 +13,8 @@ import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
-import * as z from 'zod';
-import * as z from 'zod';
 import { inlineAgentSchema } from './agents.ts';
 import { agentNameSchema } from '../contract/run/agent-definition.ts';
-import * as z from 'zod';
-import * as z from 'zod';
 
 const MOST_ENTRIES = 100_000_000;
 

@@ -10,7 +10,6 @@ import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
 import { serverAuthSchema } from './server-auth.ts';
-import * as z from 'zod';
 
 const tokens = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 

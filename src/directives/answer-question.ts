@@ -30,10 +30,10 @@ import { instant } from '../queue/instant.ts';
 import { jobOfRecord } from '../queue/job.ts';
 import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import { requestFull } from './read/request-full.ts';
 import type { Directive } from '../contract/directive/directive.ts';
 import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
 import { placeUnder } from '../platform/telemetry/traces/span-place.ts';
+import { requestFull } from './read/not-found.ts';
 
 /** Faults of content for an untrusted schema; empty: none that can be checked. */
 export type CheckContent = (

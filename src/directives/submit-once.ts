@@ -13,7 +13,6 @@ import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
 import { NO_SPANS } from '../platform/telemetry/traces/spans.ts';
 import type { Entry } from '../queue/entrance.ts';
 import { keyedIds } from './identify.ts';
-import { reportImmediate } from './immediate-end.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
 import { outcomeAttributes } from './read/once-span.ts';
 import {
@@ -23,11 +22,11 @@ import {
   noticesOf,
   onlyLaneOf,
   type Prepared,
+  reportImmediate,
   reportSent,
   type Sealing,
   withLane,
 } from './prepare.ts';
-import { requestFull } from './read/request-full.ts';
 import { NO_NOTES, type PendingNote } from './read/span-note.ts';
 import { requireWithin, reserveFor } from './submission-bounds.ts';
 import type { SubmitterOptions } from './submit.ts';
@@ -41,6 +40,7 @@ import {
   REPLACED,
   roomOrReason,
 } from './under-key.ts';
+import { requestFull } from './read/not-found.ts';
 
 export interface OnceSubmission {
   readonly trace: string;

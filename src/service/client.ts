@@ -14,7 +14,6 @@ import { createTenantBytes } from '../store/limits/tenant-bytes.ts';
 import { createTenantRoom } from '../store/limits/tenant-room.ts';
 import { createSubscriber } from '../store/log/subscriber.ts';
 import type { Hearing } from '../store/log/channel.ts';
-import { openThings } from '../store/request/open-things.ts';
 import { type Capacity, createCapacity } from '../directives/capacity.ts';
 import { createDeadLetters } from '../directives/change/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
@@ -42,6 +41,7 @@ import type { ParseOptions } from '../contract/directive/directive.ts';
 import { redisClock } from '../platform/redis/clock.ts';
 import { createScheduleService } from '../features/schedules/schedule-service.ts';
 import { createScheduleStore } from '../features/schedules/schedule-store.ts';
+import { openThings } from '../store/index/later-index.ts';
 
 export interface ClientOptions {
   preparer: Preparer;

@@ -10,3 +10,11 @@ export function removeFolder(folder: string): void {
     // Another process has removed a part of it meanwhile.
   }
 }
+
+export function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

@@ -237,10 +237,7 @@ const ONCE_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-begun': [patch('once-begun', 'local may_change = not cancelled')],
   'once-digest': [patch('once-digest', 'local fields = {}')],
   'once-quiet': [
-    patch(
-      'once-quiet',
-      "fields = { id .. '|begin', begin, id .. '|next_attempt_at', int(now_ms()) }",
-    ),
+    patch('once-quiet', "fields = { id .. '|begin', begin, id .. '|next_attempt_at', int(now_ms()) }"),
   ],
   'once-repeat': [patch('once-repeat', 'if false then')],
   'once-forgotten': [patch('once-forgotten', 'if false then')],

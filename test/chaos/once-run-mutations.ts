@@ -8,7 +8,10 @@ export const ONCE_RUN_MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'once-run-to-end': [patch('once-run-to-end', "if not behind or (status ~= 'waiting' and id ~= RUN) then")],
   'once-run-chain': [patch('once-run-chain', 'if true then')],
   'once-run-begun': [
-    patch('once-run-begun', "local may_change = status == 'pending' and version == '0' and not is_to_end(state)"),
+    patch(
+      'once-run-begun',
+      "local may_change = status == 'pending' and version == '0' and not is_to_end(state)",
+    ),
   ],
   'once-run-latest': [patch('once-latest', 'local at = math.max(now, own.at)')],
   'once-run-cancelled': [patch('once-run-cancelled', 'return false;')],

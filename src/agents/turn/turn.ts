@@ -11,7 +11,6 @@ import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { Announcement } from '../../store/request/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../../queue/entrance.ts';
 import { ASK_SUBJECT, askAnnouncement, type CallNotice } from '../../directives/sweep/notice.ts';
-import { reportImmediate } from '../../directives/immediate-end.ts';
 import {
   announcementsOf,
   callEnded,
@@ -20,6 +19,7 @@ import {
   onlyLaneOf,
   type Prepared,
   type Preparer,
+  reportImmediate,
   reportSent,
   withLane,
 } from '../../directives/prepare.ts';
@@ -29,8 +29,7 @@ import { RUN_ENTRY, RUN_LANE, type RunWaker, WAKE_AHEAD_MS } from '../../queue/r
 import { begin, type BeginningParts, reenter } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded, type RunFailure } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
-import { turnContext } from './run-place.ts';
-import { isLastTurn, runSpan, turnSpan, type WrittenTurn } from '../run-spans.ts';
+import { isLastTurn, runSpan, turnContext, turnSpan, type WrittenTurn } from '../run-spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { type RunStore, type StoredRun, TURN_SIZE } from './run-store.ts';
 import { commitOf, type Turn } from './turn-record.ts';

@@ -12,8 +12,7 @@ import {
 import type { DirectiveDefinition } from '../../worker/executors/definition.ts';
 import type { LlmOptions } from '../../worker/executors/llm-call.ts';
 import { llmEmbed } from '../../worker/executors/llm-embed.ts';
-import { llmGenerate } from '../../worker/executors/llm-generate.ts';
-import { llmStream } from '../../worker/executors/llm-stream.ts';
+import { llmGenerate, llmStream } from '../../worker/executors/llm-generate.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../store/limits/rate-limits.ts';
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import type { Adapters } from '../adapters.ts';

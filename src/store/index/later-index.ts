@@ -4,7 +4,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
 import { type DirectiveRef, memberOf } from '../refs.ts';
-import { type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
+import { type DueEntry, HOLD_MS, refOf, type SweepIndex } from './sweep-index.ts';
 
 /** What begins later. `when`: as in `Later`. */
 export interface LaterAnnouncement {
@@ -77,6 +77,23 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
     /** Called then; the last listener counts. */
     onAnnounced: (listener: () => void): void => {
       hear = listener;
+    },
+  };
+}
+
+export function openThings({
+  index,
+  later,
+}: {
+  index: Pick<SweepIndex, 'size' | 'sizeOfService'>;
+  later: Pick<LaterIndex, 'size'>;
+}) {
+  return {
+    /** Without notices of ends and their deliveries. Up to `few` they may be counted along: Redis has less to do. */
+    async size(few = 0): Promise<number> {
+      const [cared, waiting] = await Promise.all([index.size(), later.size()]);
+      const all = cared + waiting;
+      return all <= few ? all : all - (await index.sizeOfService(cared));
     },
   };
 }

@@ -8,7 +8,7 @@ import { createAnnouncer } from './announcer.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import type { KeySpace } from '../keys.ts';
-import { memberOf } from '../refs.ts';
+import { type DirectiveRef, memberOf } from '../refs.ts';
 import { prepareScripts } from '../scripts.ts';
 
 /**

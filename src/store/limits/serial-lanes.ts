@@ -23,11 +23,7 @@ export interface HolderClaims {
 /** What the journal says of the claim that has the place. */
 export type HolderState = 'alive' | 'silent' | 'over';
 
-export function createSerialLanes(
-  connection: RedisConnection,
-  keys: KeySpace,
-  journal: HolderClaims,
-) {
+export function createSerialLanes(connection: RedisConnection, keys: KeySpace, journal: HolderClaims) {
   const run = prepareScripts(connection);
   /** Here: they are serial even while Redis has forgotten it. */
   const own = new Set<string>();

@@ -21,22 +21,19 @@ import {
   remainingMsOf,
   repeatPolicyOf,
 } from './claimed.ts';
-import { reportAttempt } from './attempt-spans.ts';
+import { reportAttempt, reportLostBefore } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
-import { logIds } from '../record/log-ids.ts';
 import { mayBegin, passedBack, throughGate } from '../gate-pass.ts';
-import { lanePauseMs, type Outcome, outcomeOf } from './outcome.ts';
-import { isProgrammingError, persistently } from '../record/persistently.ts';
-import { type Made, record, recordRelease, recordUnbegun } from '../record/record.ts';
+import { lanePauseMs, lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
+import { logIds, type Made, record, recordLost, recordRelease, recordUnbegun } from '../record/record.ts';
 import { modelsOf } from './model-candidate.ts';
-import { unrecordable } from '../record/recordable.ts';
 import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
-import { endLost } from './lost-attempt.ts';
 import { inPlace } from '../serial-place.ts';
 import { withdrawTask } from './left-task.ts';
 import { redisNow } from './questions.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
-import { durably } from '../record/durably.ts';
+import { durably, isProgrammingError, persistently } from '../record/durably.ts';
+import { unrecordable } from '../record/result-bound.ts';
 
 /** Characters of what an error says about itself. */
 const LONGEST_REASON = 512;
@@ -294,4 +291,15 @@ function knownOf(
   const definition = registry.queued(envelope.directive.type);
   if (!definition) return null;
   return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held, pass: null };
+}
+
+/** null: no worker died, or another attempt is made. */
+async function endLost(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome | null> {
+  const { lost, lostClaim, redeliveries, task } = claimed.granted;
+  if (lostClaim === null) return null;
+  reportLostBefore(parts, claimed);
+  const repeatPolicy = await repeatPolicyOf(claimed);
+  // @guard known-task
+  const error = lostAttemptError(repeatPolicy, redeliveries, task !== null, lost);
+  return error && recordLost(parts, claimed, error, repeatPolicy);
 }

@@ -129,11 +129,7 @@ export function claimedOf(
 }
 
 /** `traceparent`: of the envelope. */
-function startedSignal(
-  directive: Directive,
-  data: SignalDraft['data'],
-  traceparent: string,
-): SignalDraft {
+function startedSignal(directive: Directive, data: SignalDraft['data'], traceparent: string): SignalDraft {
   const { request_id: requestId, id: causationId } = directive;
   const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
   return draftSignal('ai.tool.started', withMetadata, { requestId, causationId, traceparent, attempt: 1 });

@@ -21,14 +21,14 @@ import {
 import type { Said } from '../record/pending-reports.ts';
 import { lastLook } from '../gate-pass.ts';
 import { modelsOf } from './model-candidate.ts';
-import { logIds } from '../record/log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from '../record/reporter.ts';
 import { answeredRound, heldQuestions } from './questions.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
-import { recordable } from '../record/recordable.ts';
 import type { ClaimRef } from '../../store/refs.ts';
+import { logIds } from '../record/record.ts';
+import { recordable } from '../record/result-bound.ts';
 
 /** How an attempt went. */
 export interface Executed {

@@ -1,6 +1,6 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
-import { ownId } from '../../contract/access/tenant.ts';
+import { ownId, requestField } from '../../contract/access/tenant.ts';
 import { payloadPath } from '../../contract/api-path.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { cancelledError } from '../../contract/directive/cancellation.ts';
@@ -17,7 +17,6 @@ import type { JobOutcome } from '../../queue/consume.ts';
 import { failureText, jobDataOf } from '../../queue/job.ts';
 import { reportSettled } from '../../directives/read/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from '../attempt/claimed.ts';
-import { logIds } from './log-ids.ts';
 import type { Outcome } from '../attempt/outcome.ts';
 import { durably } from './durably.ts';
 import { recordQuestions, redisNow } from '../attempt/questions.ts';
@@ -26,6 +25,7 @@ import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { candidateAfter, candidateInstead, candidatePaused } from '../attempt/model-candidate.ts';
 import { isLogged } from '../attempt/pause.ts';
+import { traceIdOf } from '../../platform/telemetry/traces/trace-context.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
@@ -373,4 +373,9 @@ function smallMetadata(metadata: SignalMetadata): SignalMetadata {
   return Object.fromEntries(
     KEPT.filter((name) => isSmall(metadata[name])).map((name) => [name, metadata[name]]),
   );
+}
+
+export function logIds({ claim, envelope }: Pick<Claimed, 'claim' | 'envelope'>) {
+  const { requestId, id, fence } = claim;
+  return { ...requestField(requestId), directive_id: id, fence, trace_id: traceIdOf(envelope.traceparent) };
 }

@@ -7,9 +7,9 @@ import { draftSignal, type SignalOrigin } from '../../store/log/signal-draft.ts'
 import type { SignalMetadata } from '../../store/log/terminal-signal.ts';
 import { pause } from '../../platform/lifecycle.ts';
 import { type Amount, amountOf, createPendingReports, type Said } from './pending-reports.ts';
-import { persistently } from './persistently.ts';
 import { createReportBudget, type Unreported } from './report-budget.ts';
 import type { ClaimRef } from '../../store/refs.ts';
+import { persistently } from './durably.ts';
 
 export interface Reporter {
   report: Report;

@@ -1,7 +1,13 @@
 // The handlers of control directives that a tool's result may name, by type; those that begin other agents are in delegate.ts.
 // Must never apply a directive to anything but its context.
-import { addNote, type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
-import { shownName, shownNames } from './shown-name.ts';
+import {
+  addNote,
+  type ControlContext,
+  type ControlHandler,
+  ignoreControl,
+  shownName,
+  shownNames,
+} from './control-context.ts';
 import { without } from '../run-state.ts';
 import {
   hasOwnItems,
@@ -15,7 +21,6 @@ import {
 import { pruneToolResults } from '../compaction.ts';
 import type { ControlDirective } from '../../../contract/run/control-directive.ts';
 import { ownMember } from '../../../contract/json/json-object.ts';
-
 
 /** Ignores the rest of this round of tool calls. Must never end the run: the model is called again. */
 export const stopProcessing: ControlHandler<'stop_processing'> = (context) => {

@@ -1,7 +1,13 @@
 // delegate: another agent takes over a task; the run goes on with its answer.
 // Must never delegate deeper than the limit: the model gets a message instead.
-import { addNote, type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
-import { shownName, shownNames } from './shown-name.ts';
+import {
+  addNote,
+  type ControlContext,
+  type ControlHandler,
+  ignoreControl,
+  shownName,
+  shownNames,
+} from './control-context.ts';
 
 /** Levels of delegated runs below the first. */
 const MAX_DELEGATION_DEPTH = 2;
