@@ -2,6 +2,9 @@
 -- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may.
 -- @include include-failed.lua
 
+-- Who offers slots of the lane (include-offers.lua) is asked to say so again every 5 s; what is older may be of a process that hangs.
+local OFFER_MS = 12000
+
 -- By the base of a lane, what scripts that share a call read or write once: nobody else does anything meanwhile.
 local lane_metas, lane_marked = {}, {}
 

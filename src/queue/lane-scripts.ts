@@ -20,7 +20,7 @@ export interface LaneScripts {
   settled(): Promise<void>;
 }
 
-/** Whose structures include-job.lua knows. */
+/** Whose structures include-lane.lua and include-take.lua know. */
 const KNOWN_VERSION = '6.7.0';
 /** As long as a connection is given to close. */
 const SETTLE_MS = 500;
