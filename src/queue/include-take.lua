@@ -4,7 +4,7 @@
 -- has delayed jobs that are due, and for jobs with a parent, a deduplication, a schedule or a failure to come, they do it.
 -- @include include-claim.lua
 -- @include include-job-data.lua
--- @include include-lane.lua
+-- @include include-failed.lua
 
 -- BullMQ packs a job's place into the low twelve bits of the score.
 local DELAYED_SCALE = 4096

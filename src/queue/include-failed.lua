@@ -1,27 +1,11 @@
 -- The failed jobs of a lane, as BullMQ 6.7 keeps them: what a dashboard shows of directives that ended in an error.
 -- Must never keep more than a bounded number for a bounded time, nor remove many at once.
--- @include include-keys.lua
+-- @include include-lane.lua
 
 -- The newest failed jobs of a lane that are kept, and for how long. LANE_KEYS of lane-registry.ts are removed when none is left.
 local MOST_FAILED, FAILED_MS = 1000, 86400000
 -- Removed with one that is added: the set shrinks faster than it grows.
 local MOST_REMOVED = 8
-
--- As BullMQ: a tool that adds a line to a job's log makes a key beside it, and so does a flow. Few do, and keys that are not there
--- would be two thirds of the line in the append-only file.
-local function delete_job(job)
-  redis.call('DEL', job, job .. ':lock')
-  if redis.call('EXISTS', job .. ':logs', job .. ':processed') > 0 then
-    redis.call('DEL', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
-  end
-end
-
-local function drop_failed(ids)
-  for _, id in ipairs(ids) do
-    redis.call('ZREM', BASE .. 'failed', id)
-    delete_job(BASE .. id)
-  end
-end
 
 -- Removes failed jobs that are too old. Returns how many are left.
 local function expire_failed(now, most)
