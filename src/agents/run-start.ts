@@ -13,7 +13,6 @@ import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import type { ParsedRun, StartedRun } from '../contract/run/run.ts';
 import { encodedIn, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
-import { FORKED_RUN, SEALED_RUN } from '../store/format.ts';
 import { SEALED_DIGEST, type StartVerdict } from '../store/run/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../directives/sweep/notice.ts';
@@ -127,8 +126,7 @@ function comingOf(
 ): ComingRun {
   const { request_id: requestId, agent } = run;
   const noticed = onEndOf(parts, run);
-  const forked = origin?.tools === undefined ? {} : { format: FORKED_RUN };
-  const spec = JSON.stringify({ ...specOf(run, parent), spender, origin, on_end: noticed, ...forked });
+  const spec = JSON.stringify({ ...specOf(run, parent), spender, origin, on_end: noticed });
   const digest = content === undefined ? digestOf(run, parent) : contentDigest(content);
   const started = { requestId, digest, agent, spec, traceparent, later: laterOf(run) };
   return { run, started, noticed: noticed !== undefined };
@@ -241,9 +239,9 @@ function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'starte
 }
 
 /** What its readers see until an engine with the key takes its first turn. */
-function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted' | 'format'> {
+function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted'> {
   const query = encryptedNote(encodedIn(encrypted)?.key_id ?? '');
-  return { query, messages: [], encrypted, format: SEALED_RUN };
+  return { query, messages: [], encrypted };
 }
 
 /** What the run is asked, from how it was given. */

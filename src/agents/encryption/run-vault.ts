@@ -86,7 +86,7 @@ async function opened(
 /** null: what its sender encrypted is no start of a run. */
 async function openSpec(
   { codec, request }: RunSeal,
-  { encrypted, sealed, format: _format, ...spec }: StoredSpec,
+  { encrypted, sealed, ...spec }: StoredSpec,
   encoded: EncodedPayload,
 ): Promise<StoredSpec | null> {
   const place =
@@ -114,7 +114,7 @@ function isEndInClear({ sealed, status }: RunDocument): boolean {
 }
 
 async function openDocument({ codec, keyId, request }: RunSeal, document: RunDocument): Promise<RunDocument> {
-  const { sealed, format: _format, ...rest } = document;
+  const { sealed, ...rest } = document;
   const encoded = encodedIn(sealed);
   if (isEndInClear(document)) return rest;
   const { messages } = document.inner;

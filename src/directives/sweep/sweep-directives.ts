@@ -39,7 +39,6 @@ export interface DirectiveSweepParts {
   canceller: Pick<Canceller, 'cancelEach'>;
   /** Default: nothing is traced. */
   spans?: Spans;
-  onEnded?(requestId: string, id: string): void;
   /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
   /** Whether the list has a request as it is. Default: unknown. */
@@ -57,7 +56,7 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, sayWait } = parts;
   const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId), parts);
 
   /** `begins`: it was not due before, so it could not have been claimed. */
@@ -164,7 +163,6 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
     if (record.fence > 0 && !record.task) ends.record(ended);
     else await ends.recordUntaken(ended, record.task ? now : now + SHORTEST_LOOK_MS);
-    onEnded?.(entry.requestId, entry.id);
   }
 
   return examine;

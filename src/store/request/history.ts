@@ -7,7 +7,7 @@ export interface ClaimNote {
   fence: number;
   claimedAt: number | null;
   firstOutputAt: number | null;
-  /** null: it is the last one and goes on or ended its directive, or an older version has not noted it. */
+  /** null: it is the last one and goes on or ended its directive. */
   end: ClaimEnd | null;
 }
 

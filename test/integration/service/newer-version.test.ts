@@ -148,28 +148,6 @@ test('a run that a newer engine has written is left to it, and goes on there', a
   });
 });
 
-test('a run that an older engine has written goes on, and keeps its agent apart from then on', async () => {
-  const { request_id: id } = await open.client.start({ agent: 'listening', query: 'hi' });
-  const engine = await open.startEngine();
-  await open.wake(id, 0);
-  await eventually(async () => (await open.runs.head(id))?.status).toBe('waiting');
-  await engine.stop();
-  const [state, bodies] = open.keys.request(id);
-  const read = async (field: string) =>
-    JSON.parse((await open.connection.hget(bodies, field)) ?? '') as Record<string, unknown>;
-  const { setup, ...spec } = await read('@spec');
-  const { format, ...document } = await read('@run');
-  expect([setup, document['setup'], format]).toMatchObject([{ agent: { name: 'listening' } }, undefined, 2]);
-  await open.connection.hset(bodies, '@spec', JSON.stringify(spec));
-  await open.connection.hset(bodies, '@run', JSON.stringify({ ...document, setup }));
-  await open.startEngine();
-  await open.client.input(id, { content: 'go on' });
-  await open.wake(id, Number(await open.connection.hget(state, '@run|version')));
-  expect((await open.ended(id)).at(-1)).toMatchObject({ data: { result: 'go on' } });
-  expect(await read('@spec')).toMatchObject({ setup });
-  expect(await read('@run')).not.toHaveProperty('setup');
-});
-
 test('a process of a newer version is listed, and what cannot be read of one is not', async () => {
   const { workers } = open.store.catalog;
   const entry = {
