@@ -55,20 +55,6 @@ test('members that nobody here knows are skipped: of a directive, a job, a recor
   expect(await open.requests.request(request_id)).toMatchObject({ status: 'closed', open: 0 });
 });
 
-test('a directive that an older process has written, with its ids in its body, goes on', async () => {
-  const directive = toolCall();
-  const { request_id, id } = directive;
-  const known = acceptance(directive);
-  const { format, ...envelope } = JSON.parse(known.envelope) as Record<string, unknown>;
-  expect(format).toBe(4);
-  const older = { ...known, envelope: JSON.stringify({ ...envelope, directive }) };
-  await open.journal.accept(request_id, [older]);
-  await open.lanes.enqueue(LANE, jobOf(directive));
-  await open.startWorker(async () => ({ result: okResult('done') }));
-  expect((await open.requests.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
-  expect(await open.requests.directive(request_id, id)).toMatchObject({ id, status: 'succeeded' });
-});
-
 test('a directive of a later format is left to a newer worker, and ends at its deadline without one', async () => {
   const { directive } = await accepted({}, 99);
   const { request_id, id } = directive;
