@@ -1,4 +1,5 @@
-// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be free.
+// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be
+// free; requests of reads hold nothing else.
 // Must never refuse the service its own.
 import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
 import { refusedAt } from '../contract/json/field-error.ts';

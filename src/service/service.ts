@@ -9,7 +9,7 @@ import { currentSpender } from '../http/access/caller.ts';
 import { DEFAULT_ALIASES } from '../contract/model/model-name.ts';
 import { createCore } from '../agents/core/core.ts';
 import type { Engine } from '../agents/turn/engine.ts';
-import { emitRequestError, emitToolError, emitToolResult } from '../worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError, emitToolResult } from '../worker/executors/emit.ts';
 import { createRegistry, type Registry } from '../worker/executors/registry.ts';
 import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';
 import { type Deadline, deadlineIn, type Startable, startAll, stopAll } from '../platform/lifecycle.ts';

@@ -1,4 +1,4 @@
-/** Removes the folder of the test's Redis when nothing waits for it any more.
+/** Ends the process of a test's Redis, and removes its folder.
  *  It must never be given a folder that the test kit has not made. */
 import { rmSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// A heartbeat that runs in a thread of its own, as the worker sees it.
+// The heartbeat of a worker, which extends the leases of running attempts in a thread of its own.
 // Must never let the death of that thread go unnoticed: leases would run out under living attempts.
 import { Worker } from 'node:worker_threads';
 import { claimTableBytes, writeClaims } from './claim-table.ts';

@@ -12,7 +12,7 @@ import { createSubmitter } from '../../src/directives/submit.ts';
 import { NO_REPORTS } from '../../src/platform/telemetry/reports.ts';
 import { newTraceparent } from '../../src/platform/telemetry/traces/trace-context.ts';
 import { openStore } from './store.ts';
-import { emitToolError } from '../../src/worker/executors/emit-tool-result.ts';
+import { emitToolError } from '../../src/worker/executors/emit.ts';
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>;
 

@@ -9,11 +9,7 @@ import { createRunNotifier, type Notification } from '../../src/agents/run-notif
 import type { EngineCore } from '../../src/agents/turn/transition.ts';
 import { type Logger, SILENT } from '../../src/platform/telemetry/logger.ts';
 import { NO_SPANS, type Spans } from '../../src/platform/telemetry/traces/spans.ts';
-import {
-  emitRequestError,
-  emitToolError,
-  emitToolResult,
-} from '../../src/worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError, emitToolResult } from '../../src/worker/executors/emit.ts';
 import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';

@@ -9,7 +9,7 @@ import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { createPreparer } from '../../src/directives/prepare.ts';
 import { bareClient } from './bare-client.ts';
 import { testStore } from './store.ts';
-import { emitToolError } from '../../src/worker/executors/emit-tool-result.ts';
+import { emitToolError } from '../../src/worker/executors/emit.ts';
 
 export const SECOND = 1_000;
 export const INSTANTS = 3;

@@ -1,5 +1,5 @@
-// The refusals of what Redis does not hold.
-// Must never say why it is not there: it may never have been, or be kept no longer.
+// The refusals of what Redis does not hold, and of what a request has no room for.
+// Must never say why something is not there: it may never have been, or be kept no longer.
 import { ownId } from '../../contract/access/tenant.ts';
 import { DirectiveRefused, problem, type Problem } from '../../contract/problem.ts';
 

@@ -1,4 +1,4 @@
-// The index of what begins later, by when: the timer of directives and runs that wait for their instant.
+// The index of what begins later, by when: the timer of directives and runs that wait for their instant; and how much is open in all.
 // Must never be trusted: the journal says what may begin.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';

@@ -251,7 +251,7 @@ type ScoreVerdict =
   | { readonly kind: 'no_room'; readonly bytes: number; readonly limit: number }
   | { readonly kind: 'unknown' | 'too_many' };
 
-interface StoredScore {
+export interface StoredScore {
   readonly id: string;
   readonly digest: string;
   readonly data: object;

@@ -1,5 +1,5 @@
-// llm_generate: one answer of a language model, returned as a whole.
-// Must never stream: callers that want pieces use llm_stream.
+// One answer of a language model: llm_generate returns it as a whole, llm_stream in parts as they arrive.
+// Must never stream for llm_generate.
 import {
   type LlmGenerate,
   llmGenerateSchema,

@@ -1,4 +1,4 @@
-// What metrics say of one call of a model: time, tokens, cost.
+// One call of a model: made while its attempt holds its places under limits by key, and its time, tokens and cost for metrics.
 // Must never hold a word of a prompt or an answer.
 import { type CallOrigin, callVocabulary, type Directive } from '../../contract/directive/directive.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';

@@ -1,4 +1,4 @@
-// Keeps results within a size that the log, its readers and a model can bear.
+// Keeps results within a size and a depth that the log, its readers and a model can bear.
 // Must never cut a result without saying so in the result itself.
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { boundedText, jsonSafe } from '../../contract/json/json-safe.ts';

@@ -17,7 +17,7 @@ export const delegate: ControlHandler<'delegate'> = (context, { type, params }) 
   handOver(context, type, { stages: [target], task, max_turns: max_turns ?? null });
 };
 
-export function handOver(
+function handOver(
   context: ControlContext,
   type: string,
   what: { stages: readonly string[]; task: string; max_turns: number | null },

@@ -10,7 +10,7 @@ import { defineDirective } from '../../../../src/worker/executors/definition.ts'
 import { createRegistry } from '../../../../src/worker/executors/registry.ts';
 import { okResult } from '../../../../src/contract/result.ts';
 import { toolCall } from '../../../support/journal.ts';
-import { emitRequestError, emitToolError } from '../../../../src/worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError } from '../../../../src/worker/executors/emit.ts';
 
 const queued = defineDirective<ToolExec>({
   mode: 'queued',

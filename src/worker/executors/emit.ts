@@ -1,5 +1,5 @@
-// emit_tool_result: publishes a known result as the result of a tool call, such as the recorded one in a fork.
-// Must never call the tool.
+// The immediate directives: each publishes a result that is known already, such as the recorded one in a fork.
+// Must never call a tool, nor end anything but itself.
 import {
   type EmitRequestError,
   emitRequestErrorSchema,
