@@ -129,6 +129,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   console: ['contract'],
 };
 
+/** Folder of the store → folders of the store that it may import, each of them earlier in this table. Each may import its loose files. */
+const IN_STORE: Readonly<Record<string, readonly string[]>> = {
+  log: [],
+  access: [],
+  index: [],
+  limits: [],
+  catalog: ['log'],
+  request: ['log', 'index', 'limits'],
+  run: ['log', 'request'],
+  search: ['index', 'limits', 'request'],
+};
+
 /** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */
 const LOOSE_FILES = ['main.ts', 'platform/lifecycle.ts', 'version.ts'];
 const SHARED_FILES = ['platform/lifecycle.ts', 'version.ts'];
@@ -281,6 +293,25 @@ describe('the import table', () => {
       row.filter((to) => order.indexOf(to) >= order.indexOf(from)).map((to) => `${from} → ${to}`),
     );
     expect(upward).toEqual([]);
+  });
+});
+
+describe('the folders of the store', () => {
+  const storeFolder = (path: string): string | null => /^src\/store\/([^/]+)\//.exec(path)?.[1] ?? null;
+
+  test('import only each other, without a circle', () => {
+    const found = new Set<string>();
+    for (const file of files.filter((path) => path.startsWith('src/store/')))
+      for (const { specifier } of importsOf(readFileSync(file, 'utf8'))) {
+        const target = storeFolder(join(dirname(file), specifier));
+        const from = storeFolder(file) ?? 'a loose file';
+        if (specifier.startsWith('.') && target !== null && target !== from) found.add(`${from} → ${target}`);
+      }
+    const allowed = Object.entries(IN_STORE).flatMap(([from, row]) => row.map((to) => `${from} → ${to}`));
+    expect([...found].toSorted()).toEqual(allowed.toSorted());
+    const order = Object.keys(IN_STORE);
+    for (const [from, row] of Object.entries(IN_STORE))
+      for (const to of row) expect(order.indexOf(to)).toBeLessThan(order.indexOf(from));
   });
 });
 

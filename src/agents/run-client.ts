@@ -29,7 +29,6 @@ import type { ClientRuns } from '../directives/queue-client.ts';
 import type { Capacity } from '../directives/capacity.ts';
 import { keyedIds } from '../directives/identify.ts';
 import { onceRunId } from '../directives/once-request.ts';
-import { requestFull } from '../directives/read/request-full.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { newIdentifier, newShortId } from '../platform/telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
@@ -43,6 +42,7 @@ import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './turn/run-store.ts';
 import { CANCEL, type RunNotifier } from './run-notifier.ts';
 import type { EngineCore } from './turn/transition.ts';
+import { requestFull } from '../directives/read/not-found.ts';
 
 export interface RunClientParts {
   runs: RunJournal;

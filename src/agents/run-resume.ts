@@ -21,7 +21,7 @@ import { looserLimits } from './overrides.ts';
 import { runSignal } from './run-signal.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './turn/run-store.ts';
 import type { InterruptedRun } from './turn/transition.ts';
-import { requestFull } from '../directives/read/request-full.ts';
+import { requestFull } from '../directives/read/not-found.ts';
 
 export interface ResumeParts {
   runs: Pick<RunJournal, 'resume' | 'isSealed'>;

@@ -4,13 +4,13 @@ import { ownId, tenantField } from '../contract/access/tenant.ts';
 import type { RunView } from '../contract/run/run.ts';
 import type { Signal } from '../contract/signal/signal.ts';
 import { ATTRIBUTE, EVENT } from '../platform/telemetry/traces/semantic-names.ts';
-import type { Attributes, SpanEvent, SpanRecord } from '../platform/telemetry/traces/span.ts';
-import type { SpanParent } from '../platform/telemetry/traces/span-place.ts';
-import { isOver, type Folded } from './turn/fold.ts';
-import { runPlace, turnPlace } from './turn/run-place.ts';
+import type { Attributes, SpanEvent, SpanPlace, SpanRecord } from '../platform/telemetry/traces/span.ts';
+import { placeUnder, type SpanParent, traceparentOf } from '../platform/telemetry/traces/span-place.ts';
+import { type Folded, isOver } from './turn/fold.ts';
 import type { StoredRun } from './turn/run-store.ts';
 import { shownReason } from './encryption/shown-run.ts';
 import type { EmittedSignal, RunSpec } from './turn/transition.ts';
+import type { Spans } from '../platform/telemetry/traces/spans.ts';
 
 /** A turn that was written. */
 export interface WrittenTurn {
@@ -139,4 +139,23 @@ function originAttributes(origin: RunSpec['origin']): Attributes {
 function errorTypeOf({ error, status }: Pick<RunView, 'error' | 'status'>): string {
   const type = (error as { type?: unknown } | null)?.type;
   return typeof type === 'string' ? type : status;
+}
+
+function runPlace(parent: SpanParent, requestId: string): SpanPlace {
+  return placeUnder(parent, requestId, 'run');
+}
+
+/** `version`: the one that the turn writes. */
+function turnPlace(parent: SpanParent, requestId: string, version: number): SpanPlace {
+  return placeUnder(runPlace(parent, requestId), 'turn', version);
+}
+
+/** The context of a turn: what it causes continues it. */
+export function turnContext(
+  spans: Spans,
+  { requestId, traceparent }: { requestId: string; traceparent: string },
+  version: number,
+): string {
+  const parent = spans.under(traceparent);
+  return parent === null ? traceparent : traceparentOf(turnPlace(parent, requestId, version));
 }

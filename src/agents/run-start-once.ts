@@ -9,27 +9,27 @@ import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contra
 import { ownId } from '../contract/access/tenant.ts';
 import type { Announcement } from '../store/request/journal.ts';
 import type { OnceVerdict } from '../store/request/once.ts';
-import type { RunJournal } from '../store/run/run-journal.ts';
-import type { NewRun } from '../store/run/run-start-words.ts';
+import type { NewRun, RunJournal } from '../store/run/run-journal.ts';
 import type { SweepIndex } from '../store/index/sweep-index.ts';
 import { leaveNothing, type LeaveTenant } from '../store/limits/tenant-room.ts';
 import type { Additions, Capacity } from '../directives/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
 import { noticeAnnouncement, noticeRef } from '../directives/sweep/notice.ts';
+import { reportRunUnderKey } from '../directives/read/once-span.ts';
+import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
+import { NO_NOTES, type PendingNote, type SpanNotes } from '../directives/read/span-note.ts';
 import {
   answerOf,
+  followDecision,
   keptErrors,
   keyConflict,
   type OnceAccepted,
   openProblem,
   REPLACED,
-} from '../directives/once-answer.ts';
-import { requestFullProblem } from '../directives/read/request-full.ts';
-import { reportRunUnderKey } from '../directives/read/once-span.ts';
-import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
-import { NO_NOTES, type PendingNote, type SpanNotes } from '../directives/read/span-note.ts';
-import { followDecision, roomOrReason } from '../directives/under-key.ts';
+  roomOrReason,
+} from '../directives/under-key.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
+import { requestFullProblem } from '../directives/read/not-found.ts';
 
 export interface OnceStarterParts {
   runs: RunJournal;
@@ -137,7 +137,7 @@ function entryOf(runs: RunJournal, coming: Noted, hasRoom: boolean): Entry<OnceV
   return {
     requestId,
     announcements: [...announcementsOf(coming), ...coming.note.announcements],
-    accept: (together) => runs.startOnce(started, { once, token, hasRoom, lastsMs }, together),
+    accept: (together) => runs.start(started, together, { once, token, hasRoom, lastsMs }),
     jobsOf: (verdict) => (verdict.kind === 'ok' ? firstTurn(started, verdict) : null),
     onlyLane: RUN_LANE,
     changes: (verdict) => (verdict.kind === 'ok' ? verdict.of.requestId : requestId),

@@ -13,14 +13,11 @@ import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import type { ParsedRun, StartedRun } from '../contract/run/run.ts';
 import { encodedIn, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
-import { FORKED_RUN, SEALED_RUN } from '../store/format.ts';
-import { SEALED_DIGEST } from '../store/run/run-facts.ts';
-import type { StartVerdict } from '../store/run/run-journal.ts';
+import { SEALED_DIGEST, type StartVerdict } from '../store/run/run-journal.ts';
 import type { Entry, LaneJob } from '../queue/entrance.ts';
 import { onEndErrors } from '../directives/sweep/notice.ts';
-import { keyConflict } from '../directives/once-answer.ts';
+import { keyConflict } from '../directives/under-key.ts';
 import { uniqueOf } from '../directives/once-request.ts';
-import { passingRunRefusal } from '../directives/passing-request.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import type { PendingNote } from '../directives/read/span-note.ts';
 import type { Agents } from '../store/catalog/known-agents.ts';
@@ -35,6 +32,7 @@ import {
   type OnceStarterParts,
 } from './run-start-once.ts';
 import type { JsonObject, RunSpec } from './turn/transition.ts';
+import { passingRunRefusal } from '../directives/reserved-ids.ts';
 
 export interface RunStarterParts extends OnceStarterParts {
   agents: Agents;
@@ -128,8 +126,7 @@ function comingOf(
 ): ComingRun {
   const { request_id: requestId, agent } = run;
   const noticed = onEndOf(parts, run);
-  const forked = origin?.tools === undefined ? {} : { format: FORKED_RUN };
-  const spec = JSON.stringify({ ...specOf(run, parent), spender, origin, on_end: noticed, ...forked });
+  const spec = JSON.stringify({ ...specOf(run, parent), spender, origin, on_end: noticed });
   const digest = content === undefined ? digestOf(run, parent) : contentDigest(content);
   const started = { requestId, digest, agent, spec, traceparent, later: laterOf(run) };
   return { run, started, noticed: noticed !== undefined };
@@ -242,9 +239,9 @@ function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'starte
 }
 
 /** What its readers see until an engine with the key takes its first turn. */
-function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted' | 'format'> {
+function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted'> {
   const query = encryptedNote(encodedIn(encrypted)?.key_id ?? '');
-  return { query, messages: [], encrypted, format: SEALED_RUN };
+  return { query, messages: [], encrypted };
 }
 
 /** What the run is asked, from how it was given. */

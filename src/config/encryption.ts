@@ -1,10 +1,9 @@
 // With which keys workers read what clients encrypt.
 // Must never hold a key in the file, nor show one.
 import * as z from 'zod';
-import type { KeyRing } from '../platform/encryption/key-ring.ts';
 import { KEY_ID } from '../contract/encrypted/encrypted.ts';
 import { tenantSchema } from '../contract/access/tenant-name.ts';
-import { MOST_KEYS, readKeyText } from '../platform/encryption/key-text.ts';
+import { type KeyRing, MOST_KEYS, readKeyText } from '../platform/encryption/key-text.ts';
 import { ownMember } from '../contract/json/json-object.ts';
 import { ConfigError } from './error.ts';
 import type { Environment } from './environment-values.ts';

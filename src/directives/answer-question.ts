@@ -1,13 +1,13 @@
 // Answers a question that a tool asks, on behalf of a caller, and wakes what waits for it.
 // Must never accept an answer that does not fit what was asked, nor two answers to one question.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
-import { ownId, tenantOf } from '../contract/access/tenant.ts';
+import { ownId, tenantField, tenantOf } from '../contract/access/tenant.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { readBody } from '../contract/json/read-input.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
 import {
-  inputAnswerBodySchema,
   type InputAnswerBody,
+  inputAnswerBodySchema,
   parseInputId,
   QUESTION_LIMITS,
   type QuestionAnswer,
@@ -26,12 +26,14 @@ import type { SweepIndex } from '../store/index/sweep-index.ts';
 import { directiveMetadata } from '../store/log/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
-import { reportAnswer } from './read/answer-span.ts';
 import { instant } from '../queue/instant.ts';
 import { jobOfRecord } from '../queue/job.ts';
 import type { GatedLanes } from '../queue/gated-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import { requestFull } from './read/request-full.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
+import { placeUnder } from '../platform/telemetry/traces/span-place.ts';
+import { requestFull } from './read/not-found.ts';
 
 /** Faults of content for an untrusted schema; empty: none that can be checked. */
 export type CheckContent = (
@@ -230,4 +232,37 @@ function unknownInput(requestId: string, inputId: string): DirectiveRefused {
 
 function refusal(code: ProblemCode, detail: string): DirectiveRefused {
   return new DirectiveRefused(problem(code, { detail }));
+}
+
+interface Answered {
+  readonly directive: Directive;
+  /** Context of the directive, whose `send` is above the span. */
+  readonly traceparent: string;
+  readonly inputId: string;
+  readonly answer: Pick<InputAnswerBody, 'action' | 'by'>;
+}
+
+/** Once for each answer that counts. */
+function reportAnswer(spans: Spans, startedAt: number, answered: Answered): void {
+  const { directive, traceparent, inputId, answer } = answered;
+  const parent = spans.under(traceparent);
+  if (parent === null) return;
+  const { request_id, id, type } = directive;
+  spans.report({
+    place: placeUnder(parent, 'answer', inputId),
+    name: 'answer',
+    kind: 'internal',
+    startedAt,
+    endedAt: spans.now(),
+    attributes: {
+      [ATTRIBUTE.request]: ownId(request_id),
+      ...tenantField(request_id, ATTRIBUTE.tenant),
+      [ATTRIBUTE.directive]: id,
+      [ATTRIBUTE.directiveType]: type,
+      [ATTRIBUTE.input]: inputId,
+      [ATTRIBUTE.decision]: answer.action,
+      [ATTRIBUTE.answeredBy]: answer.by,
+    },
+    error: null,
+  });
 }

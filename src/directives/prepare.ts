@@ -1,6 +1,6 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
-import { DIRECTIVE_TYPES, type Directive } from '../contract/directive/directive.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../contract/directive/directive.ts';
 import { encodedIn, ENCRYPTED, encryptedFields } from '../contract/encrypted/encrypted.ts';
 import { type Later, type LaterFields, laterOf } from '../contract/directive/later.ts';
 import type { Spender } from '../contract/model/budget.ts';
@@ -14,15 +14,17 @@ import { encodeEnvelope, type Envelope } from '../store/request/envelope.ts';
 import type { Acceptance, Announcement } from '../store/request/journal.ts';
 import { terminalSignal } from '../store/log/terminal-signal.ts';
 import { FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
-import { jobDataOf, type JobData, jobOptionsOf } from '../queue/job.ts';
+import { type JobData, jobDataOf, jobOptionsOf } from '../queue/job.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
 import { NO_MODELS } from '../store/catalog/known-models.ts';
-import { type Known, type KnownServers, routeOf, type Route } from '../store/catalog/route.ts';
+import { type Known, type KnownServers, type Route, routeOf } from '../store/catalog/route.ts';
 import { type SpanParent, traceparentOf } from '../platform/telemetry/traces/span-place.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { flowAttributes } from './read/flow-attributes.ts';
 import { type CallNotice, isNoticed, noticeAnnouncement } from './sweep/notice.ts';
 import { type DraftedSpan, refusedSpan, sendPlace, sendSpan } from './read/send-span.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { Reports } from '../platform/telemetry/reports.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
 export type ExecuteImmediately = (directive: Directive) => Result | null;
@@ -318,4 +320,19 @@ export function announcementsOf(open: readonly Prepared[]): Announcement[] {
     afterMs,
     ...(later?.when && lane !== null ? { later: { when: later.when, lane } } : {}),
   }));
+}
+
+/** `accepted`: now, and not before. */
+export function reportImmediate(reports: Reports, accepted: readonly Prepared[]): void {
+  for (const { acceptance, job } of accepted) {
+    const { id, type, end, lane } = acceptance;
+    if (end === undefined) continue;
+    const error = end.status === 'failed' ? errorOf(end.signal.data) : null;
+    const { traceparent } = end.signal;
+    reports.ended({ requestId: job.request_id, id, type, lane, traceparent, error, durationMs: 0 });
+  }
+}
+
+function errorOf(data: unknown): ErrorEnvelope | null {
+  return (data as { result?: { error?: ErrorEnvelope } }).result?.error ?? null;
 }

@@ -1,7 +1,10 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
-import { createCallDecision } from './decide-call.ts';
-import { approvalDecisionBodySchema } from '../contract/run/run.ts';
+import {
+  type ApprovalDecisionBody,
+  approvalDecisionBodySchema,
+  type RecordedDecision,
+} from '../contract/run/run.ts';
 import { bulkDecisionBodySchema, decideEach } from '../contract/run/bulk-decision.ts';
 import type { AgentListing } from '../contract/run/agent-listing.ts';
 import {
@@ -11,7 +14,7 @@ import {
 } from '../contract/run/approval-listing.ts';
 import type { BudgetListing } from '../contract/model/budget-listing.ts';
 import { withoutReservedIds } from './reserved-ids.ts';
-import { type ReindexStep, reindexBodySchema } from '../contract/directive/bulk.ts';
+import { reindexBodySchema, type ReindexStep } from '../contract/directive/bulk.ts';
 import type { Cancellation } from '../contract/directive/cancellation.ts';
 import { redriveBodySchema } from '../contract/directive/dead-letter.ts';
 import { priorityBodySchema } from '../contract/directive/flow.ts';
@@ -19,19 +22,19 @@ import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
 import { readBody, readInput } from '../contract/json/read-input.ts';
 import type { DirectiveClient, RunCalls, StartOptions } from '../contract/directive/directive-client.ts';
 import {
-  requestQuerySchema,
   type RequestListing,
   type RequestQuery,
+  requestQuerySchema,
 } from '../contract/request/request-listing.ts';
 import type { RequestView } from '../contract/request/request-view.ts';
 import type { againBodySchema, forkBodySchema, RepeatedRequest } from '../contract/run/again.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run/run.ts';
 import { answeredRuns } from '../contract/run/run-answer.ts';
 import type { ScheduleClient } from '../contract/schedule/schedule.ts';
-import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
+import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
 import { toolListing } from '../store/catalog/tool-catalog.ts';
-import { wholeResults } from '../store/log/whole-result.ts';
+import { wholeResults } from '../store/request/whole-result.ts';
 import type * as z from 'zod';
 import { createRepeats } from './change/again.ts';
 import { bulkClocks } from './change/bulk-clocks.ts';
@@ -41,7 +44,7 @@ import type { DeadLetters } from './change/dead-letters.ts';
 import type { LaterIndex } from '../store/index/later-index.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { listLanes } from '../queue/lane-list.ts';
-import { unknownDirective, unknownRequest } from './read/not-found.ts';
+import { notAWorker, unknownDirective, unknownRequest, unknownWorker } from './read/not-found.ts';
 import type { GateLooks } from '../queue/gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
 import { createScore } from './change/score.ts';
@@ -50,8 +53,17 @@ import { takingShown } from '../contract/schedule/shown-schedule.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import type { SeenRun } from './read/views.ts';
-import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
+import { inputIdOf, type RecordedAnswer } from '../contract/tool/tool-question.ts';
+import { isApproval } from '../store/request/questions.ts';
+import type { Journal } from '../store/request/journal.ts';
+import type { PresentWorker, Workers } from '../store/catalog/workers.ts';
+import {
+  type ListedWorker,
+  takesWork,
+  type WorkerDrain,
+  type WorkerListing,
+} from '../contract/request/worker-listing.ts';
 
 /** Calls of the client that concern runs. */
 export interface ClientRuns extends Omit<RunCalls, 'start' | 'decideAll'> {
@@ -250,5 +262,77 @@ function listsOf(
       const { cursor } = readInput(reindexBodySchema, options, 'invalid_query');
       return whileAvailable(() => lists.reindex(cursor));
     },
+  };
+}
+
+interface DecideCallParts {
+  journal: Pick<Journal, 'directive' | 'questions'>;
+  answer(requestId: string, inputId: string, body: object, reason?: string): Promise<RecordedAnswer>;
+}
+
+/** null: the id names no directive that was asked about so. */
+function createCallDecision({ journal, answer }: DecideCallParts) {
+  return async (
+    requestId: string,
+    callId: string,
+    { decision, reason, by, arguments: edited }: ApprovalDecisionBody,
+  ): Promise<RecordedDecision | null> => {
+    const [record, round] = await whileAvailable(() =>
+      Promise.all([journal.directive(requestId, callId), journal.questions.round(requestId, callId)]),
+    );
+    if (record === null || record.asked === null) return null;
+    if (round === null || !isApproval(round)) return null;
+    if (edited !== undefined) {
+      const message = 'a call without an agent is approved as it is: deny it, and submit another one';
+      throw refusedAt('invalid_body', [{ path: 'arguments', message }]);
+    }
+    const action = decision === 'approve' ? 'accept' : 'decline';
+    const given = { action, ...(by === undefined ? {} : { by }) };
+    const recorded = await answer(requestId, inputIdOf(callId, record.asked.first), given, reason);
+    return {
+      request_id: ownId(requestId),
+      call_id: callId,
+      decision,
+      ...(recorded.by === undefined ? {} : { by: recorded.by }),
+      decided_at: recorded.answered_at,
+    };
+  };
+}
+
+export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {
+  return { workers: (await workers.read()).map(listed) };
+}
+
+/** Refused where there is no such process, and where it has no work that it could stop taking. */
+export async function drainWorker(
+  workers: Pick<Workers, 'read' | 'setDrain'>,
+  id: string,
+  drain: boolean,
+): Promise<WorkerDrain> {
+  if (drain && (await workers.read()).some((each) => each.id === id && !takesWork(each)))
+    throw notAWorker(id);
+  if (!(await workers.setDrain(id, drain))) throw unknownWorker(id);
+  return { id, drain };
+}
+
+function listed({ id, roles, state, host, pid, version, lanes, ...worker }: PresentWorker): ListedWorker {
+  const [running, concurrency] = (['running', 'concurrency'] as const).map((name) =>
+    (lanes ?? []).reduce((sum, lane) => sum + lane[name], 0),
+  ) as [number, number];
+  return {
+    id,
+    roles,
+    state: state === 'draining' && running === 0 ? 'drained' : state,
+    host,
+    pid,
+    version,
+    started_at: new Date(worker.started_at).toISOString(),
+    seen_at: new Date(worker.seenAt).toISOString(),
+    silent_ms: Math.max(0, Math.round(worker.silentMs)),
+    running,
+    concurrency,
+    lanes:
+      lanes?.map((lane) => ({ name: lane.name, concurrency: lane.concurrency, running: lane.running })) ??
+      null,
   };
 }

@@ -1,10 +1,14 @@
-// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be free.
+// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be
+// free; requests of reads hold nothing else.
 // Must never refuse the service its own.
 import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { FIRING_PREFIX } from '../contract/schedule/schedule.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
 import { ONCE_REQUEST_PREFIX } from './once-request.ts';
+import type { Directive } from '../contract/directive/directive.ts';
+import { type FieldError, type Problem, problem } from '../contract/problem.ts';
+import { isPassing, serverReadOf } from '../contract/tool/server-read.ts';
 
 type Senders = Pick<DirectiveClient, 'submit' | 'execute'> & { readonly runs: RunCalls };
 
@@ -50,4 +54,28 @@ export function refuseReservedId(submitted: unknown, where = ''): void {
   if (taken === undefined) return;
   const message = `ids that begin with "${taken[0]}" are only for ${taken[1]}; use another id`;
   throw refusedAt('invalid_body', [{ path: `${where}request_id`, message }]);
+}
+
+const MESSAGE = 'ids that begin with "mcp.read." are only for reads of MCP servers; use another id';
+
+/** null: the request may hold these. */
+export function passingRefusal(requestId: string, directives: readonly Directive[]): Problem | null {
+  if (!isPassing(requestId)) return null;
+  const other = directives.findIndex((directive) => !isServerRead(directive));
+  if (other === -1) return null;
+  return refusal(directives.length === 1 ? 'request_id' : `directives[${other}].request_id`);
+}
+
+/** Runs are no reads. */
+export function passingRunRefusal(requestId: string): Problem | null {
+  return isPassing(requestId) ? refusal('request_id') : null;
+}
+
+function isServerRead(directive: Directive): boolean {
+  return directive.type === 'tool_exec' && serverReadOf(directive.tool_name) !== null;
+}
+
+function refusal(path: string): Problem {
+  const errors: FieldError[] = [{ path, message: MESSAGE }];
+  return problem('invalid_body', { detail: `${path}: ${MESSAGE}`, errors });
 }

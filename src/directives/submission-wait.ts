@@ -13,7 +13,7 @@ import { refusedAt } from '../contract/json/field-error.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { isTerminalSignal, type TerminalSignal } from '../contract/signal/signal.ts';
 import type { Submission } from '../contract/directive/submission.ts';
-import type { WholeResult } from '../store/log/whole-result.ts';
+import type { WholeResult } from '../store/request/whole-result.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import {
   type Awaited as Ended,

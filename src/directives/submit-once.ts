@@ -7,21 +7,12 @@ import type { Submission } from '../contract/directive/submission.ts';
 import { NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import { ownId } from '../contract/access/tenant.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
-import type { OnceEntry, OnceVerdict } from '../store/request/once.ts';
+import type { OnceVerdict, UnderKey } from '../store/request/once.ts';
 import type { LeaveTenant } from '../store/limits/tenant-room.ts';
 import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
 import { NO_SPANS } from '../platform/telemetry/traces/spans.ts';
 import type { Entry } from '../queue/entrance.ts';
 import { keyedIds } from './identify.ts';
-import { reportImmediate } from './immediate-end.ts';
-import {
-  answerOf,
-  keptErrors,
-  keyConflict,
-  type OnceAccepted,
-  openProblem,
-  REPLACED,
-} from './once-answer.ts';
 import { type OnceDirective, uniqueOf } from './once-request.ts';
 import { outcomeAttributes } from './read/once-span.ts';
 import {
@@ -31,15 +22,25 @@ import {
   noticesOf,
   onlyLaneOf,
   type Prepared,
+  reportImmediate,
   reportSent,
   type Sealing,
   withLane,
 } from './prepare.ts';
-import { requestFull } from './read/request-full.ts';
 import { NO_NOTES, type PendingNote } from './read/span-note.ts';
 import { requireWithin, reserveFor } from './submission-bounds.ts';
 import type { SubmitterOptions } from './submit.ts';
-import { followDecision, roomOrReason } from './under-key.ts';
+import {
+  answerOf,
+  followDecision,
+  keptErrors,
+  keyConflict,
+  type OnceAccepted,
+  openProblem,
+  REPLACED,
+  roomOrReason,
+} from './under-key.ts';
+import { requestFull } from './read/not-found.ts';
 
 export interface OnceSubmission {
   readonly trace: string;
@@ -53,7 +54,7 @@ export interface OnceSubmission {
 interface Coming {
   readonly requestId: string;
   readonly prepared: Prepared;
-  readonly entry: OnceEntry;
+  readonly key: UnderKey;
   readonly note: PendingNote;
   readonly replyChannel: string | undefined;
 }
@@ -74,14 +75,8 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     requireWithin(options, [directive], [prepared]);
     const room = await roomOrReason(reserveFor(options.capacity, requestId, [prepared]));
     const note = notes.noteOf(requestId, { under: trace, prepared: [prepared] });
-    const entry = {
-      acceptance: prepared.acceptance,
-      once,
-      token,
-      hasRoom: room.full === null,
-      reason: REPLACED,
-    };
-    const coming = { requestId, prepared, entry, note, replyChannel };
+    const key = { once, token, hasRoom: room.full === null, reason: REPLACED };
+    const coming = { requestId, prepared, key, note, replyChannel };
     const verdict = await entrance.enter(entryOf(coming)).catch((error: unknown) => {
       reportSent(spans, [prepared], startedAt, 'unavailable');
       note.release();
@@ -99,12 +94,13 @@ export function createOnceSubmitter(options: SubmitterOptions) {
     return submissionOf(options, prepared, verdict);
   }
 
-  function entryOf({ requestId, prepared, entry, note, replyChannel }: Coming): Entry<OnceVerdict> {
+  function entryOf({ requestId, prepared, key, note, replyChannel }: Coming): Entry<OnceVerdict> {
     const open = withLane([prepared]);
     return {
       requestId,
       announcements: [...announcementsOf(open), ...noticesOf([prepared]), ...note.announcements],
-      accept: (together) => journal.acceptOnce(requestId, entry, { inbox: replyChannel, together }),
+      accept: (together) =>
+        journal.accept(requestId, [prepared.acceptance], { inbox: replyChannel, together, key }),
       jobsOf: (verdict) =>
         verdict.kind === 'ok' ? jobsOf(begunOf(open, requestId, verdict), verdict.now) : null,
       onlyLane: onlyLaneOf(open),

@@ -19,10 +19,8 @@ import type { Canceller } from './change/cancel.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry } from '../queue/entrance.ts';
 import { identify, keyedIds } from './identify.ts';
-import { reportImmediate } from './immediate-end.ts';
 import { createKeptPayloads } from './kept-payloads.ts';
 import type { CallNotice } from './sweep/notice.ts';
-import { passingRefusal } from './passing-request.ts';
 import {
   announcementsOf,
   callEnded,
@@ -31,16 +29,18 @@ import {
   onlyLaneOf,
   type Prepared,
   type Preparer,
+  reportImmediate,
   reportSent,
   type Sealing,
   withLane,
 } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './read/span-note.ts';
-import { requestFull } from './read/request-full.ts';
 import { openIds, requireWithin, reserveFor } from './submission-bounds.ts';
 import { createOnceSubmitter } from './submit-once.ts';
-import { keyConflict } from './once-answer.ts';
+import { keyConflict } from './under-key.ts';
 import { onceIn } from './once-request.ts';
+import { requestFull } from './read/not-found.ts';
+import { passingRefusal } from './reserved-ids.ts';
 
 export interface SubmitterOptions {
   journal: Journal;

@@ -1,12 +1,55 @@
-// What surrounds the decision about a submission under a key, of directives and of runs alike: its room before, what it changed after.
-// Must never refuse for lack of room what another one under the key may stand for.
-import { DirectiveRefused } from '../contract/problem.ts';
+// What surrounds the decision about a submission under a key, of directives and of runs alike: its room before, its answer and what it
+// changed after. Must never refuse for lack of room what another one under the key may stand for, nor show an id as another tenant knows it.
+import { ownId } from '../contract/access/tenant.ts';
+import type { Once, OnceAnswer } from '../contract/directive/once.ts';
+import { DirectiveRefused, type FieldError, type Problem, problem } from '../contract/problem.ts';
+import type { OnceRef, OnceVerdict } from '../store/request/once.ts';
 import type { SweepIndex } from '../store/index/sweep-index.ts';
 import { leaveNothing, type LeaveTenant } from '../store/limits/tenant-room.ts';
 import { FIRST_LOOK_MS } from '../queue/entrance.ts';
+import { instant } from '../queue/instant.ts';
+import { RUN_ENTRY } from '../queue/run-wake.ts';
 import { noticeRef } from './sweep/notice.ts';
-import type { OnceAccepted } from './once-answer.ts';
 import { BEHIND_LOOK_MS } from './sweep/sweep-decision.ts';
+
+export type OnceAccepted = Extract<OnceVerdict, { kind: 'ok' }>;
+
+/** Why one is cancelled that is replaced. */
+export const REPLACED = 'replaced: another one was submitted under its key';
+
+/** Within its window, what counts can be read. */
+export function keptErrors(once: Once, keptMs: number): FieldError[] {
+  if (once.kind !== 'dedupe' || once.windowMs <= keptMs) return [];
+  const message = `must be at most ${keptMs}: so long an answer is kept (retention.closed_ms)`;
+  return [{ path: 'dedupe.window_ms', message }];
+}
+
+export function answerOf({ outcome, untilAt, replaces }: OnceAccepted): OnceAnswer {
+  return {
+    outcome,
+    until: instant(untilAt),
+    ...(replaces === null ? {} : { replaces: shown(replaces) }),
+  };
+}
+
+/** A run has the id of its request. */
+function shown({ requestId, id }: OnceRef): { request_id: string; id: string } {
+  const request_id = ownId(requestId);
+  return { request_id, id: id === RUN_ENTRY ? request_id : id };
+}
+
+export function openProblem({ of, deadlineAt }: Extract<OnceVerdict, { kind: 'open' }>): Problem {
+  const open = shown(of);
+  const until = instant(deadlineAt);
+  const name = of.id === RUN_ENTRY ? `the run ${open.request_id}` : `${open.request_id}/${open.id}`;
+  const detail = `${name} is open under this key, until ${until} at most; nothing was accepted`;
+  return problem('singleton_open', { detail, open, until });
+}
+
+export function keyConflict(): Problem {
+  const detail = 'this idempotency key was used with other content; nothing was accepted';
+  return problem('idempotency_conflict', { detail });
+}
 
 /** `full`: why it may not begin; what counts under its key may stand for it all the same. */
 export interface Room {

@@ -3,7 +3,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { missingScope, notOperator, onBehalfOf } from './access/caller.ts';
 import type { Scope } from '../contract/access/access.ts';
-import type { Gate } from './access/gate.ts';
+import type { Admission, Gate } from './access/gate.ts';
 import type { PersonSource } from './access/persons.ts';
 import type { Principal } from './access/principal.ts';
 import type { SessionAdmission, Sessions } from './access/sessions.ts';
@@ -11,11 +11,11 @@ import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { isMcpPath } from './allowed-host.ts';
 import type { App } from './app.ts';
-import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
 import type { RouteRule } from '../contract/operations/routes.ts';
 import { isOperators, ruleOf, secondScopeOf } from './route-rules.ts';
 import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
+import type { ServerResponse } from 'node:http';
 
 /** Whether a caller may see details: anybody where no key is asked for. */
 export type SeesDetails = (request: FastifyRequest) => boolean;
@@ -192,4 +192,53 @@ const UNAUTHORIZED = {
 
 function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {
   return new DirectiveRefused(problem('unauthorized', { detail: UNAUTHORIZED[reason] }));
+}
+
+/** With the age of what is known of the keys, less than 3 s after the key has expired; at most 2 s after a revocation that is heard. */
+const CHECK_MS = 500;
+
+interface OpenAnswers {
+  /** Until it is closed. `credential`: what the caller brought; `admit` looks whether it still counts. */
+  watch(answer: ServerResponse, credential: string, admit: Admit): void;
+}
+
+type Admit = () => Admission | Promise<Admission>;
+
+interface Watched {
+  readonly admit: Admit;
+  readonly answers: Set<ServerResponse>;
+}
+
+function createOpenAnswers(): OpenAnswers {
+  const open = new Map<string, Watched>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function forget(answer: ServerResponse, credential: string): void {
+    const answers = open.get(credential)?.answers;
+    answers?.delete(answer);
+    if (answers?.size === 0) open.delete(credential);
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  async function check({ admit, answers }: Watched): Promise<void> {
+    const { kind } = await admit();
+    if (kind === 'refused') for (const answer of answers) answer.destroy();
+  }
+
+  function checkAll(): void {
+    // Without Redis nobody knows better: the next look decides.
+    for (const watched of open.values()) check(watched).catch(() => {});
+  }
+
+  return {
+    watch(answer, credential, admit) {
+      const watched = open.get(credential) ?? { admit, answers: new Set() };
+      watched.answers.add(answer);
+      open.set(credential, watched);
+      answer.once('close', () => forget(answer, credential));
+      timer ??= setInterval(checkAll, CHECK_MS).unref();
+    },
+  };
 }

@@ -1,6 +1,13 @@
 /** The HTTP API over a directive client: composition of parser, routes, description and error replies.
  *  It must never touch Redis itself, nor know how a directive is executed. */
-import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
+import {
+  fastify,
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifySchemaCompiler,
+  LogController,
+} from 'fastify';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { AccessClient } from '../contract/access/access.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
@@ -13,7 +20,6 @@ import { describeApi } from './openapi.ts';
 import { setAnswerHeaders } from './page-headers.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
-import { validateInput } from './request-input.ts';
 import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { directiveRoutes } from './routes/directives.ts';
@@ -25,10 +31,18 @@ import { sessionRoutes } from './routes/session.ts';
 import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { serve, serveCalls } from './served-operation.ts';
-import { traceRequests } from './server-span.ts';
-import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals } from './waiting.ts';
+import * as z from 'zod';
+import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
+import type { ProblemCode } from '../contract/problem.ts';
+import { ownMember } from '../contract/json/json-object.ts';
+import { randomHex } from '../platform/telemetry/random-pool.ts';
+import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
+import type { Attributes, SpanRecord } from '../platform/telemetry/traces/span.ts';
+import { traceparentOf } from '../platform/telemetry/traces/span-place.ts';
+import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
+import type { IncomingMessage } from 'node:http';
 
 export interface ApiLimits extends BodyLimits {
   /** Most streams and downloads of archived requests of one caller. Default: 1 000. */
@@ -163,4 +177,119 @@ function stopSignal(app: App): AbortSignal {
   const controller = new AbortController();
   app.addHook('preClose', async () => controller.abort());
   return controller.signal;
+}
+
+const PART_CODES: Readonly<Record<string, ProblemCode>> = {
+  querystring: 'invalid_query',
+  headers: 'invalid_header',
+};
+
+/** Validates parameters, queries and headers. Bodies pass: `parseSubmission` reads them once, with better paths. */
+const validateInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
+  if (httpPart === 'body') return (value: unknown) => ({ value });
+  const validate = (value: unknown) => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return { value: parsed.data };
+    return { error: refusedAt(ownMember(PART_CODES, httpPart) ?? 'bad_request', fieldErrors(parsed.error)) };
+  };
+  if (httpPart === 'querystring') return remembered(validate);
+  if (httpPart !== 'headers' || !(schema instanceof z.ZodObject)) return validate;
+  const names = Object.keys(schema.shape);
+  // Most requests have none of them, and all are optional: nothing to read, and no copy of all the others.
+  return (value: unknown) => (names.some((name) => isNamed(value, name)) ? validate(value) : {});
+};
+
+type Validate = (value: unknown) => { value?: unknown; error?: Error };
+
+/** Most queries of a route are the one before again; only those with one value, or none, are compared. */
+function remembered(validate: Validate): Validate {
+  let last: { name: string | undefined; text: unknown; value: object } | null = null;
+  return (query: unknown) => {
+    const [name, other] = Object.keys(query as object);
+    if (other !== undefined) return validate(query);
+    const text = name === undefined ? '' : (query as Record<string, unknown>)[name];
+    if (last !== null && last.name === name && last.text === text) return { value: { ...last.value } };
+    const validated = validate(query);
+    if (typeof text === 'string' && validated.error === undefined)
+      last = { name, text, value: validated.value as object };
+    return validated;
+  };
+}
+
+function isNamed(headers: unknown, name: string): boolean {
+  return (headers as Record<string, unknown>)[name] !== undefined;
+}
+
+/** The routes read the context from the header, whether the caller sent one or not. */
+function traceRequests(app: App, spans: Spans): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'POST') traceRequest(request, reply, spans);
+    done();
+  });
+}
+
+function traceRequest(request: FastifyRequest, reply: FastifyReply, spans: Spans): void {
+  const { traceparent } = request.headers as { traceparent?: unknown };
+  const context = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
+  const parent = spans.under(context);
+  const place = parent && { traceId: parent.traceId, parentId: parent.spanId, spanId: randomHex(8) };
+  request.headers['traceparent'] = place === null ? context : traceparentOf(place);
+  if (place === null) return;
+  const startedAt = spans.now();
+  const begun = { place, startedAt, endedAt: startedAt, ...entered(request) };
+  spans.begin(begun);
+  // Also where the caller is gone before it is answered.
+  reply.raw.once('close', () => spans.report({ ...begun, endedAt: spans.now(), ...left(begun, reply) }));
+}
+
+function entered(request: FastifyRequest): Omit<SpanRecord, 'place' | 'startedAt' | 'endedAt'> {
+  const { params, routeOptions } = request;
+  const { request_id: requestId, schedule_id: schedule } = (params ?? {}) as Record<string, string>;
+  const attributes: Attributes = {
+    [ATTRIBUTE.httpMethod]: 'POST',
+    [ATTRIBUTE.httpRoute]: routeOptions.url,
+    [ATTRIBUTE.urlPath]: request.url.split('?')[0],
+    [ATTRIBUTE.urlScheme]: 'http',
+    [ATTRIBUTE.request]: requestId,
+    [ATTRIBUTE.schedule]: schedule,
+  };
+  return { name: `POST ${routeOptions.url ?? ''}`.trimEnd(), kind: 'server', attributes, error: null };
+}
+
+/** A caller that did not wait has got no status; that is not the service's error. */
+function left(
+  { attributes }: Pick<SpanRecord, 'attributes'>,
+  reply: FastifyReply,
+): Pick<SpanRecord, 'attributes' | 'error'> {
+  const { statusCode, raw } = reply;
+  if (!raw.writableFinished) return { attributes, error: null };
+  const error = statusCode >= 500 ? String(statusCode) : null;
+  return { attributes: { ...attributes, [ATTRIBUTE.httpStatus]: statusCode }, error };
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+const LONGEST_MS = 10_000;
+
+/** Closing a connection while its sender is sending loses the answer. */
+function readBeforeRefusal(app: App): void {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (reply.statusCode < 400) done();
+    else discardBody(request.raw, done);
+  });
+}
+
+function discardBody(request: IncomingMessage, done: () => void): void {
+  if (request.complete || request.destroyed) return done();
+  let leftBytes = MOST_BYTES;
+  const finish = (): void => {
+    clearTimeout(timer);
+    request.off('end', finish).off('close', finish).off('data', count).resume();
+    done();
+  };
+  const count = (chunk: Buffer): void => {
+    leftBytes -= chunk.length;
+    if (leftBytes < 0) finish();
+  };
+  const timer = setTimeout(finish, LONGEST_MS);
+  request.once('end', finish).once('close', finish).on('data', count);
 }

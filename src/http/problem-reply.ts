@@ -5,9 +5,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Problem, problem } from '../contract/problem.ts';
 import { withoutKeys } from '../contract/json/secret-text.ts';
-import { noteRefusal } from './request-report.ts';
+import { noteRefusal, withoutQueryValues } from './request-report.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
-import { withoutQueryValues } from './shown-address.ts';
 import { ownMember } from '../contract/json/json-object.ts';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';

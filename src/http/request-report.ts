@@ -7,7 +7,6 @@ import type { FailureLog } from '../platform/telemetry/failure-log.ts';
 import type { Meters } from '../platform/telemetry/metrics/meters.ts';
 import { isTraceparent } from '../platform/telemetry/traces/trace-context.ts';
 import type { App } from './app.ts';
-import { withoutQueryValues } from './shown-address.ts';
 
 export interface RequestReports {
   readonly meters: Pick<Meters, 'answered' | 'refused'>;
@@ -55,4 +54,12 @@ function refusedRequest({ method, url, params, headers }: FastifyRequest, { stat
     requestId: typeof requestId === 'string' ? requestId : null,
     traceparent: isTraceparent(traceparent) ? traceparent : null,
   };
+}
+
+const QUERY = /\?\S+/g;
+const VALUE = /(?<=[?&])(?<name>[^=&]*=)?[^&]*/g;
+
+/** Of an address, or of a text that repeats one. */
+export function withoutQueryValues(text: string): string {
+  return text.replaceAll(QUERY, (query) => query.replaceAll(VALUE, '$<name>…'));
 }

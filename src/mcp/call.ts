@@ -12,7 +12,6 @@ import { checkedResult } from './call-result.ts';
 import { closeNames } from '../platform/bounds/close-names.ts';
 import type { Semaphore } from '../platform/bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
-import { createProgressGate } from './progress-gate.ts';
 import type { OAuthOptions } from './server-options.ts';
 import type { CallListeners, CallParams, Session } from './session.ts';
 import { askedTask, createdTask, resumedTask } from './tasks/task-call.ts';
@@ -322,4 +321,41 @@ function notSent({ request, connection, deadline }: Call): Failed {
 /** The same for a call that goes on as a task: its end was not requested, which the next attempt does. */
 function notAsked(call: Call): ToolCallOutcome {
   return { ...notSent(call), task: { end: 'kept', polls: 0 } };
+}
+
+const BURST = 50;
+const PER_SECOND = 20;
+
+interface ProgressGate {
+  offer(progress: ToolProgress): void;
+  /** Passes on the note that is held back; nothing passes afterwards. */
+  close(): void;
+}
+
+export function createProgressGate(
+  pass: (progress: ToolProgress) => void,
+  now: () => number = () => performance.now(),
+): ProgressGate {
+  let tokens = BURST;
+  let refilledAt = now();
+  let held: ToolProgress | null = null;
+  let open = true;
+  return {
+    offer(progress) {
+      if (!open) return;
+      const time = now();
+      tokens = Math.min(BURST, tokens + ((time - refilledAt) * PER_SECOND) / 1_000);
+      refilledAt = time;
+      held = progress;
+      if (tokens < 1) return;
+      tokens -= 1;
+      held = null;
+      pass(progress);
+    },
+    close() {
+      open = false;
+      if (held !== null) pass(held);
+      held = null;
+    },
+  };
 }

@@ -9,8 +9,7 @@ import {
   SseError,
 } from '@modelcontextprotocol/client';
 import { ANSWER_REFUSED } from './transport/message-delivery.ts';
-import { type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
-import { plainText } from './oauth/plain-text.ts';
+import { type LoginFault, loginFaultIn, plainText } from './oauth/login-fault.ts';
 
 export interface ConnectFault {
   readonly type: 'network' | 'auth';

@@ -53,6 +53,11 @@ local function waits_in(lane, id)
   return not is_terminal(status) and own == lane and deadline_at or nil
 end
 
+-- `json`: the data as job.ts writes it.
+local function with_deadline(json, deadline_at)
+  return string.sub(json, 1, -2) .. ',"deadline_at":' .. int(deadline_at) .. '}'
+end
+
 -- The job of a directive (ARGV[at] on): id, data, options.
 local function job_at(at, deadline_at)
   return job_id(request_id() .. '/' .. ARGV[at]), with_deadline(ARGV[at + 9], deadline_at), ARGV[at + 10]

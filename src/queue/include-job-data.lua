@@ -24,11 +24,6 @@ local function job_id(ref)
     .. four_of(sub(hex, 25, 30))
 end
 
--- `json`: the data as job.ts writes it.
-local function with_deadline(json, deadline_at)
-  return string.sub(json, 1, -2) .. ',"deadline_at":' .. int(deadline_at) .. '}'
-end
-
 -- Larger bodies are read by the worker.
 local MOST_INLINE_BYTES = 32768
 

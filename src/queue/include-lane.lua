@@ -1,6 +1,9 @@
 -- Adding to a lane's BullMQ structures, as BullMQ 6.7 keeps them, without the events that nobody reads.
 -- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may.
--- @include include-failed.lua
+-- @include include-keys.lua
+
+-- Who offers slots of the lane (include-offers.lua) is asked to say so again every 5 s; what is older may be of a process that hangs.
+local OFFER_MS = 12000
 
 -- By the base of a lane, what scripts that share a call read or write once: nobody else does anything meanwhile.
 local lane_metas, lane_marked = {}, {}
@@ -17,6 +20,22 @@ local function mark()
   if not lane_marked[BASE] then
     redis.call('ZADD', BASE .. 'marker', 0, '0')
     lane_marked[BASE] = true
+  end
+end
+
+-- As BullMQ: a tool that adds a line to a job's log makes a key beside it, and so does a flow. Few do, and keys that are not there
+-- would be two thirds of the line in the append-only file.
+local function delete_job(job)
+  redis.call('DEL', job, job .. ':lock')
+  if redis.call('EXISTS', job .. ':logs', job .. ':processed') > 0 then
+    redis.call('DEL', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
+  end
+end
+
+local function drop_failed(ids)
+  for _, id in ipairs(ids) do
+    redis.call('ZREM', BASE .. 'failed', id)
+    delete_job(BASE .. id)
   end
 end
 

@@ -7,10 +7,7 @@
 -- The channel of a process is `<prefix>:handed:<process>`. A message: `<slot> <lane> <job id> <now> <deadline at> <as above>`, and the job's data
 -- in the next line.
 
--- Who offers is asked to say so again every 5 s; what is older may be of a process that hangs.
-local OFFER_MS = 12000
--- What dead processes leave goes with the next ones that are handed something, or after OFFER_MS without a new offer.
-local MOST_OFFERS = 1024
+-- A slot is taken from so many offers at most.
 local MOST_TRIED = 8
 
 -- Lanes of which this call knows that nobody offers a slot, or that it may not be used.
@@ -20,27 +17,6 @@ local without_offers = {}
 local function place_of_lane()
   local place, lane = string.match(BASE, '^{(.*)}:(.*):$')
   return place and string.sub(place, 1, -#lane - 2), lane
-end
-
--- `text`: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
--- offered.
-local function make_offers(text, now)
-  local words, names = string.match(text, '^([^\n]+)\n(.+)$')
-  if not words then
-    return false
-  end
-  local offers = {}
-  for name in string.gmatch(names, '[^\n]+') do
-    offers[#offers + 1] = name
-    offers[#offers + 1] = words .. ' ' .. int(now)
-  end
-  -- @guard offer-bound
-  if redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS then
-    return false
-  end
-  redis.call('HSET', BASE .. 'offers', unpack(offers))
-  redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
-  return true
 end
 
 -- Where that cannot be asked, nobody listens.

@@ -1,10 +1,71 @@
 -- Taking jobs of a lane, with the claims of their directives where all keys are on one Redis, and the end of a job.
 -- Must never claim what the worker would not: a body that has to be read first, or in a lane that runs one call at a time; nor
--- take other jobs when a lost connection repeats the command.
+-- take other jobs when a lost connection repeats the command; nor do what BullMQ's own scripts would not: where a lane is paused, limited or
+-- has delayed jobs that are due, and for jobs with a parent, a deduplication, a schedule or a failure to come, they do it.
 -- @include include-claim.lua
 -- @include include-job-data.lua
--- @include include-job.lua
--- @include include-offers.lua
+-- @include include-failed.lua
+
+-- BullMQ packs a job's place into the low twelve bits of the score.
+local DELAYED_SCALE = 4096
+
+-- Fields of a job: its data, then those of jobs that BullMQ's scripts take.
+local JOB_FIELDS = { 'data', 'parentKey', 'deid', 'rjk', 'defa' }
+
+-- The first delayed job, milliseconds since the epoch; 0 = there is none. None of the scripts that share a call delays one.
+local lane_delayed = {}
+local function next_delayed()
+  if not lane_delayed[BASE] then
+    local first = redis.call('ZRANGE', BASE .. 'delayed', 0, 0, 'WITHSCORES')[2]
+    lane_delayed[BASE] = first and math.floor(tonumber(first) / DELAYED_SCALE) or 0
+  end
+  return lane_delayed[BASE]
+end
+
+-- Takes the next job under the lock `token`. `now`: the worker's clock, as with BullMQ's delays.
+-- Returns its id and data | nil, 'none' | nil, 'slow': nothing is changed, BullMQ's script decides.
+local function take_job(token, lock_ms, now)
+  local meta, due_at = lane_meta(), next_delayed()
+  if meta[1] or meta[2] or meta[3] or (due_at > 0 and due_at <= tonumber(now)) then
+    return nil, 'slow'
+  end
+  local id = redis.call('RPOPLPUSH', BASE .. 'wait', BASE .. 'active')
+  if not id then
+    return nil, redis.call('EXISTS', BASE .. 'prioritized') == 1 and 'slow' or 'none'
+  end
+  local job = BASE .. id
+  local data, parent, deduplication, schedule, failure = unpack(redis.call('HMGET', job, unpack(JOB_FIELDS)))
+  if not data or parent or deduplication or schedule or failure then
+    redis.call('LMOVE', BASE .. 'active', BASE .. 'wait', 'LEFT', 'RIGHT')
+    return nil, 'slow'
+  end
+  redis.call('SET', job .. ':lock', token, 'PX', lock_ms)
+  redis.call('HSET', job, 'processedOn', now)
+  return id, data
+end
+
+-- What dead processes leave goes with the next ones that are handed something, or after OFFER_MS without a new offer.
+local MOST_OFFERS = 1024
+-- `text`: '' = nothing is offered; else what stands for each slot, and in each further line `<process> <slot>`. Returns whether they are
+-- offered.
+local function make_offers(text, now)
+  local words, names = string.match(text, '^([^\n]+)\n(.+)$')
+  if not words then
+    return false
+  end
+  local offers = {}
+  for name in string.gmatch(names, '[^\n]+') do
+    offers[#offers + 1] = name
+    offers[#offers + 1] = words .. ' ' .. int(now)
+  end
+  -- @guard offer-bound
+  if redis.call('HLEN', BASE .. 'offers') + #offers / 2 > MOST_OFFERS then
+    return false
+  end
+  redis.call('HSET', BASE .. 'offers', unpack(offers))
+  redis.call('PEXPIRE', BASE .. 'offers', OFFER_MS)
+  return true
+end
 
 -- `ask`, which lane-take.ts writes: token of the jobs' locks and claims, lock_ms, now by the worker's clock, lease_ms ('' = nothing is
 -- claimed), slack_ms, prefix of the keys of requests, lane, serial: key that exists while the lane runs one call at a time ('' = none),

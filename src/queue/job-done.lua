@@ -1,6 +1,6 @@
 -- Removes a job that was handled, keeps it as failed, or enqueues it again where its run was woken meanwhile.
 -- Must never remove a job whose lock went to another worker.
--- @include include-lane.lua
+-- @include include-failed.lua
 --
 -- ARGV[1] job id   ARGV[2] its lock   ARGV[3] type and message of the error with which its directive ended ('' = it did not)
 -- Returns { 1 } | { 0 }: another worker has it, or it is gone.

@@ -30,7 +30,7 @@ export interface JobFacts {
   attempt: number;
   priority: number;
   traceparent: string;
-  /** Milliseconds since the epoch. The last member: include-job-data.lua appends it to the rest. */
+  /** Milliseconds since the epoch. The last member: include-entrance.lua appends it to the rest. */
   deadline_at: number;
 }
 

@@ -20,7 +20,7 @@ export interface LaneScripts {
   settled(): Promise<void>;
 }
 
-/** Whose structures include-job.lua knows. */
+/** Whose structures include-lane.lua and include-take.lua know. */
 const KNOWN_VERSION = '6.7.0';
 /** Whether ours may be used on the structures of one lane, also on a cluster. */
 export function isKnown(backend: RedisQueueBackend): boolean {

@@ -3,11 +3,11 @@
 import type { KeySpace } from '../store/keys.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { prepareScripts } from '../store/scripts.ts';
-import { jobId, type JobData, jobOptionsOf } from './job.ts';
-import { createLaneAges } from './lane-ages.ts';
+import { type JobData, jobId, jobOptionsOf } from './job.ts';
 import { createLaneQueues } from './lane-queues.ts';
 import { createLaneThrottle } from './lane-throttle.ts';
 import { createOpenJobs, JOB_NAME } from './open-jobs.ts';
+import type { Queue } from 'bullmq';
 
 /** Jobs of a lane by what they wait for. */
 export interface LaneCounts {
@@ -134,5 +134,24 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     note: queues.note,
     forgetIdle: queues.forgetIdle,
     close: queues.close,
+  };
+}
+
+function createLaneAges(
+  connection: RedisConnection,
+  keys: Pick<KeySpace, 'limits'>,
+  queueOf: (lane: string) => Pick<Queue, 'getJobs'>,
+) {
+  return {
+    /** When the job that waits longest was made, milliseconds since the epoch; null: none waits. */
+    async oldestAt(lane: string): Promise<number | null> {
+      const [job] = await queueOf(lane).getJobs(['wait', 'prioritized'], 0, 0, true);
+      return job === undefined || !Number.isFinite(job.timestamp) ? null : job.timestamp;
+    },
+    /** How long none of a provider's models is asked, milliseconds; 0 = they are asked. */
+    async coolsForMs(provider: string): Promise<number> {
+      const [, block] = keys.limits({ provider, model: '' });
+      return Math.max(0, await connection.pttl(block));
+    },
   };
 }

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { type Audit, createAudit } from '../http/access/audit.ts';
 import { createGate, type Gate } from '../http/access/gate.ts';
-import { createTokenCheck, type TokenTrouble } from '../http/access/jwt.ts';
+import { createTokenCheck, type KnowsTenant, type TokenTrouble } from '../http/access/jwt.ts';
 import { createKeyBudget, createKeyCount, type SpendBudget } from '../http/access/key-budget.ts';
 import { createKeyRecords, type KeyRecords } from '../http/access/key-records.ts';
 import { createKeyService } from '../http/access/key-service.ts';
@@ -23,8 +23,11 @@ import { createSubscriptions } from '../store/log/subscriptions.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import type { SeenTenants } from '../directives/sweep/seen-tenants.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { createLogin } from './login.ts';
 import type { Store } from './store.ts';
+import { createLoginSeal } from '../http/access/login-seal.ts';
+import { createOidcLogin } from '../http/access/oidc.ts';
+import { createSpentLogins } from '../http/access/spent-logins.ts';
+import { sharedSecret } from '../store/access/shared-secret.ts';
 
 /** The tenants of all keys are seen before a key is let in. */
 function noting({ version, read }: Pick<KeyRecords, 'version' | 'read'>, tenants: SeenTenants) {
@@ -141,4 +144,30 @@ function requireKeys(known: KnownKeys, { config, logger }: AccessOptions): void 
   if (isLoopback(host) || adminKey !== null || hasIssuer(config) || size > 0) return;
   if (!insecure) throw new NoKeys(`the API would listen on ${host}, a non-loopback interface, without keys`);
   logger.warn({ host }, 'everyone who reaches this address may do everything: no key is asked for');
+}
+
+const SHED_EACH_MS = 1_000;
+
+function createLogin(
+  { connection, keys }: Store,
+  rules: NonNullable<Config['access']['oidc']>,
+  { knowsTenant, logger }: { knowsTenant: KnowsTenant; logger: Logger },
+): LoginDoor {
+  const seal = createLoginSeal(async () => sharedSecret(connection, keys.seal));
+  const spend = createSpentLogins(connection, keys);
+  let nextAt = -Infinity;
+  const onTrouble = (reason: string): void => {
+    // Whoever has no account must not fill the log.
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + SHED_EACH_MS;
+    logger.warn({ reason, issuer: rules.issuer }, 'a login at the issuer failed');
+  };
+  return {
+    oidc: createOidcLogin({ rules, seal, spend, knowsTenant, onTrouble }),
+    seal,
+    name: rules.name ?? new URL(rules.issuer).host,
+    base: rules.redirect_base,
+    sessionMs: rules.session_ms,
+    endsAtIssuer: rules.post_logout === 'issuer',
+  };
 }

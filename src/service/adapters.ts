@@ -10,8 +10,10 @@ import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import { mcpServers } from './roles/mcp-servers.ts';
-import { withModules } from './roles/tool-pool.ts';
 import { modelProviders } from './roles/model-providers.ts';
+import { createServerEvents } from '../mcp/server-events.ts';
+import type { ToolDefinition } from '../mcp/tools/tool-definition.ts';
+import type { LoadedTool, ToolModules } from '../agents/modules/tool-modules.ts';
 
 export interface Adapters {
   servers: McpPool;
@@ -56,4 +58,40 @@ export function createAdapters({
       { name: 'mcp servers', start: async () => tools.start(), stop: () => tools.stop() },
     ],
   };
+}
+
+/** Modules are ready from the start on. */
+function withModules(pool: McpPool, modules: ToolModules, logger: Logger): McpPool {
+  if (modules.size === 0) return pool;
+  const events = createServerEvents();
+  const listed = new Map([...modules].map(([server, tools]) => [server, definitionsOf(server, tools)]));
+  const sources = new Map([...listed.keys()].map((server) => [server, events.sourceOf(server, logger)]));
+  return {
+    ...pool,
+    start() {
+      pool.start();
+      for (const [server, source] of sources) {
+        source.tools(listed.get(server) ?? [], [], '');
+        source.status('ready');
+      }
+    },
+    subscribe(listener) {
+      const ends = [pool.subscribe(listener), events.subscribe(listener)];
+      return () => ends.forEach((end) => end());
+    },
+    tools: (server) => listed.get(server) ?? pool.tools(server),
+    describe: (server, tool) =>
+      listed.get(server)?.find(({ name }) => name === tool) ?? pool.describe(server, tool),
+    status: (server) => (listed.has(server) ? 'ready' : pool.status(server)),
+    servers: () => [...pool.servers(), ...listed.keys()],
+  };
+}
+
+function definitionsOf(server: string, tools: ReadonlyMap<string, LoadedTool>): ToolDefinition[] {
+  return [...tools.values()].map(({ tool, inputSchema }) => {
+    const { name, description, effect = 'once', destructive = false } = tool;
+    const readOnlyHint = effect === 'read';
+    const annotations = { readOnlyHint, destructiveHint: destructive, idempotentHint: effect !== 'once' };
+    return { server, name, description, inputSchema, annotations };
+  });
 }

@@ -1,7 +1,7 @@
 // Builds the direct client on a store: the one composition for the API and for programs.
 // Must never open a connection, nor close one.
 import { createSchemaChecks, type SchemaChecks } from '../platform/json-schema/schema-checks.ts';
-import { createAnswerer } from '../directives/answer-question.ts';
+import { type CheckContent, createAnswerer } from '../directives/answer-question.ts';
 import { createRunClient } from '../agents/run-client.ts';
 import { createRunStore } from '../agents/turn/run-store.ts';
 import { runView } from '../agents/core/run-view.ts';
@@ -14,25 +14,34 @@ import { createTenantBytes } from '../store/limits/tenant-bytes.ts';
 import { createTenantRoom } from '../store/limits/tenant-room.ts';
 import { createSubscriber } from '../store/log/subscriber.ts';
 import type { Hearing } from '../store/log/channel.ts';
-import { openThings } from '../store/request/open-things.ts';
 import { type Capacity, createCapacity } from '../directives/capacity.ts';
 import { createDeadLetters } from '../directives/change/dead-letters.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createNoticeReader } from '../directives/sweep/notice-reader.ts';
 import { createMemoryRoom } from '../directives/memory-room.ts';
 import type { Preparer } from '../directives/prepare.ts';
-import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
-import { type ClientRuns, createQueueClient, type QueueClientParts } from '../directives/queue-client.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/access/tenant.ts';
+import {
+  type ClientRuns,
+  createQueueClient,
+  type QueueClientParts,
+  type SchedulesOf,
+} from '../directives/queue-client.ts';
 import { createSubmitter } from '../directives/submit.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { TracePage } from '../directives/read/views.ts';
-import { answerChecks } from './answer-checks.ts';
 import { requestListsOf } from './search.ts';
 import type { ScheduleOwner } from '../features/schedules/schedule-record.ts';
-import { schedulesOf } from './schedules.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 import { createTenantParts } from './tenant-parts.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { closedMsOf } from '../contract/access/tenant-limits.ts';
+import type { ParseOptions } from '../contract/directive/directive.ts';
+import { redisClock } from '../platform/redis/clock.ts';
+import { createScheduleService } from '../features/schedules/schedule-service.ts';
+import { createScheduleStore } from '../features/schedules/schedule-store.ts';
+import { openThings } from '../store/index/later-index.ts';
 
 export interface ClientOptions {
   preparer: Preparer;
@@ -190,5 +199,47 @@ function runsOf(
     requireMemory: capacity.requireMemory,
     requestBytes,
     limitsOf,
+  });
+}
+
+const AGAIN_MS = 1_000;
+
+function answerChecks(schemas: SchemaChecks): CheckContent {
+  return async (schema, content, tenant) => {
+    const verdict = await schemas.of(schema).check(content, 'content', { tenant, mayBeRefused: true });
+    switch (verdict.kind) {
+      case 'passed':
+      case 'unusable':
+        return [];
+      case 'faults':
+        return verdict.faults;
+      case 'unchecked':
+        return [{ path: 'content', message: `could not be checked: ${verdict.reason}` }];
+      case 'refused':
+        throw new ServiceUnavailable('Too many answers of the tenant wait to be checked.', {
+          retryAfterMs: AGAIN_MS,
+        });
+    }
+  };
+}
+
+interface SchedulesOptions extends Required<ParseOptions> {
+  /** Rights of schedules that are made now. Default: no key is needed. */
+  readonly owner?: (() => ScheduleOwner | null) | undefined;
+}
+
+function schedulesOf(
+  { connection, keys, queue, limitsOf, retentionMs, records }: Store,
+  { requireMemory }: Pick<Capacity, 'requireMemory'>,
+  { owner = () => null, maxDirectives, customTypes }: SchedulesOptions,
+): SchedulesOf {
+  return createScheduleService({
+    store: createScheduleStore(connection, keys, queue.confirm),
+    now: redisClock(connection),
+    parsing: { maxDirectives, customTypes },
+    closedMs: (tenant) => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs),
+    statusOf: async (requestId) => (await records.journal.head(requestId))?.status ?? 'none',
+    owner,
+    requireMemory,
   });
 }

@@ -6,9 +6,7 @@ import type { DirectiveClient } from '../contract/directive/directive-client.ts'
 import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
 import { encryptingClient } from '../platform/encryption/encrypted-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../agents/core/directive-exec.ts';
-import { emitRequestError } from '../worker/executors/emit-request-error.ts';
-import { emitToolError } from '../worker/executors/emit-tool-error.ts';
-import { emitToolResult } from '../worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError, emitToolResult } from '../worker/executors/emit.ts';
 import { createRegistry } from '../worker/executors/registry.ts';
 import { DEFAULT_REQUEST_BYTES } from '../store/request/journal.ts';
 import { OTHERS_OBJECTS, type PayloadObjects } from '../store/request/large-payloads.ts';

@@ -9,7 +9,6 @@ import type { Modules } from '../agents/modules/modules.ts';
 import type { Hearing } from '../store/log/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import { redisClock } from '../platform/redis/clock.ts';
-import { openThings } from '../store/request/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { createListBuild } from '../store/search/list-build.ts';
 import { createFailureLog, type FailureLog } from '../platform/telemetry/failure-log.ts';
@@ -23,6 +22,7 @@ import { archiveGauges, laneGauges, redisGauges, scheduleGauges, searchGauges } 
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './roles/server-metrics.ts';
 import type { Store } from './store.ts';
+import { openThings } from '../store/index/later-index.ts';
 
 /** Directive types that a worker executes; other processes only end unusable calls of a model. */
 const WORK_TYPES = DIRECTIVE_TYPES.filter((type) => !type.startsWith('emit_'));

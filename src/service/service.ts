@@ -9,17 +9,20 @@ import { currentSpender } from '../http/access/caller.ts';
 import { DEFAULT_ALIASES } from '../contract/model/model-name.ts';
 import { createCore } from '../agents/core/core.ts';
 import type { Engine } from '../agents/turn/engine.ts';
-import { emitRequestError } from '../worker/executors/emit-request-error.ts';
-import { emitToolError } from '../worker/executors/emit-tool-error.ts';
-import { emitToolResult } from '../worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError, emitToolResult } from '../worker/executors/emit.ts';
 import { createRegistry, type Registry } from '../worker/executors/registry.ts';
 import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';
-import { deadlineIn, startAll, type Startable, stopAll } from '../platform/lifecycle.ts';
+import { type Deadline, deadlineIn, type Startable, startAll, stopAll } from '../platform/lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
-import { createGateNews } from '../queue/gate-news.ts';
+import { createGateNews, type GateNews } from '../queue/gate-news.ts';
 import { requireFitRedis } from '../platform/redis/fitness.ts';
-import type { RedisConnection } from '../platform/redis/connection.ts';
-import { createRedisOutage } from '../platform/redis/outage.ts';
+import {
+  closeRedis,
+  type ConnectionRole,
+  connectRedis,
+  type RedisConnection,
+} from '../platform/redis/connection.ts';
+import { createRedisOutage, type RedisOutage } from '../platform/redis/outage.ts';
 import { askRedis } from '../platform/redis/reach.ts';
 import { openLog } from '../platform/telemetry/log.ts';
 import type { SpanRole } from '../platform/telemetry/traces/span.ts';
@@ -29,13 +32,11 @@ import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './roles/api-role.ts';
-import { type Connections, createConnections } from './connections.ts';
 import { clientOptions, type ClientSettings } from './client-options.ts';
 import { payloadKeysOf } from './payload-keys.ts';
 import { createEngineRole } from './roles/engine-role.ts';
 import { createExecution } from './roles/execution.ts';
 import { firingLoopOf } from './firing.ts';
-import { gatesOn } from './gates.ts';
 import { loginsOn, needsLogins } from './roles/logins.ts';
 import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
@@ -47,6 +48,8 @@ import { sweeperOn } from './sweeper.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { notifierOn } from './webhooks.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './roles/worker-role.ts';
+import { createGatePump } from '../queue/gate-pump.ts';
+import { createGateTending } from '../queue/gate-tending.ts';
 
 export interface Service {
   /** Where the API listens, once started; null without that role. */
@@ -323,4 +326,36 @@ function fitness(redisUrl: string, { durability, prefix }: Config): Startable {
     },
     stop: () => Promise.resolve(),
   };
+}
+
+interface Connections extends Startable {
+  open(role: ConnectionRole): RedisConnection;
+}
+
+function createConnections(redisUrl: string, outage: RedisOutage): Connections {
+  const opened: RedisConnection[] = [];
+  return {
+    name: 'connections',
+    open(role) {
+      const connection = connectRedis(redisUrl, role);
+      outage.watch(connection);
+      opened.push(connection);
+      return connection;
+    },
+    start: () => Promise.resolve(),
+    async stop(by?: Deadline) {
+      await Promise.all(opened.map((connection) => closeRedis(connection, by?.leftMs())));
+    },
+  };
+}
+
+interface GateSettings {
+  /** Gate changes of the process, shared by its stores. */
+  news: GateNews;
+  onError: (error: Error) => void;
+}
+
+function gatesOn({ queue, records }: Store, { news, onError }: GateSettings): Startable {
+  const tend = createGateTending({ ...queue, ...records });
+  return createGatePump({ gate: queue.gated.gate, tend, news, onError });
 }

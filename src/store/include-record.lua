@@ -20,12 +20,6 @@ local ENTRY_BYTES, RECORD_BYTES = 64, 512
 -- written in any case.
 local END_BYTES = 5120
 
--- What the state holds of a directive, and the bodies beside its envelope, about, as `MEMORY USAGE` says after one
--- attempt: its id begins the name of each field.
-local function bytes_of_directive(id)
-  return 1100 + 13 * #id
-end
-
 local function grow(bytes)
   redis.call('HINCRBY', STATE, 'bytes', string.format('%.0f', bytes))
 end
@@ -51,10 +45,6 @@ local function bytes_of_signals(first, last)
   end
   return bytes
 end
-
-
--- Before the id of a directive, the field of its payload among the bodies; no directive's id begins with '@'.
-local PAYLOAD = '@payload|'
 
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'
@@ -104,7 +94,7 @@ local function close_request(now, retention_ms, ...)
   redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), ...)
   redis.call('PEXPIRE', STATE, retention_ms)
   redis.call('PEXPIRE', BODIES, retention_ms)
-  log_expire(retention_ms)
+  redis.call('PEXPIRE', LOG, retention_ms)
   key_ended(retention_ms)
 end
 

@@ -9,7 +9,6 @@ import { sharedPart } from '../platform/redis/script-bundle.ts';
 
 export type ScriptName =
   | 'accept'
-  | 'accept-once'
   | 'access-change'
   | 'access-spend'
   | 'answer'
@@ -82,7 +81,6 @@ export type ScriptName =
   | 'run-read'
   | 'run-resume'
   | 'run-start'
-  | 'run-start-once'
   | 'sampling-reserve'
   | 'sampling-settle'
   | 'schedule-change'

@@ -1,4 +1,4 @@
-/** Removes the folder of the test's Redis when nothing waits for it any more.
+/** Ends the process of a test's Redis, and removes its folder.
  *  It must never be given a folder that the test kit has not made. */
 import { rmSync } from 'node:fs';
 
@@ -8,5 +8,13 @@ export function removeFolder(folder: string): void {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
   } catch {
     // Another process has removed a part of it meanwhile.
+  }
+}
+
+export function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
   }
 }

@@ -2,8 +2,7 @@
  *  It must never outlive the test, however that ends. */
 import { enableCompileCache } from 'node:module';
 import { moveClock } from '../platform/redis/clock.ts';
-import { endProcess } from './end-process.ts';
-import { removeFolder } from './remove-folder.ts';
+import { endProcess, removeFolder } from './remove-folder.ts';
 import type { Roles } from '../service/roles/roles.ts';
 
 enableCompileCache();

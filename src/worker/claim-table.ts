@@ -1,7 +1,7 @@
 // The claims of a worker in memory that two threads share: written for a few hundred nanoseconds, read by the heartbeat.
 // Must never make the writer wait, nor let the reader take half of a claim for a whole one.
-import type { ClaimRef } from '../store/request/journal.ts';
 import type { Pass } from '../queue/gated-lanes.ts';
+import type { ClaimRef } from '../store/refs.ts';
 
 /** One claim as the reader finds it. */
 export interface TableEntry {

@@ -10,8 +10,8 @@ import type { Pass } from '../queue/gated-lanes.ts';
 import type { JobData } from '../queue/job.ts';
 import { newIdentifier } from '../platform/telemetry/identifier.ts';
 import { type AttemptParts, type Claimed, DONE } from './attempt/claimed.ts';
-import { persistently } from './record/persistently.ts';
 import type { AttemptHandle } from './attempt/running-attempts.ts';
+import { persistently } from './record/durably.ts';
 
 /** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
 const FRESH_PER_LEASE = 1 / 3;

@@ -2,7 +2,7 @@
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
 import { keySpace } from '../store/keys.ts';
-import { createLeases } from '../store/request/leases.ts';
+import { createLeases } from '../store/limits/leases.ts';
 import { prepareSome } from '../store/scripts.ts';
 import { connectRedis } from '../platform/redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';

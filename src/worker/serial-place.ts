@@ -1,9 +1,9 @@
 // An attempt's place in a serial lane: taken before the call, given back when the attempt is recorded.
 // Must never wait with the attempt in hand: who finds the place taken goes back to the lane, which pauses for a moment.
 import type { JobOutcome } from '../queue/consume.ts';
-import { type AttemptParts, type Claimed } from './attempt/claimed.ts';
-import { persistently } from './record/persistently.ts';
+import type { AttemptParts, Claimed } from './attempt/claimed.ts';
 import { recordRelease } from './record/record.ts';
+import { persistently } from './record/durably.ts';
 
 /** How often the place in a lane is asked for, by one worker for all: the lane is paused in between. */
 const ASK_EVERY_MS = 500;

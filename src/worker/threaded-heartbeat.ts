@@ -1,9 +1,10 @@
-// A heartbeat that runs in a thread of its own, as the worker sees it.
+// The heartbeat of a worker, which extends the leases of running attempts in a thread of its own.
 // Must never let the death of that thread go unnoticed: leases would run out under living attempts.
 import { Worker } from 'node:worker_threads';
 import { claimTableBytes, writeClaims } from './claim-table.ts';
-import type { Heartbeat, StopAttempt } from './heartbeat.ts';
 import type { BeatMessage, HeartbeatThreadData } from './heartbeat-thread.ts';
+import type { Pass } from '../queue/gated-lanes.ts';
+import type { ClaimRef } from '../store/refs.ts';
 
 export interface ThreadedHeartbeatOptions extends Omit<HeartbeatThreadData, 'memory' | 'blockedMs'> {
   /** How long claims are extended without a sign of life from this thread, milliseconds. Default: 60 000. */
@@ -86,4 +87,13 @@ export function createThreadedHeartbeat({
       thread.postMessage('end');
     },
   };
+}
+
+/** Tells the attempt why it should stop. */
+type StopAttempt = (reason: 'cancelled' | 'lost') => void;
+
+export interface Heartbeat {
+  /** Watches an attempt, and its pass, from a third of its lease on; the returned function ends it. */
+  watch(claim: ClaimRef, stop: StopAttempt, pass?: Pass | null): () => void;
+  close(): void;
 }

@@ -12,10 +12,7 @@ import { type Deadline, settledWithin } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { attemptDirective } from './attempt/attempt.ts';
 import type { AttemptParts } from './attempt/claimed.ts';
-import { createInHand } from './in-hand.ts';
-import { createLaneConsumers } from './lane-consumers.ts';
 import type { LaneRates } from './lane-rates.ts';
-import { createLanePauses } from './lane-pauses.ts';
 import { createSharedLimits } from './shared-limits.ts';
 
 /** One lane a worker serves. */
@@ -181,6 +178,101 @@ export function createWorker(options: WorkerOptions) {
     stop(by?: Deadline): Promise<void> {
       stopping ??= drain(by);
       return stopping;
+    },
+  };
+}
+
+function createInHand() {
+  const counts = new Map<string, number>();
+  let total = 0;
+  const waiting: (() => void)[] = [];
+
+  function add(lane: string, more: 1 | -1): void {
+    total += more;
+    counts.set(lane, (counts.get(lane) ?? 0) + more);
+  }
+
+  return {
+    /** Counts while `work` goes on. */
+    async during<T>(lane: string, work: () => Promise<T>): Promise<T> {
+      add(lane, 1);
+      try {
+        return await work();
+      } finally {
+        add(lane, -1);
+        if (total === 0) for (const resolve of waiting.splice(0)) resolve();
+      }
+    },
+    total: (): number => total,
+    in: (lane: string): number => counts.get(lane) ?? 0,
+    /** Resolves as soon as nothing is left. */
+    async none(): Promise<void> {
+      if (total === 0) return;
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+}
+
+/** `isDown`: the server of the lane cannot be reached, and its lane is resumed when it can. */
+function createLaneConsumers(onError: (error: Error) => void, isDown: (lane: string) => boolean) {
+  const consumers: LaneConsumer[] = [];
+  let draining = false;
+
+  function gated(consumer: LaneConsumer): LaneConsumer {
+    const resume = (): void => {
+      if (!draining && !isDown(consumer.lane)) consumer.resume();
+    };
+    return { ...consumer, resume };
+  }
+
+  return {
+    async start(opened: readonly LaneConsumer[]): Promise<void> {
+      consumers.push(...opened.map(gated));
+      await Promise.all(consumers.map((each) => each.start()));
+      for (const each of consumers) if (draining || isDown(each.lane)) each.pause().catch(onError);
+    },
+    of: (lane: string): LaneConsumer | undefined => consumers.find((each) => each.lane === lane),
+    isDraining: (): boolean => draining,
+    /** Takes nothing more until it is taken back; what was taken goes on. */
+    setDraining(on: boolean): void {
+      if (on === draining) return;
+      draining = on;
+      for (const each of consumers) {
+        if (on) each.pause().catch(onError);
+        else each.resume();
+      }
+    },
+    async stop(): Promise<void> {
+      await Promise.all(consumers.map((each) => each.stop()));
+    },
+  };
+}
+
+function createLanePauses(onError: (error: Error) => void) {
+  /** undefined: until it is ended. */
+  const resuming = new Map<string, NodeJS.Timeout | undefined>();
+
+  /** Nothing is left of the lane's pause, but that its consumer may be paused still. */
+  function end(lane: string): void {
+    clearTimeout(resuming.get(lane));
+    resuming.delete(lane);
+  }
+
+  return {
+    isPaused: (lane: string): boolean => resuming.has(lane),
+    end,
+    /** `pauseMs`: Infinity = until it is ended. */
+    begin(consumer: LaneConsumer, pauseMs: number): void {
+      end(consumer.lane);
+      resuming.set(
+        consumer.lane,
+        pauseMs === Infinity ? undefined : setTimeout(() => consumer.resume(), pauseMs),
+      );
+      consumer.pause().catch(onError);
+    },
+    /** No consumer is resumed any more. */
+    stop(): void {
+      for (const timer of resuming.values()) clearTimeout(timer);
     },
   };
 }

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { expect, test } from 'vitest';
 import { MUTATIONS, NOTICED_BY_TESTS } from './mutation-list.ts';
-import { guardsIn, withoutGuard } from './patch.ts';
+import { guardsIn, patchesOf, withoutGuard } from './patch.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const guards = guardsIn(ROOT);
-const patches = [MUTATIONS, ...NOTICED_BY_TESTS.map(([mutations]) => mutations)].flatMap((mutations) =>
-  Object.values(mutations).flat(),
-);
+const patches = [MUTATIONS, ...Object.values(NOTICED_BY_TESTS)]
+  .flatMap((mutations) => patchesOf(mutations))
+  .flatMap(([, each]) => each);
 
 test.each(patches)('the guard $guard is marked once, and can be taken out', (each) => {
   const marked = guards.get(each.guard) ?? [];

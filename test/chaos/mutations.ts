@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS } from './mutation-list.ts';
-import { applyPatches, type Patch } from './patch.ts';
+import { applyPatches, type Patch, patchesOf } from './patch.ts';
 import { run } from './run.ts';
 import { safestFsync } from './system.ts';
 
@@ -87,11 +87,11 @@ function isNoticedByTest(name: string, patches: readonly Patch[], test: string):
 
 const wanted = process.argv.slice(2);
 const results: boolean[] = [];
-for (const [name, patches] of Object.entries(MUTATIONS)) {
+for (const [name, patches] of patchesOf(MUTATIONS)) {
   if (wanted.length === 0 || wanted.includes(name)) results.push(await isNoticed(name, patches));
 }
-for (const [mutations, test] of NOTICED_BY_TESTS)
-  for (const [name, patches] of Object.entries(mutations)) {
+for (const [test, mutations] of Object.entries(NOTICED_BY_TESTS))
+  for (const [name, patches] of patchesOf(mutations)) {
     if (wanted.length === 0 || wanted.includes(name)) results.push(isNoticedByTest(name, patches, test));
   }
 process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

@@ -10,8 +10,14 @@ export interface Patch {
   readonly becomes: string;
 }
 
-export function patch(guard: string, becomes: string): Patch {
-  return { guard, becomes };
+/** By the name of a mutation: what becomes of the guard of that name, or of each guard that it names. */
+export type Mutations = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
+export function patchesOf(mutations: Mutations): [name: string, patches: Patch[]][] {
+  return Object.entries(mutations).map(([name, removed]) => {
+    const guards = typeof removed === 'string' ? { [name]: removed } : removed;
+    return [name, Object.entries(guards).map(([guard, becomes]) => ({ guard, becomes }))];
+  });
 }
 
 const MARKER = /^\s*(?:\/\/|--) @guard (\S+)(?: \+(\d+))?$/;

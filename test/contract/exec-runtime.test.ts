@@ -9,8 +9,7 @@ import type { SubmittedDirective } from '../../src/contract/directive/directive.
 import { resultSchema } from '../../src/contract/result.ts';
 import { type Signal, signalSchema } from '../../src/contract/signal/signal.ts';
 import { llmEmbed } from '../../src/worker/executors/llm-embed.ts';
-import { llmGenerate } from '../../src/worker/executors/llm-generate.ts';
-import { llmStream } from '../../src/worker/executors/llm-stream.ts';
+import { llmGenerate, llmStream } from '../../src/worker/executors/llm-generate.ts';
 import { createSchemaChecks } from '../../src/platform/json-schema/schema-checks.ts';
 import { createModelCatalog } from '../../src/store/catalog/model-catalog.ts';
 import type { ModelProviders } from '../../src/models/providers.ts';
@@ -23,8 +22,8 @@ import {
   type ProviderServer,
   sse,
   startProvider,
-  streamed,
   STREAM_HEAD,
+  streamed,
 } from '../support/provider-server.ts';
 import { OPENAI_CHAT } from '../support/recorded-answers.ts';
 import { useRedis } from '../support/shared.ts';

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorkers } from '../../src/store/catalog/workers.ts';
 import { keySpace } from '../../src/store/keys.ts';
-import { listWorkers } from '../../src/directives/worker-list.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 import { cliFolder, type Run, startCli, watchOutput } from '../support/cli.ts';
 import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
@@ -19,6 +18,7 @@ import { endWithTests, freePort } from '../support/process.ts';
 import { PROGRAM } from '../support/program.ts';
 import { follow, post } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
+import { listWorkers } from '../../src/directives/queue-client.ts';
 
 const folders: string[] = [];
 

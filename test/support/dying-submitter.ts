@@ -5,7 +5,6 @@ import { parseSubmission, type SubmittedDirective } from '../../src/contract/dir
 import { startRunBodySchema } from '../../src/contract/run/run.ts';
 import { defineAgent } from '../../src/agents/define-agent.ts';
 import { runAccess } from '../../src/service/run-access.ts';
-import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
 import { createPreparer } from '../../src/directives/prepare.ts';
@@ -13,6 +12,7 @@ import { createSubmitter } from '../../src/directives/submit.ts';
 import { NO_REPORTS } from '../../src/platform/telemetry/reports.ts';
 import { newTraceparent } from '../../src/platform/telemetry/traces/trace-context.ts';
 import { openStore } from './store.ts';
+import { emitToolError } from '../../src/worker/executors/emit.ts';
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>;
 

@@ -9,9 +9,7 @@ import { createRunNotifier, type Notification } from '../../src/agents/run-notif
 import type { EngineCore } from '../../src/agents/turn/transition.ts';
 import { type Logger, SILENT } from '../../src/platform/telemetry/logger.ts';
 import { NO_SPANS, type Spans } from '../../src/platform/telemetry/traces/spans.ts';
-import { emitRequestError } from '../../src/worker/executors/emit-request-error.ts';
-import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
-import { emitToolResult } from '../../src/worker/executors/emit-tool-result.ts';
+import { emitRequestError, emitToolError, emitToolResult } from '../../src/worker/executors/emit.ts';
 import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/run/agent-definition.ts';
@@ -25,7 +23,7 @@ import { createEngineRole } from '../../src/service/roles/engine-role.ts';
 import type { PayloadKeys } from '../../src/platform/encryption/payload-keys.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
 import type { Execute } from './executors.ts';
-import { openPipeline, stillHeart, type TestWorkerOptions, TEST_KEYS } from './pipeline.ts';
+import { openPipeline, stillHeart, TEST_KEYS, type TestWorkerOptions } from './pipeline.ts';
 import { scriptedAgent, scriptedCore, scriptedTools } from './scripted-strategy.ts';
 import { testStore } from './store.ts';
 

@@ -5,11 +5,11 @@ import { keySpace } from '../../src/store/keys.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 import { createFiringLoop, type FiringLoopParts } from '../../src/features/schedules/firing-loop.ts';
 import { createScheduleStore } from '../../src/features/schedules/schedule-store.ts';
-import { emitToolError } from '../../src/worker/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/worker/executors/registry.ts';
 import { createPreparer } from '../../src/directives/prepare.ts';
 import { bareClient } from './bare-client.ts';
 import { testStore } from './store.ts';
+import { emitToolError } from '../../src/worker/executors/emit.ts';
 
 export const SECOND = 1_000;
 export const INSTANTS = 3;

@@ -5,11 +5,12 @@ import type { Signal } from '../../src/contract/signal/signal.ts';
 import type { ToolExec } from '../../src/contract/directive/work-directive.ts';
 import { NO_MODELS } from '../../src/store/catalog/known-models.ts';
 import { defineAgent } from '../../src/agents/define-agent.ts';
-import { type ClaimRef, DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../src/store/request/journal.ts';
 import type { Durability } from '../../src/queue/durability.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../src/platform/redis/connection.ts';
 import { createStore } from '../../src/service/store.ts';
 import { acceptance, claimOf, LANE, RETENTION_MS, toolCall, uniquePrefix } from './journal.ts';
+import type { ClaimRef } from '../../src/store/refs.ts';
 
 export interface TestStoreOptions {
   /** Default: a new one. */

@@ -18,7 +18,7 @@ import { noteExit, noteStart } from './children.ts';
 import type { CustomDirectiveType } from './directive-exec.ts';
 import { answerCalls } from './history.ts';
 import { concerns, takeIn } from './intake.ts';
-import { announceStart, endRun, failRun } from './lifecycle.ts';
+import { announceStart, endRun, endWithAnswer, failRun } from './lifecycle.ts';
 import {
   type CoreParts,
   emitSignal,
@@ -32,8 +32,8 @@ import {
 import { resume, withChanges } from './resume.ts';
 import { runView } from './run-view.ts';
 import { beginStrategy, closeTurn, step } from './step.ts';
-import { tick } from './timers.ts';
 import { narrowTools, unmatchedPatterns } from './tool-policy.ts';
+import { expireApprovals } from './approvals.ts';
 
 export interface CoreOptions {
   /** Added to `react`; one of the same name replaces it. */
@@ -206,4 +206,29 @@ function missChild(run: Run, requestId: string, tag: string, failure: string): v
   const data = { tag, child_request_id: requestId, status: 'failed', result: null, error, metadata: {} };
   emitSignal(run, { type: 'agent.child.exit', data });
   step(run, { type: 'agent.child.exit', data });
+}
+
+function tick(run: Run): void {
+  if (run.state.asking_since === undefined && run.now >= run.state.deadline_at) {
+    if (endWithAnswer(run, 'deadline_exceeded')) return;
+    const ms = run.agent.limits.deadline_ms;
+    const error = errorEnvelope('deadline_exceeded', `The run did not end within ${ms} ms`, {
+      deadline_ms: ms,
+    });
+    return endRun(run, { status: 'timeout', error, reason: 'deadline_exceeded' });
+  }
+  expireApprovals(run);
+  if (!run.state.ended) fireTimers(run);
+}
+
+function fireTimers(run: Run): void {
+  const due = run.state.timers.filter((timer) => timer.due_at <= run.now);
+  if (due.length === 0) return;
+  run.state.timers = run.state.timers.filter((timer) => timer.due_at > run.now);
+  for (const { id, message } of due.toSorted((left, right) => left.due_at - right.due_at)) {
+    if (run.state.ended) return;
+    const data = { timer_id: id, message, metadata: {} };
+    emitSignal(run, { type: 'agent.scheduled', data });
+    step(run, { type: 'agent.scheduled', data });
+  }
 }

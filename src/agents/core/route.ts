@@ -7,14 +7,16 @@ import {
 } from '../../contract/run/agent-directive.ts';
 import { fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
 import type { StrategyDirective } from '../strategies/strategy.ts';
-import type { AgentExecutors } from './agent-directives/agent-executor.ts';
-import { cancel } from './agent-directives/cancel.ts';
-import { emit } from './agent-directives/emit.ts';
-import { error } from './agent-directives/error.ts';
-import { schedule } from './agent-directives/schedule.ts';
-import { spawnAgent } from './agent-directives/spawn-agent.ts';
-import { stop } from './agent-directives/stop.ts';
-import { stopChild } from './agent-directives/stop-child.ts';
+import {
+  type AgentExecutors,
+  cancel,
+  emit,
+  error,
+  schedule,
+  spawnAgent,
+  stop,
+  stopChild,
+} from './agent-directives.ts';
 import { executeCustom } from './custom-directive.ts';
 import type { Executed, StopCause } from './directive-exec.ts';
 import { ignoreDirective } from './ignored.ts';

@@ -27,7 +27,7 @@ export interface OpenCall {
   name?: string;
   /** Tokens reserved for it. */
   tokens?: number;
-  /** The strategy's request, by which a resume makes the call again. Absent: a custom directive, or a run of an older version. */
+  /** The strategy's request, by which a resume makes the call again. Absent: a custom directive. */
   request?: WorkRequest;
 }
 

@@ -6,13 +6,13 @@ import { fieldSentence } from '../../contract/json/field-error.ts';
 import { findJsonHazard } from '../../contract/json/json-guard.ts';
 import type { Message } from '../../contract/model/message.ts';
 import type { AnyStrategy, Step, StrategySignal } from '../strategies/strategy.ts';
-import { emitOwn } from './agent-directives/emit.ts';
 import { admit, isWork, releaseWaiting, withdraw } from './gate.ts';
 import { endRun, failRun, stopRun } from './lifecycle.ts';
 import { execute } from './route.ts';
 import { messageFaults } from './message-faults.ts';
 import { emitSignal, isEmpty, type Run } from './run-state.ts';
 import { strategyContext } from './strategy-context.ts';
+import { emitOwn } from './agent-directives.ts';
 
 /** The strategy's first state and its first step. */
 export function beginStrategy(run: Run): void {

@@ -15,7 +15,6 @@ import { encryptOne, type EncryptedDirective } from '../../platform/encryption/e
 import { sealError, sealFor } from '../../platform/encryption/encrypted-result.ts';
 import { parted, SEEN_FIELD } from '../../platform/encryption/encrypted-run.ts';
 import { type EncryptedForm, encryptValue } from '../../platform/encryption/payload-value.ts';
-import { SEALED_RUN } from '../../store/format.ts';
 import { stateOf } from '../core/run-state.ts';
 import type { Folded } from '../turn/fold.ts';
 import { shownData, shownReason, shownState, shownTool } from './shown-run.ts';
@@ -86,7 +85,7 @@ async function sealDocument(run: RunSeal, document: RunDocument, spec: RunSpec):
   ]);
   const shown = shownState(document, run.keyId, { seen: seenForm, held });
   const entries = outbox.map(({ id, kind }) => ({ id, kind })) as RunDocument['outbox'];
-  return { ...document, outbox: entries, inner: shown, sealed, format: SEALED_RUN };
+  return { ...document, outbox: entries, inner: shown, sealed };
 }
 
 export const STATE_FIELD = 'state';
@@ -116,7 +115,6 @@ export async function sealSpec(run: RunSeal, spec: RunSpec): Promise<RunSpec> {
     messages: [],
     overrides: open,
     sealed,
-    format: SEALED_RUN,
   };
 }
 

@@ -30,7 +30,7 @@ import { codecOfTenant, type PayloadKeys } from '../../platform/encryption/paylo
 import { decryptValue } from '../../platform/encryption/payload-value.ts';
 import { isEnd, type End } from '../../platform/encryption/sealed-signal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
-import { truncatedBytes } from '../../store/log/whole-result.ts';
+import { truncatedBytes } from '../../store/request/whole-result.ts';
 import type { RunFailure } from '../turn/broken-run.ts';
 import { type RunSeal, SPEC_FIELD, STATE_FIELD } from './run-seal.ts';
 import { askedOf } from '../run-start.ts';
@@ -86,7 +86,7 @@ async function opened(
 /** null: what its sender encrypted is no start of a run. */
 async function openSpec(
   { codec, request }: RunSeal,
-  { encrypted, sealed, format: _format, ...spec }: StoredSpec,
+  { encrypted, sealed, ...spec }: StoredSpec,
   encoded: EncodedPayload,
 ): Promise<StoredSpec | null> {
   const place =
@@ -114,7 +114,7 @@ function isEndInClear({ sealed, status }: RunDocument): boolean {
 }
 
 async function openDocument({ codec, keyId, request }: RunSeal, document: RunDocument): Promise<RunDocument> {
-  const { sealed, format: _format, ...rest } = document;
+  const { sealed, ...rest } = document;
   const encoded = encodedIn(sealed);
   if (isEndInClear(document)) return rest;
   const { messages } = document.inner;

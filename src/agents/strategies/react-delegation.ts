@@ -1,8 +1,7 @@
 // Other agents take over a task, one stage after the other; each result comes back as a message.
 // Must never call the model while a stage is under way.
 import type { Message } from '../../contract/model/message.ts';
-import type { Delegation } from '../core/control/control-context.ts';
-import { shownName } from '../core/control/shown-name.ts';
+import { type Delegation, shownName } from '../core/control/control-context.ts';
 import { askModel } from './react-call.ts';
 import type { OpenDelegation, ReactContext, ReactState } from './react-state.ts';
 import type { AgentOwnDirective, Step, StrategySignal } from './strategy.ts';

@@ -10,9 +10,9 @@ import type { ModelAnswer } from './model-answer.ts';
 import { askModel } from './react-call.ts';
 import { startDelegation } from './react-delegation.ts';
 import type { ReactContext, ReactState, RoundCall } from './react-state.ts';
-import { beginCalls, dropCalls, holdsBack, type StateOf } from './round-order.ts';
-import type { Step, StrategySignal } from './strategy.ts';
+import { answerCall, type Step, type StrategyDirective, type StrategySignal } from './strategy.ts';
 import type { JsonObject } from '../turn/transition.ts';
+import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 
 type ToolAnswer = Extract<StrategySignal, { type: 'ai.tool.result' }>['data'];
 
@@ -178,4 +178,53 @@ function withWarning(
   if (toolName === null) return messages;
   const content = repeatWarning(toolName, context.options.duplicate_calls);
   return [...messages, { role: 'user', content }];
+}
+
+/** The updated calls, and the directives of those that have just begun. */
+interface Begun {
+  calls: readonly RoundCall[];
+  directives: readonly StrategyDirective[];
+}
+
+/** Whether later calls of a round wait for the answer of a call of this tool. */
+function holdsBack(toolName: string, { options, tools }: ReactContext): boolean {
+  return options.calls_in_order || tools.some((tool) => tool.name === toolName && mayChangeRound(tool));
+}
+
+/** Its server may drop the later calls, or change the to-do list that they read. */
+function mayChangeRound({ directives = [] }: ListedTool): boolean {
+  return directives === 'all' || CHANGING.some((type) => directives.includes(type));
+}
+
+const CHANGING = ['stop_processing', 'todo_state_changed'];
+
+/** What a tool gets of the run's state beside the snapshot; null = nothing. */
+type StateOf = (toolName: string) => JsonObject | null;
+
+/** Begins every call that no earlier one blocks. */
+function beginCalls(calls: readonly RoundCall[], stateOf: StateOf): Begun {
+  const directives: StrategyDirective[] = [];
+  let isBlocked = false;
+  const next = calls.map((call) => {
+    if (isBlocked) return call;
+    isBlocked = call.holds === true && call.content === null;
+    if (call.held === undefined) return call;
+    const state = stateOf(call.name);
+    directives.push(answerCall(call.id, call.held, state === null ? {} : { state }));
+    return begun(call);
+  });
+  return { calls: next, directives };
+}
+
+/** Answers every call that has not begun with an error. */
+function dropCalls(calls: readonly RoundCall[]): Begun {
+  const error = errorEnvelope('cancelled', 'The call was not made: a tool stopped the round before it began');
+  const directives = calls.flatMap(({ id, name, held }): StrategyDirective[] =>
+    held === undefined ? [] : [{ type: 'emit_tool_error', id, tool_name: name, error }],
+  );
+  return { calls: calls.map(begun), directives };
+}
+
+function begun({ held: _held, ...call }: RoundCall): RoundCall {
+  return call;
 }

@@ -44,17 +44,17 @@ export interface ReactState {
   status: 'idle' | 'awaiting_llm' | 'awaiting_tool' | 'awaiting_child' | 'completed' | 'error';
   /** Model calls so far. */
   iteration: number;
-  /** The model call under way repeats one that was refused as too long. Absent in states of older versions. */
+  /** The model call under way repeats one that was refused as too long. */
   shortened?: boolean;
   calls: readonly RoundCall[];
   streak: Streak | null;
-  /** Answers in a row with a call whose arguments cannot be used. Absent in states of older versions. */
+  /** Answers in a row with a call whose arguments cannot be used. Absent: none. */
   unreadable?: number;
   /** The tool about which the model gets a warning after this round. */
   warn: string | null;
   /** A tool's `tier_change`; null = the agent's own model. */
   model_alias: string | null;
-  /** The to-do items, as their tool last sent them. Absent in states of older versions. */
+  /** The to-do items, as their tool last sent them. Absent: none. */
   todos?: unknown;
   /** A tool's `phase_change`; null or absent = none yet. */
   phase?: string | null;

@@ -6,12 +6,12 @@ import type { Canceller } from '../../directives/change/cancel.ts';
 import { encryptRun } from '../../platform/encryption/encrypted-run.ts';
 import type { Acknowledgement } from './fold.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
-import { turnContext } from './run-place.ts';
 import { sealHistory, sealSignal } from '../encryption/run-seal.ts';
 import type { RunStarter } from '../run-start.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunNotifier } from '../run-notifier.ts';
 import type { OutboxEntry, RunSpec } from './transition.ts';
+import { turnContext } from '../run-spans.ts';
 
 export interface OutboxParts {
   starter: RunStarter;

@@ -5,7 +5,7 @@ import type { Signal } from '../../contract/signal/signal.ts';
 import type { RecordedBegin } from '../../store/request/records.ts';
 import type { PieceSize } from '../../store/log/signal-log.ts';
 import type { RunJournal, RunReading } from '../../store/run/run-journal.ts';
-import type { WholeResult } from '../../store/log/whole-result.ts';
+import type { WholeResult } from '../../store/request/whole-result.ts';
 import type { RunFailure } from './broken-run.ts';
 import type { RunSeal } from '../encryption/run-seal.ts';
 import { asStored, type OpenRun } from '../encryption/run-vault.ts';

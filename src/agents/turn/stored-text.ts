@@ -9,7 +9,7 @@ import { readSignal } from '../../store/log/stored-signal.ts';
 
 export type StoredSpec = Omit<RunSpec, 'started_at'>;
 
-/** As the first turn writes it: what no later turn changes is written once. An older version kept it in each document. */
+/** As the first turn writes it: what no later turn changes is written once. */
 type WrittenSpec = StoredSpec & { setup?: RunSetup };
 
 export interface RunTexts {

@@ -65,8 +65,6 @@ export interface RunSpec {
   encrypted?: unknown;
   /** What an engine has encrypted of it after its first turn; absent: nothing. */
   sealed?: unknown;
-  /** As in `format.ts`; absent: 1. */
-  format?: number;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }
@@ -92,8 +90,6 @@ export interface RunDocument {
   inner: JsonObject;
   /** What an engine has encrypted of it; `inner` and `outbox` then hold what everybody may see. Never in a turn. */
   sealed?: unknown;
-  /** As in `format.ts`. Never in a turn. */
-  format?: number;
 }
 
 /** `id` is unique in the run and the same at every repeat, so that the receiver recognises a repeat. */

@@ -1,7 +1,6 @@
 // A computed turn as the journal writes it.
 // Must never hold what the journal cannot write: a turn that is not JSON is replaced by the end of its run.
 import type { Prepared } from '../../directives/prepare.ts';
-import { APART_FROM_SETUP } from '../../store/format.ts';
 import type { RunCommit } from '../../store/run/run-journal.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { type BrokenRunParts, guarded } from './broken-run.ts';
@@ -39,7 +38,7 @@ function plainTexts(run: StoredRun, folded: Folded): TurnTexts {
 
 /** What is written of the document, as JSON. */
 export function writtenDocument({ document }: Folded): object {
-  return { format: APART_FROM_SETUP, ...document, setup: undefined };
+  return { ...document, setup: undefined };
 }
 
 /** Throws for a type that a run may not write. */

@@ -5,13 +5,12 @@ import type { EndNotices } from '../../contract/signal/end-notices.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { LEFT_ALONE_MS } from '../../store/format.ts';
 import type { CommitVerdict } from '../../store/run/run-journal.ts';
-import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
+import type { RunActivity, RunActivityIndex } from '../../store/run/run-activity-index.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { Announcement } from '../../store/request/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../../queue/entrance.ts';
 import { ASK_SUBJECT, askAnnouncement, type CallNotice } from '../../directives/sweep/notice.ts';
-import { reportImmediate } from '../../directives/immediate-end.ts';
 import {
   announcementsOf,
   callEnded,
@@ -20,6 +19,7 @@ import {
   onlyLaneOf,
   type Prepared,
   type Preparer,
+  reportImmediate,
   reportSent,
   withLane,
 } from '../../directives/prepare.ts';
@@ -27,16 +27,17 @@ import type { Logger } from '../../platform/telemetry/logger.ts';
 import type { Reports } from '../../platform/telemetry/reports.ts';
 import { RUN_ENTRY, RUN_LANE, type RunWaker, WAKE_AHEAD_MS } from '../../queue/run-wake.ts';
 import { begin, type BeginningParts, reenter } from './beginning.ts';
-import { type BrokenRunParts, type RunFailure, endOf, endOfUnreadable, guarded } from './broken-run.ts';
+import { type BrokenRunParts, endOf, endOfUnreadable, guarded, type RunFailure } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
-import { turnContext } from './run-place.ts';
-import { isLastTurn, runSpan, turnSpan } from '../run-spans.ts';
+import { isLastTurn, runSpan, turnContext, turnSpan, type WrittenTurn } from '../run-spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
-import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
+import { type RunStore, type StoredRun, TURN_SIZE } from './run-store.ts';
 import { commitOf, type Turn } from './turn-record.ts';
 import { writtenTurn } from './written-turn.ts';
-import { turnNote, type TurnNoteParts } from './turn-note.ts';
-import { measureTurn } from './turn-measures.ts';
+import type { EngineCore, RunDocument } from './transition.ts';
+import { stateOf } from '../core/run-state.ts';
+import { NO_NOTE, type PendingNote, type SpanNotes } from '../../directives/read/span-note.ts';
+import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 
 export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   store: RunStore;
@@ -286,4 +287,63 @@ async function enqueueWake({ waker }: TurnParts, run: StoredRun, wakeAt: number 
   if (wakeAt !== null && wakeAt - run.now <= WAKE_AHEAD_MS) await waker.wakeAt(run.requestId, wakeAt);
   if (before !== null && before > run.now && before - run.now <= WAKE_AHEAD_MS)
     await waker.removeWakeAt(run.requestId, before);
+}
+
+interface Measuring {
+  reports: Reports;
+  activity: Pick<RunActivityIndex, 'note'>;
+}
+
+/** `startedAt`: by the process' monotonic clock. */
+function measureTurn(
+  { reports: { meters }, activity }: Measuring,
+  { requestId, document: before, spec, now }: StoredRun,
+  { folded: { document } }: Turn,
+  startedAt: number,
+): void {
+  const { agent } = spec;
+  const did = before === null ? null : activityOf(before);
+  const does = activityOf(document);
+  if (did !== does) activity.note(requestId, does);
+  meters.turnTaken(performance.now() - startedAt);
+  if (before === null) meters.runStarted(agent);
+  const hadEnded = before !== null && isOver(before);
+  if (!hadEnded && isOver(document))
+    meters.runEnded({ agent, status: document.status, durationMs: now - spec.started_at });
+}
+
+/** null: it has ended. An approval counts before what runs beside it: a person has to act. */
+function activityOf(document: RunDocument): RunActivity | null {
+  const { ended, held, question } = stateOf(document);
+  if (ended !== null && ended !== undefined) return null;
+  if (Object.keys(held ?? {}).length > 0 || (question ?? null) !== null) return 'approval';
+  return document.status === 'waiting' ? 'waiting' : 'running';
+}
+
+interface TurnNoteParts {
+  spans: Spans;
+  notes: SpanNotes;
+  core: EngineCore;
+}
+
+/** `under`: the context of the turn. */
+function turnNote(
+  { spans, notes, core }: TurnNoteParts,
+  { run, folded, startedAt }: Omit<WrittenTurn, 'endedAt'>,
+  under: string,
+  prepared: readonly Prepared[],
+): PendingNote {
+  const parent = spans.under(run.traceparent);
+  if (parent === null) return NO_NOTE;
+  const endedAt = spans.now();
+  const turn = turnSpan(parent, { run, folded, startedAt, endedAt });
+  const last = isLastTurn(run, folded)
+    ? [runSpan(parent, { run, view: core.view(run.spec, folded.document), endedAt })]
+    : [];
+  return notes.noteOf(run.requestId, {
+    under,
+    prepared,
+    version: run.version + 1,
+    spans: [turn, ...last],
+  });
 }

@@ -34,7 +34,7 @@ export const submittedMetadataSchema = jsonObjectSchema
   })
   .default({});
 
-/** Those of stored metadata; what an earlier version has stored in another form are none. */
+/** Those of stored metadata; what has another form are none. */
 export function tagsOf(metadata: unknown): readonly string[] {
   const read = tagsSchema.safeParse(isObject(metadata) ? metadata['tags'] : undefined);
   return read.success ? read.data : [];

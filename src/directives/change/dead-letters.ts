@@ -8,8 +8,7 @@ import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import { groupDeadLetters } from './dead-letter-groups.ts';
-import { scan } from './dead-letter-scan.ts';
-import { createRedrive, type RedriveParts } from './redrive.ts';
+import { createRedrive, type RedriveParts, scan } from './redrive.ts';
 
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;

@@ -1,7 +1,12 @@
 // Redrives dead letters: a new directive with its own id for each, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
-import { DEFAULT_REDRIVEN, type Redrive, type RedriveBody } from '../../contract/directive/dead-letter.ts';
+import {
+  type DeadLetterFilter,
+  DEFAULT_REDRIVEN,
+  type Redrive,
+  type RedriveBody,
+} from '../../contract/directive/dead-letter.ts';
 import { type Directive, DIRECTIVE_TYPES, type ParsedDirective } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import type { LaterFields } from '../../contract/directive/later.ts';
@@ -17,8 +22,6 @@ import {
   wholeEnvelope,
 } from '../../store/request/large-payloads.ts';
 import { type BulkClocks, bulkClocks } from './bulk-clocks.ts';
-import { scan } from './dead-letter-scan.ts';
-import { createRedrivable } from './redrivable.ts';
 import { onceOfDirective } from '../once-request.ts';
 import type { Submitter } from '../submit.ts';
 import { successorId } from './successor-id.ts';
@@ -235,4 +238,59 @@ function nameOfEntry({ requestId, id }: DeadEntry): string {
 function refOf(name: string): { request_id: string; id: string } {
   const slash = name.indexOf('/');
   return { request_id: ownId(name.slice(0, slash)), id: name.slice(slash + 1) };
+}
+
+type Redrivable = (entries: readonly DeadEntry[]) => Promise<DeadEntry[]>;
+
+const CHECKED_AT_ONCE = 50;
+
+function createRedrivable(journal: Pick<Journal, 'directive'>): Redrivable {
+  async function isRedrivable({ requestId, id }: DeadEntry): Promise<boolean> {
+    const [record, successor] = await Promise.all([
+      journal.directive(requestId, id),
+      journal.directive(requestId, successorId(id)),
+    ]);
+    return record !== null && successor === null;
+  }
+
+  return async (entries) => {
+    const found: DeadEntry[] = [];
+    for (let first = 0; first < entries.length; first += CHECKED_AT_ONCE) {
+      const some = entries.slice(first, first + CHECKED_AT_ONCE);
+      const answers = await Promise.all(some.map(isRedrivable));
+      found.push(...some.filter((_, at) => answers[at]));
+    }
+    return found;
+  };
+}
+
+const SCAN = 200;
+
+/**
+ * Matching entries of the tenant from position `offset`, with the position after each. `removed`: how many of the entries seen
+ * so far have left the list, so that those behind them have moved up.
+ */
+export async function* scan(
+  { dead, tenant }: { dead: DeadLetterIndex; tenant: string },
+  filter: DeadLetterFilter,
+  offset: number,
+  removed: () => number = () => 0,
+): AsyncGenerator<{ entry: DeadEntry; next: number }> {
+  for (let seen = offset; ; seen += SCAN) {
+    const position = seen - removed();
+    const entries = await dead.page(tenant, position, SCAN);
+    for (const [index, entry] of entries.entries()) {
+      if (matches(entry, filter)) yield { entry, next: position + index + 1 };
+    }
+    if (entries.length < SCAN) return;
+  }
+}
+
+function matches(entry: DeadEntry, { lane, error_type, since, until }: DeadLetterFilter): boolean {
+  return (
+    (lane === undefined || entry.lane === lane) &&
+    (error_type === undefined || entry.errorType === error_type) &&
+    (since === undefined || entry.endedAt >= Date.parse(since)) &&
+    (until === undefined || entry.endedAt < Date.parse(until))
+  );
 }

@@ -3,8 +3,8 @@
 import {
   MOST_SCORES,
   type RecordedScore,
-  scoreBodySchema,
   type ScoreBody,
+  scoreBodySchema,
 } from '../../contract/case/score.ts';
 import { ownId } from '../../contract/access/tenant.ts';
 import { readInput } from '../../contract/json/read-input.ts';
@@ -12,8 +12,7 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { contentDigest } from '../../store/request/content-digest.ts';
 import type { Journal } from '../../store/request/journal.ts';
-import { unknownRequest } from '../read/not-found.ts';
-import { requestFull } from '../read/request-full.ts';
+import { requestFull, unknownRequest } from '../read/not-found.ts';
 
 interface ScoreParts {
   readonly journal: Pick<Journal, 'score' | 'log'>;

@@ -8,7 +8,7 @@ import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';
 import type { Attributes } from '../../platform/telemetry/traces/span.ts';
 import { placeUnder } from '../../platform/telemetry/traces/span-place.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
-import type { OnceAccepted } from '../once-answer.ts';
+import type { OnceAccepted } from '../under-key.ts';
 import { RUN_ENTRY, RUN_LANE } from '../../queue/run-wake.ts';
 
 export function onceAttributes(fields: OnceFields, content: ContentLimit): Attributes {

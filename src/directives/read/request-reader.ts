@@ -10,7 +10,7 @@ import { PayloadLost, type PayloadObjects, wholeEnvelope } from '../../store/req
 import type { SignalFollower } from '../../store/log/signal-log.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
-import { truncatedBytes, type WholeResult } from '../../store/log/whole-result.ts';
+import { truncatedBytes, type WholeResult } from '../../store/request/whole-result.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { type GateLooks, gateWaits } from '../../queue/gate-waits.ts';
 import type { LaneWaits } from '../../queue/lane-waits.ts';

@@ -2,7 +2,7 @@
 // Must never do I/O, nor call a claim ended that only an older version could have ended.
 import type { TracedAttempt } from '../../contract/request/request-trace.ts';
 import { WAIT_REASONS } from '../../contract/request/waiting.ts';
-import type { ClaimNote } from '../../store/log/history.ts';
+import type { ClaimNote } from '../../store/request/history.ts';
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import { instantOrNull } from '../../queue/instant.ts';
 import { type LoggedEnd, type LoggedRetry, type LogFacts, retryKey } from './trace-log.ts';

@@ -10,7 +10,7 @@ import type {
 } from '../../contract/request/request-trace.ts';
 import type { RequestView } from '../../contract/request/request-view.ts';
 import type { RunView } from '../../contract/run/run.ts';
-import type { TurnNote } from '../../store/log/history.ts';
+import type { TurnNote } from '../../store/request/history.ts';
 import type { RequestHistory } from '../../store/request/record-reader.ts';
 import type { DirectiveRecord } from '../../store/request/records.ts';
 import { instant, instantOrNull } from '../../queue/instant.ts';

@@ -8,9 +8,11 @@ import type { DirectiveRecord } from '../../store/request/records.ts';
 import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import { instantOrNull } from '../../queue/instant.ts';
 import { deliveriesOf, noticeRef } from './notice.ts';
-import { failureText, type NamedFailure, waitReasons } from './notice-reason.ts';
 import { RUN_ENTRY } from '../../queue/run-wake.ts';
 import { stemOf } from '../change/successor-id.ts';
+import { plainText } from '../../contract/json/plain-text.ts';
+import type { Signal } from '../../contract/signal/signal.ts';
+import type { SignalLog } from '../../store/log/signal-log.ts';
 
 export interface NoticeReaderParts {
   readonly journal: Pick<Journal, 'request' | 'log'>;
@@ -104,4 +106,41 @@ function statusOf({ status }: DirectiveRecord, attempts: number, error: string |
   if (status === 'succeeded') return 'delivered';
   if (status !== 'failed') return 'waiting';
   return attempts > 0 && error !== 'cancelled' ? 'dead' : 'failed';
+}
+
+/** Bound of the newest deliveries of one end: four of each of eight receivers. */
+const NEWEST = { limit: 32, bytes: 256 * 1024 };
+const LONGEST = 300;
+
+/** Reasons by directive, for those that failed or wait for a worker. `sequence`: that of the newest signal. */
+async function waitReasons(
+  log: Pick<SignalLog, 'read'>,
+  requestId: string,
+  sequence: number,
+): Promise<ReadonlyMap<string, string>> {
+  const { signals } = await log.read(requestId, Math.max(0, sequence - NEWEST.limit), NEWEST);
+  return new Map(signals.flatMap(reasonIn));
+}
+
+function reasonIn(signal: Signal): [string, string][] {
+  if (signal.type === 'directive.retry_scheduled') {
+    const { call_id: id, error } = signal.data;
+    return [[id, failureText(error) ?? error.type]];
+  }
+  if (signal.type === 'directive.waiting') return [[signal.data.call_id, shortened(signal.data.message)]];
+  return [];
+}
+
+interface NamedFailure {
+  readonly type?: unknown;
+  readonly message?: unknown;
+}
+
+/** undefined: it does not say. */
+function failureText({ type, message }: NamedFailure): string | undefined {
+  return typeof message === 'string' ? shortened(`${String(type)}: ${message}`) : undefined;
+}
+
+function shortened(text: string): string {
+  return plainText(text).slice(0, LONGEST);
 }

@@ -13,8 +13,8 @@ import {
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import type { FieldError } from '../../contract/problem.ts';
 import type { Announcement } from '../../store/request/journal.ts';
-import type { DirectiveRef } from '../../store/index/sweep-index.ts';
 import { FIRST_LOOK_MS } from '../../queue/entrance.ts';
+import type { DirectiveRef } from '../../store/refs.ts';
 
 /** Begins the entry of a notice; what follows is the id of the directive, or that of the run's entry. */
 export const NOTICE_ENTRY = '@notice/';

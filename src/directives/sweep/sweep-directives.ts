@@ -10,7 +10,7 @@ import type { Journal } from '../../store/request/journal.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import type { EndRecorder } from '../../store/index/end-recorder.ts';
-import type { DirectiveRef, DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
+import type { DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
 import { failureSignal } from '../../store/log/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../../platform/telemetry/traces/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../../platform/telemetry/reports.ts';
@@ -22,11 +22,11 @@ import type { LaneWaits } from '../../queue/lane-waits.ts';
 import type { Lanes } from '../../queue/lanes.ts';
 import type { CallNotice } from './notice.ts';
 import { mayHaveRun } from '../change/possible-execution.ts';
-import { createRepeatedNotes } from './repeated-notes.ts';
 import { reportEndedByOthers } from '../read/settle-span.ts';
 import { successorId } from '../change/successor-id.ts';
-import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
+import { SHORTEST_LOOK_MS, sweepDecision, type SweepDecision } from './sweep-decision.ts';
 import type { SayWait } from './sweep-waits.ts';
+import type { DirectiveRef } from '../../store/refs.ts';
 
 export interface DirectiveSweepParts {
   journal: Journal;
@@ -39,7 +39,6 @@ export interface DirectiveSweepParts {
   canceller: Pick<Canceller, 'cancelEach'>;
   /** Default: nothing is traced. */
   spans?: Spans;
-  onEnded?(requestId: string, id: string): void;
   /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
   changed?: ((requestId: string) => void) | undefined;
   /** Whether the list has a request as it is. Default: unknown. */
@@ -57,7 +56,7 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const { journal, index, lanes, gated, ends, reports = NO_REPORTS, sayWait } = parts;
   const noteAgain = createRepeatedNotes((requestId) => parts.changed?.(requestId), parts);
 
   /** `begins`: it was not due before, so it could not have been claimed. */
@@ -164,7 +163,6 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
     if (record.fence > 0 && !record.task) ends.record(ended);
     else await ends.recordUntaken(ended, record.task ? now : now + SHORTEST_LOOK_MS);
-    onEnded?.(entry.requestId, entry.id);
   }
 
   return examine;
@@ -270,4 +268,48 @@ interface Expired extends Pick<EndedDirective, 'requestId' | 'id' | 'traceparent
   record: DirectiveRecord;
   directive: Directive;
   now: number;
+}
+
+/** A request with many that wait is noted this often by one process, not at each check of one of them: its row is read from all of it. */
+const REPEAT_MS = 60_000;
+/** Beyond it they are noted again. */
+const MOST_KNOWN = 10_000;
+
+type RepeatNote = (
+  requestId: string,
+  record: DirectiveRecord,
+  seen: { kind: SweepDecision['kind']; now: number },
+) => void;
+
+interface RepeatedNotesOptions {
+  /** Whether the list has the request as it is: then a repeated check notes nothing. Default: unknown. */
+  readonly isListed?: ((requestId: string) => Promise<boolean>) | undefined;
+  /** Milliseconds. Default: the process' own clock. */
+  readonly clock?: () => number;
+}
+
+export function createRepeatedNotes(
+  note: (requestId: string) => void,
+  { isListed, clock = () => performance.now() }: RepeatedNotesOptions = {},
+): RepeatNote {
+  const notedAt = new Map<string, number>();
+
+  async function noteUnlessListed(requestId: string): Promise<void> {
+    if (!(await isListed?.(requestId).catch(() => false))) note(requestId);
+  }
+
+  return (requestId, record, { kind, now }) => {
+    const at = clock();
+    const isRepeated = waitsOn(record, kind, now);
+    if (isRepeated && at - (notedAt.get(requestId) ?? -Infinity) < REPEAT_MS) return;
+    if (notedAt.size >= MOST_KNOWN) notedAt.clear();
+    notedAt.set(requestId, at);
+    if (isRepeated && isListed) void noteUnlessListed(requestId);
+    else note(requestId);
+  };
+}
+
+/** It has been looked at before, and nothing becomes of it now. */
+function waitsOn(record: DirectiveRecord, kind: SweepDecision['kind'], now: number): boolean {
+  return (kind === 'enqueue' || kind === 'look_again') && now - dueFrom(record) > 2 * SHORTEST_LOOK_MS;
 }

@@ -4,7 +4,7 @@ import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../../store/run/run-journal.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';
-import { REPLACED } from '../once-answer.ts';
+import { REPLACED } from '../under-key.ts';
 import { BEHIND_LOOK_MS, LONGEST_LOOK_MS, MISSING_GRACE_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import type { SayRunWait } from './sweep-waits.ts';
 import { RUN_LANE, WAKE_AHEAD_MS, type RunWaker } from '../../queue/run-wake.ts';

@@ -2,11 +2,12 @@
 // Must never take an answer that this browser did not begin, that was taken before, or that another issuer made.
 import type { Configuration, IDToken } from 'openid-client';
 import { callback, createIssuer, type IssuerTimes, type Library, type OidcRules } from './oidc-issuer.ts';
-import { personOf } from './oidc-person.ts';
 import type { BegunLogin, LoginSeal } from './login-seal.ts';
-import type { KnowsTenant } from './jwt.ts';
-import type { Principal } from './principal.ts';
+import { type KnowsTenant, scopesOf, SUBJECT } from './jwt.ts';
+import { PERSON_MARK, type Principal, UNLIMITED } from './principal.ts';
 import type { SpendLogin } from './spent-logins.ts';
+import { SCOPES } from '../../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 
 /** Why nobody is signed in, for the person; the log has more. */
 export class LoginFailed extends Error {
@@ -155,4 +156,45 @@ function reasonOf(error: unknown): string {
   const { code = '', message: below = code } = Object(cause) as { code?: unknown; message?: unknown };
   const words = [message, ...[below].filter((each) => typeof each === 'string' && each !== '')];
   return words.join(': ').slice(0, LONGEST_REASON);
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+interface PersonRules {
+  readonly rules: Pick<OidcRules, 'scopes_claim' | 'tenant_claim' | 'name_claim'>;
+  readonly host: string;
+  readonly knowsTenant: KnowsTenant;
+}
+
+/** `missing`: a sentence for whoever has logged in. */
+function personOf(
+  claims: Claims,
+  { rules, host, knowsTenant }: PersonRules,
+): { readonly principal: Principal } | { readonly missing: string } {
+  const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
+  const { scopes_claim: scopesClaim, tenant_claim: tenantClaim, name_claim: nameClaim } = rules;
+  const ask = `Ask the administrator of accounts there.`;
+  const without = (claim: string) => ({ missing: `Your account at ${host} has no claim "${claim}". ${ask}` });
+  const subject = of('sub');
+  if (!isShown(subject)) return without('sub');
+  if (of(scopesClaim) === undefined) return without(scopesClaim);
+  const scopes = scopesOf(of(scopesClaim));
+  if (scopes.size === 0)
+    return {
+      missing: `The claim "${scopesClaim}" of your account at ${host} has none of ${SCOPES.join(', ')}. ${ask}`,
+    };
+  const tenant = tenantClaim === undefined ? DEFAULT_TENANT : of(tenantClaim);
+  if (tenantClaim !== undefined && tenant === undefined) return without(tenantClaim);
+  if (typeof tenant !== 'string' || !knowsTenant(tenant))
+    return {
+      missing: `The claim "${tenantClaim}" of your account at ${host} names no tenant of this service. ${ask}`,
+    };
+  const named = of(nameClaim);
+  const name = isShown(named) ? named : subject;
+  return { principal: { id: `${PERSON_MARK}${subject}`, name, tenant, scopes, ...UNLIMITED } };
+}
+
+/** As an id it is kept and shown whole. */
+function isShown(value: unknown): value is string {
+  return typeof value === 'string' && SUBJECT.test(value);
 }

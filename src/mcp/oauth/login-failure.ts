@@ -10,8 +10,7 @@ import {
 import { ownMember } from '../../contract/json/json-object.ts';
 import { describe } from '../connect-fault.ts';
 import { AddressRefused } from './auth-fetch.ts';
-import { LoginFault } from './login-fault.ts';
-import { plainText } from './plain-text.ts';
+import { LoginFault, plainText } from './login-fault.ts';
 
 export interface LoginFailure {
   readonly what: string;

@@ -43,3 +43,11 @@ export function deniedHint(server: string, grant: OAuthOptions['grant'] | undefi
   if (grant === 'authorization_code') return `: run ${loginCommand(server, scope)}`;
   return `: correct mcpServers.${server}.auth${scope === '' ? '' : '.scopes'}`;
 }
+
+export function plainText(text: string, maxCharacters: number): string {
+  const line = text
+    .slice(0, maxCharacters * 4)
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .trim();
+  return line.length <= maxCharacters ? line : `${line.slice(0, maxCharacters - 1)}…`;
+}

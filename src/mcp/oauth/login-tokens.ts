@@ -1,8 +1,8 @@
 /** Puts the answer of a token endpoint into a login.
  *  It must never trust the claims of an identity token: they are shown, and decide nothing. */
 import type { OAuthTokens } from '@modelcontextprotocol/client';
-import { plainText } from './plain-text.ts';
 import type { Login } from './login.ts';
+import { plainText } from './login-fault.ts';
 
 export type LoginBefore = Omit<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewedAt'> & {
   readonly refreshToken?: string | null;

@@ -2,6 +2,7 @@
  *  It must never change after it was listed: a new listing makes new definitions. */
 
 /** The server's own hints, all optional, and only as trustworthy as the server. */
+import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;
@@ -24,4 +25,10 @@ export interface ToolDefinition {
 export interface ToolFault {
   readonly tool: string;
   readonly message: string;
+}
+
+/** `destructiveHint` plays no part: a tool may destroy and still be safe to repeat (overwriting a file). */
+export function repeatPolicyOf(annotations: ToolAnnotations | undefined): RepeatPolicy {
+  if (annotations?.readOnlyHint === true) return 'read';
+  return annotations?.idempotentHint === true ? 'idempotent' : 'once';
 }

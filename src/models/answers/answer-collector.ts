@@ -1,10 +1,10 @@
 // Builds an answer from the parts of a stream, and returns each piece as it arrives.
 // Must never hold a piece back: the joined pieces are the answer.
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { plainText } from '../../contract/json/plain-text.ts';
-import { createAnswerBlocks } from './answer-blocks.ts';
 import { MAX_ANSWER_PARTS, MAX_WRITTEN_CHARACTERS } from './answer-limits.ts';
 import {
+  type AnswerPart,
   filePartOf,
   type ModelAnswer,
   usageOf,
@@ -12,9 +12,9 @@ import {
   wireNameOf,
   type WrittenCall,
 } from './model-answer.ts';
-import { keepData } from '../requests/provider-data.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
+import { ownMember, setOwnMember } from '../../contract/json/json-object.ts';
 
 /** Chunk of an answer that is still being written. */
 export type AnswerPiece =
@@ -127,4 +127,48 @@ export function createCollector(): AnswerCollector {
   }
 
   return { take, answer, reported, written: () => characters, excess };
+}
+
+type OpenPart = Extract<AnswerPart, { text: string }>;
+type Data = SharedV4ProviderMetadata | undefined;
+
+/** New blocks are added to `parts`. */
+function createAnswerBlocks(parts: AnswerPart[]) {
+  const open = new Map<string, OpenPart>();
+
+  function blockOf(type: OpenPart['type'], id: string): OpenPart {
+    const known = open.get(`${type} ${id}`);
+    if (known) return known;
+    const block: OpenPart = { type, text: '' };
+    open.set(`${type} ${id}`, block);
+    parts.push(block);
+    return block;
+  }
+
+  return {
+    write(type: OpenPart['type'], id: string, text: string, data: Data): void {
+      const block = blockOf(type, id);
+      block.text += text;
+      keepData(block, data);
+    },
+    end(type: OpenPart['type'], id: string, data: Data): void {
+      const block = open.get(`${type} ${id}`);
+      if (block) keepData(block, data);
+      open.delete(`${type} ${id}`);
+    },
+    /** Blocks that have not ended. */
+    open: (): number => open.size,
+  };
+}
+
+/** A provider's last data about a part replaces earlier data, but drops none of its keys. */
+function keepData(
+  part: { providerData?: SharedV4ProviderMetadata },
+  data: SharedV4ProviderMetadata | undefined,
+): void {
+  for (const [provider, members] of Object.entries(data ?? {})) {
+    part.providerData ??= {};
+    const before = ownMember(part.providerData, provider);
+    setOwnMember(part.providerData, provider, { ...before, ...members });
+  }
 }

@@ -6,9 +6,7 @@ import {
   type PayloadPlace,
   PayloadUnreadable,
 } from '../../contract/encrypted/encrypted.ts';
-import { fromBase64Url, toBase64Url } from './base64url.ts';
-import type { KeyRing } from './key-ring.ts';
-import { readKeyText } from './key-text.ts';
+import { fromBase64Url, type KeyRing, readKeyText, toBase64Url } from './key-text.ts';
 
 const AES_CODEC = 'A256GCM';
 

@@ -4,8 +4,7 @@ import addFormatsModule from 'ajv-formats';
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { dialectOf, type SchemaDialect } from './schema-dialect.ts';
-import { usablePart } from './usable-part.ts';
+import { dialectOf, type SchemaDialect, usablePart } from './usable-part.ts';
 
 /** null: the value fits. The root names the value in the faults' paths. */
 export type SchemaValidator = (value: unknown, root: string) => SchemaFault[] | null;

@@ -1,6 +1,5 @@
 /** Finds what of a foreign schema cannot be compiled, and the part without it, which checks as much as it can.
  *  It must never make a schema stricter: where a fault cannot be left out alone, the keyword around it goes too. */
-import { dialectOf, type SchemaDialect } from './schema-dialect.ts';
 import { shortened } from './shortened-text.ts';
 import { isKnownReference, namesIn, type SchemaNames } from './schema-names.ts';
 
@@ -213,4 +212,13 @@ function isPattern(value: unknown): boolean {
 
 function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export type SchemaDialect = '2020' | '2019' | '07';
+
+/** Without `$schema`, MCP means 2020-12. */
+export function dialectOf(schema: Readonly<Record<string, unknown>>): SchemaDialect {
+  const named = schema['$schema'];
+  if (typeof named !== 'string' || named.includes('2020-12')) return '2020';
+  return named.includes('2019-09') ? '2019' : '07';
 }

@@ -4,9 +4,17 @@ import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { type OnCall, reported } from './call-report.ts';
 import type { DirectiveFolder } from './directive-folder.ts';
-import { type Refusal, unknownMethod } from './refusal.ts';
-import { type Arguments, callTool, type Payload } from './tool-call.ts';
-import { type NameStyle, toolDescriptors } from './tool-descriptors.ts';
+import {
+  done,
+  type Outcome,
+  type Refusal,
+  refused,
+  serverFault,
+  unknownMethod,
+  unknownTool,
+} from './refusal.ts';
+import { type NameStyle, toolCalled, toolDescriptors } from './tool-descriptors.ts';
+import { bundleOf, type Template } from './bundle.ts';
 
 export interface DirectiveServerOptions {
   readonly folder: DirectiveFolder;
@@ -72,4 +80,44 @@ function errorOf({ message, ...rest }: Refusal): Error {
 
 function wrapped(payload: Payload): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(payload) }] };
+}
+
+/** JSON: its keys and their order are the contract's. */
+type Payload = object;
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+type ToolCall = (folder: DirectiveFolder, args: Arguments) => Promise<Outcome<Payload>>;
+
+const CALLS: Readonly<Record<string, ToolCall>> = {
+  'directive/files.list': listFiles,
+  'directive/file.get': getFile,
+  'directive/spec.template': bundleCall('spec_template.md'),
+  'directive/impact.template': bundleCall('impact_template.md'),
+  'directive/tdr.template': bundleCall('tdr_template.md'),
+};
+
+/** Unknown arguments are ignored, as other servers of these tools do. */
+export async function callTool(
+  folder: DirectiveFolder,
+  name: string,
+  args: Arguments,
+): Promise<Outcome<Payload>> {
+  const call = CALLS[toolCalled(name) ?? ''];
+  return call === undefined ? refused(unknownTool(name)) : call(folder, args);
+}
+
+async function listFiles(folder: DirectiveFolder): Promise<Outcome<Payload>> {
+  const listed = await folder.list();
+  return listed.ok ? done({ files: listed.value }) : listed;
+}
+
+async function getFile(folder: DirectiveFolder, { path }: Arguments): Promise<Outcome<Payload>> {
+  if (typeof path !== 'string') return refused(serverFault('path must be a string', 'path'));
+  const read = await folder.read(path);
+  return read.ok ? done({ path, content: read.value }) : read;
+}
+
+function bundleCall(template: Template): ToolCall {
+  return async (folder) => bundleOf(folder, template);
 }

@@ -6,7 +6,7 @@ import { createRunVault } from '../../agents/encryption/run-vault.ts';
 import { NO_KEYS, type PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { EngineCore } from '../../agents/turn/transition.ts';
 import type { TurnParts } from '../../agents/turn/turn.ts';
-import { wholeResults } from '../../store/log/whole-result.ts';
+import { wholeResults } from '../../store/request/whole-result.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { Logger } from '../../platform/telemetry/logger.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';

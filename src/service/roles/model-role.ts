@@ -1,18 +1,26 @@
 // The models of a store: their shared limits, what is published of them, the directive types that call them.
 // Must never call a model.
 import type { Config } from '../../config/config.ts';
-import { modelLane, type ModelRef, type ModelTable } from '../../contract/model/model-name.ts';
+import {
+  DEFAULT_ALIASES,
+  modelLane,
+  type ModelRef,
+  type ModelTable,
+  parseModelName,
+  resolveModels,
+} from '../../contract/model/model-name.ts';
 import type { DirectiveDefinition } from '../../worker/executors/definition.ts';
 import type { LlmOptions } from '../../worker/executors/llm-call.ts';
 import { llmEmbed } from '../../worker/executors/llm-embed.ts';
-import { llmGenerate } from '../../worker/executors/llm-generate.ts';
-import { llmStream } from '../../worker/executors/llm-stream.ts';
+import { llmGenerate, llmStream } from '../../worker/executors/llm-generate.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../store/limits/rate-limits.ts';
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import type { Adapters } from '../adapters.ts';
 import type { Announced } from '../announcer.ts';
 import type { Store } from '../store.ts';
-import { budgetsOn } from '../budgets.ts';
+import { budgetSettings } from '../../config/budgets.ts';
+import type { BudgetOptions } from '../../worker/executors/llm-budget.ts';
+import { createModelBudgets } from '../../store/limits/model-budgets.ts';
 
 /** The providers and aliases of this configuration. */
 export function configuredModels({ providers, models }: Pick<Config, 'providers' | 'models'>): ModelTable {
@@ -89,4 +97,42 @@ export function createModelRole(
       models.noteBlocked(provider, pauseMs === null ? 0 : Date.now() + pauseMs).catch(onError);
     },
   };
+}
+
+function budgetsOn(
+  { connection, keys }: Pick<Store, 'connection' | 'keys'>,
+  config: Config,
+  { providers, aliases: configured }: ModelTable,
+  onError: (error: Error) => void,
+): Omit<BudgetOptions, 'providers'> {
+  const aliases = new Map([...DEFAULT_ALIASES, ...configured]);
+  const labels = labelsOf(config, aliases);
+  return {
+    budgets: createModelBudgets({
+      connection,
+      keys,
+      settings: budgetSettings(config.budgets),
+      isOf: (model, alias) => aliases.get(alias)?.includes(model) === true,
+      labelOf: (model) => labels.get(model) ?? `${parseModelName(model)?.provider ?? ''}:*`,
+      onError,
+    }),
+    modelsOf(name) {
+      const resolved = resolveModels({ model: name }, { providers, aliases });
+      return resolved.ok ? resolved.models.map((ref) => ref.name) : [];
+    },
+  };
+}
+
+/** Alias of a model: the one whose first choice it is, else one that it is in, else its name where it has settings of its own. */
+function labelsOf(
+  { providers, models }: Config,
+  aliases: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, string> {
+  const named = [...providers].flatMap(([provider, own]) =>
+    [...own.models.keys()].map((model) => [`${provider}:${model}`, `${provider}:${model}`] as const),
+  );
+  const chains = [...models, ...aliases].toReversed();
+  const among = chains.flatMap(([alias, chain]) => chain.map((model) => [model, alias] as const));
+  const first = chains.flatMap(([alias, [model]]) => (model === undefined ? [] : [[model, alias] as const]));
+  return new Map([...named, ...among, ...first]);
 }

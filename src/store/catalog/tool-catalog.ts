@@ -18,7 +18,7 @@ export interface CatalogEntry {
   status: ServerStatus;
   error?: string;
   tools: PublishedTool[];
-  /** Absent: an older process has written the entry. */
+  /** Absent: none, or not known yet. */
   faults?: readonly ToolFault[];
   /** null: nobody is logged in. Absent: none is needed, or not known yet. */
   login?: ServerLogin | null;
@@ -26,7 +26,7 @@ export interface CatalogEntry {
   sampling?: string | null;
   /** Absent or '': the server gives none. */
   instructions?: string;
-  /** Absent: an older process has written the entry, or MCP clients of the service see nothing of it but tools. */
+  /** Absent: MCP clients of the service see nothing of it but tools. */
   offers?: ServerOffers | undefined;
   updatedAt: number;
   /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */

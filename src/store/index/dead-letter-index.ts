@@ -4,7 +4,7 @@ import { DEFAULT_TENANT, tenantOf } from '../../contract/access/tenant.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
-import type { DirectiveRef } from './sweep-index.ts';
+import type { DirectiveRef } from '../refs.ts';
 
 /** An entry with what a filter needs, so that filtering reads no journal. */
 export interface DeadEntry extends DirectiveRef {

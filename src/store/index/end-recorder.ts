@@ -2,7 +2,8 @@
 // Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
 import { isPassing } from '../../contract/tool/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
-import type { DirectiveRef, SweepIndex } from './sweep-index.ts';
+import type { SweepIndex } from './sweep-index.ts';
+import type { DirectiveRef } from '../refs.ts';
 
 export interface EndedDirective extends DirectiveRef {
   lane: string | null;

@@ -1,11 +1,16 @@
-// The index of what begins later, by when: the timer of directives and runs that wait for their instant.
+// The index of what begins later, by when: the timer of directives and runs that wait for their instant; and how much is open in all.
 // Must never be trusted: the journal says what may begin.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import type { LaterAnnouncement } from '../request/journal.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
-import { memberOf } from '../member.ts';
-import { type DirectiveRef, type DueEntry, HOLD_MS, refOf } from './sweep-index.ts';
+import { type DirectiveRef, memberOf } from '../refs.ts';
+import { type DueEntry, HOLD_MS, refOf, type SweepIndex } from './sweep-index.ts';
+
+/** What begins later. `when`: as in `Later`. */
+export interface LaterAnnouncement {
+  when: string;
+  lane: string;
+}
 
 /** What begins now, and in how many milliseconds the next one does (null: there is none). `now`: by the clock of Redis. */
 export interface Beginning {
@@ -72,6 +77,23 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
     /** Called then; the last listener counts. */
     onAnnounced: (listener: () => void): void => {
       hear = listener;
+    },
+  };
+}
+
+export function openThings({
+  index,
+  later,
+}: {
+  index: Pick<SweepIndex, 'size' | 'sizeOfService'>;
+  later: Pick<LaterIndex, 'size'>;
+}) {
+  return {
+    /** Without notices of ends and their deliveries. Up to `few` they may be counted along: Redis has less to do. */
+    async size(few = 0): Promise<number> {
+      const [cared, waiting] = await Promise.all([index.size(), later.size()]);
+      const all = cared + waiting;
+      return all <= few ? all : all - (await index.sizeOfService(cared));
     },
   };
 }

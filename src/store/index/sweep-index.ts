@@ -8,13 +8,8 @@ import { createAnnouncer } from './announcer.ts';
 import { INDEX_DELAY_MS } from './changed-requests.ts';
 import type { NoteEnded } from './archive-queue.ts';
 import type { KeySpace } from '../keys.ts';
-import { memberOf } from '../member.ts';
+import { type DirectiveRef, memberOf } from '../refs.ts';
 import { prepareScripts } from '../scripts.ts';
-
-export interface DirectiveRef {
-  requestId: string;
-  id: string;
-}
 
 /**
  * One due entry. `missedBefore`: the directive was not in the journal when it was last looked at.

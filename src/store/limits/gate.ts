@@ -5,9 +5,9 @@ import type { GateWait, Ticket } from '../../contract/directive/flow.ts';
 import { TENANT_MARK } from '../../contract/access/tenant.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
-import { createLeases } from '../request/leases.ts';
+import { createLeases } from './leases.ts';
 import { prepareScripts, type ScriptReply } from '../scripts.ts';
-import { memberOf } from '../member.ts';
+import { memberOf } from '../refs.ts';
 
 /** A directive of a lane. `requestId`: with its tenant. */
 export interface GateRef {

@@ -1,9 +1,9 @@
 // Lanes in which one call runs at a time over all workers: who has the place, and which lanes they are.
 // Must never depend on what one worker's configuration leaves out, nor on BullMQ: the holder's claim in the journal is the lease.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import type { ClaimRef, Journal } from '../request/journal.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
+import type { ClaimRef } from '../refs.ts';
 
 export type SerialLanes = ReturnType<typeof createSerialLanes>;
 
@@ -12,14 +12,18 @@ const DECLARED_MS = 180_000;
 /** No attempt is longer: its time limit is a timer's. */
 const LONGEST_ATTEMPT_MS = 2_147_483_647;
 
+/** The claims of directives, as the journal has them. `leaseUntil`: milliseconds since the epoch, by the clock of Redis. */
+export interface HolderClaims {
+  directive(
+    requestId: string,
+    id: string,
+  ): Promise<{ readonly status: string; readonly fence: number; readonly leaseUntil: number | null } | null>;
+}
+
 /** What the journal says of the claim that has the place. */
 export type HolderState = 'alive' | 'silent' | 'over';
 
-export function createSerialLanes(
-  connection: RedisConnection,
-  keys: KeySpace,
-  journal: Pick<Journal, 'directive'>,
-) {
+export function createSerialLanes(connection: RedisConnection, keys: KeySpace, journal: HolderClaims) {
   const run = prepareScripts(connection);
   /** Here: they are serial even while Redis has forgotten it. */
   const own = new Set<string>();

@@ -5,7 +5,7 @@ import type { LimitsOfTenant } from '../../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
-import { memberOf } from '../member.ts';
+import { memberOf } from '../refs.ts';
 
 /** Id → when it begins, as in `Later`, of what does not begin at once. */
 export type Begins = ReadonlyMap<string, string>;

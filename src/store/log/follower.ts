@@ -2,9 +2,8 @@
 // Must never skip or repeat a sequence, whatever the channel loses.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Signal } from '../../contract/signal/signal.ts';
-import type { Journal } from '../request/journal.ts';
 import type { Announcement } from './announcement.ts';
-import type { FollowOptions, LogPiece, SignalFollower } from './signal-log.ts';
+import type { FollowOptions, LogPiece, SignalFollower, SignalLog } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** What is read of the log at once: a slow reader holds no more. */
@@ -95,7 +94,7 @@ interface Pieces {
 }
 
 /** Later signals do not change a whole part of a log, so followers of a request that begin at different times share its reading. */
-function sharedPieces(log: Journal['log']): Pieces {
+function sharedPieces(log: SignalLog): Pieces {
   const together = sharedReads<LogPiece>();
   const followed = new Map<string, { followers: number; kept: Map<number, LogPiece> }>();
   const kept: { requestId: string; after: number }[] = [];
@@ -144,13 +143,24 @@ function sharedReads<T>(): (key: string, read: () => Promise<T>) => Promise<T> {
   };
 }
 
+interface RequestHead {
+  readonly status: 'open' | 'closed';
+  readonly sequence: number;
+}
+
+export interface FollowedJournal {
+  readonly log: SignalLog;
+  /** null: there is no such request. */
+  head(requestId: string): Promise<RequestHead | null>;
+}
+
 export function createFollower(
-  { log, head }: Pick<Journal, 'log' | 'head'>,
+  { log, head }: FollowedJournal,
   subscriber: Subscriber,
   recheckMs = RECHECK_MS,
 ): SignalFollower {
   const pieces = sharedPieces(log);
-  const heads = sharedReads<Awaited<ReturnType<Journal['head']>>>();
+  const heads = sharedReads<RequestHead | null>();
 
   async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
     const { after = 0, signal } = options;

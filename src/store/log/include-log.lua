@@ -1,4 +1,4 @@
--- The log of signals of a request: the only code that touches its key. signal-log.ts is its other half, docs/redis.md describes
+-- What appends to the log of signals of a request; include-log-read.lua reads it. signal-log.ts is its other half, docs/redis.md describes
 -- the key for other programs. Must never write a sequence twice; its callers keep the last one in the state.
 --
 -- A list: the signal with sequence n is its nth entry, JSON as stored-signal.ts writes it. The scripts know of it that it ends with
@@ -42,28 +42,3 @@ local function log_append(number, json, closes)
   redis.call('SPUBLISH', LOG, announcement)
   return announcement
 end
-
--- At most `count` signals after a sequence: { sequence, JSON } each; 'null' = Redis has lost it.
-local function log_after(sequence, count)
-  local signals, first = {}, tonumber(sequence) + 1
-  local texts = redis.call('LRANGE', LOG, string.format('%.0f', first - 1), string.format('%.0f', first + count - 2))
-  for index = 1, #texts do
-    signals[index] = { first + index - 1, texts[index] }
-  end
-  return signals
-end
-
--- The signal with a sequence, JSON; 'null' = there is none.
-local function log_at(sequence)
-  local entry = log_after(tonumber(sequence) - 1, 1)[1]
-  return entry and entry[2] or 'null'
-end
-
-local function log_expire(ms)
-  redis.call('PEXPIRE', LOG, ms)
-end
-
-local function log_keep()
-  redis.call('PERSIST', LOG)
-end
-

@@ -1,6 +1,6 @@
 -- Reads a piece of the log: signals in order, until there are enough of them or of their bytes.
 -- Must never write, nor give fewer than one where there is one.
--- @include include-record.lua
+-- @include include-log-read.lua
 --
 -- ARGV[1] only signals after this sequence   ARGV[2] the most signals   ARGV[3] the most bytes
 -- Returns { 1 = there are more, then the signals, JSON }.

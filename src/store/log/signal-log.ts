@@ -3,10 +3,10 @@
 // Must never show a signal under two sequences, nor let a reader miss one.
 import type { Signal, SignalDraft } from '../../contract/signal/signal.ts';
 import { type AppendVerdict, createAppendCalls } from './append-calls.ts';
-import type { ClaimRef } from '../request/journal.ts';
 import type { KeySpace } from '../keys.ts';
 import type { RunScript } from '../scripts.ts';
 import { readSignal, writeSignal } from './stored-signal.ts';
+import type { ClaimRef } from '../refs.ts';
 
 export interface PieceSize {
   /** The most signals. */

@@ -1,7 +1,7 @@
 // Acceptances and announcements as the scripts of the journal read them.
 // Must never decide anything: the words of a script are written in its file.
 import type { KeySpace } from '../keys.ts';
-import type { Acceptance, AcceptOptions, Announcement, WithAcceptance } from './journal.ts';
+import type { Acceptance, Announcement, WithAcceptance } from './journal.ts';
 import { writeSignal } from '../log/stored-signal.ts';
 
 const NOTHING_TOGETHER: WithAcceptance = {
@@ -9,17 +9,6 @@ const NOTHING_TOGETHER: WithAcceptance = {
   announcements: [],
   laneBase: null,
 };
-
-/** As accept.lua reads them; `more`: what accept-once.lua reads beside them. */
-export function acceptArguments(
-  requestId: string,
-  batch: readonly Acceptance[],
-  { together }: AcceptOptions,
-  first: readonly (string | number)[],
-  more: readonly (string | number)[] = [],
-): (string | number)[] {
-  return [...first, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
-}
 
 /** The KEYS of include-entrance.lua. */
 export function keysTogether(

@@ -1,13 +1,13 @@
 // What the holder of a claim writes while its directive goes on: its lease, and its way back to a lane.
 // Must never end a directive.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
-import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from '../keys.ts';
-import { createLeases } from './leases.ts';
+import { createLeases } from '../limits/leases.ts';
 import type { RunScript } from '../scripts.ts';
 import type { RetryVerdict } from './verdicts.ts';
 import type { WaitSignal } from './wait-note.ts';
 import { writeSignal } from '../log/stored-signal.ts';
+import type { ClaimRef } from '../refs.ts';
 
 /** Where a directive goes on after a failure: `stage` is the record of its candidate, opaque to the journal. */
 export interface Move {

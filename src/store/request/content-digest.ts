@@ -1,5 +1,5 @@
 // The digest by which the journal tells the same content under an id from other content.
-// Must never change: a digest is compared with those of earlier versions.
+// Must never change: a digest is compared with stored ones.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../contract/json/canonical-json.ts';
 

@@ -1,10 +1,11 @@
 // Ends directives: of an attempt, alone or together with its job, or without a claim.
 // Must never end one twice, nor for a worker whose claim was taken over: the script decides.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
-import type { ClaimRef, JournalOptions } from './journal.ts';
+import type { JournalOptions } from './journal.ts';
 import type { RunScript, ScriptReply } from '../scripts.ts';
 import { writeSignal } from '../log/stored-signal.ts';
 import { type EndStatus, finishVerdict, type FinishVerdict } from './verdicts.ts';
+import type { ClaimRef } from '../refs.ts';
 
 /** Runs an end together with that of its job, as job-end.lua; answers as include-finish.lua says. */
 export type EndWithJob = (

@@ -3,7 +3,6 @@
 import type { Spender } from '../../contract/model/budget.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Tickets } from '../../contract/directive/flow.ts';
-import { PACKED_RECORD } from '../format.ts';
 
 export interface Envelope extends Tickets {
   directive: Directive;
@@ -27,13 +26,12 @@ export interface Envelope extends Tickets {
 /** Without the ids of its directive: the key and the job that hold the text name them. */
 export function encodeEnvelope(envelope: Envelope): string {
   const { request_id: _requestId, id: _id, ...directive } = envelope.directive;
-  return JSON.stringify({ format: PACKED_RECORD, ...envelope, directive });
+  return JSON.stringify({ ...envelope, directive });
 }
 
-/** As every version begins it; the first did not mark it. */
-const START = /^\{(?:"format":\d+,)?"directive":\{/;
+const START = /^\{"directive":\{/;
 
-/** The text with the ids of its directive; what an earlier version has written holds them twice then. */
+/** The text with the ids of its directive. */
 export function withIds(text: string, requestId: string, id: string): string {
   const ids = `"request_id":${JSON.stringify(requestId)},"id":${JSON.stringify(id)},`;
   return text.replace(START, (start) => `${start}${ids}`);

@@ -2,7 +2,7 @@
 -- record tells anyway is not written: the first claim began at `started_at`, the last one ended at `ended_at`. The field
 -- `<id>|claim<fence>` of the state is `<claimed at, or -> <first output at, or -> <ended at> <how> <delay_ms> <1 = an attempt>`,
 -- as far as it is known; it may end after each word.
--- Must never be read by a script to decide anything: an older version writes none of it.
+-- Must never be read by a script to decide anything.
 -- @include include-record.lua
 
 -- The newest claims of a directive that are kept, and about what each holds.

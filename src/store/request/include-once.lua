@@ -3,21 +3,13 @@
 -- @include include-given.lua
 -- @include include-later.lua
 -- @include include-record.lua
---
--- GUARD   hash: part, id = the directive that counts now; until, latest = instants; n = tokens so far, `t:<token>` -> what became of a
---         submission, `r:<n modulo TOKENS_KEPT>` -> token
-local OF_KEY, OWN_PART = key_of_request()
-local GUARD = OF_KEY .. ':once'
-
--- Of what began or changed something; the oldest goes.
-local TOKENS_KEPT = 64
-
-local function tag_of_part(part)
-  return OF_KEY .. '.' .. part .. '}'
-end
 
 -- Stands for the run among the directives of a request.
 local RUN = '@run'
+
+local function tag_of_part(part)
+  return key_of_request() .. '.' .. part .. '}'
+end
 
 -- Whether what began there has not ended. One that is gone has. A run has ended with the last of what it has asked for: its request is closed.
 local function is_open(part, id)
@@ -34,16 +26,17 @@ local function is_to_end(state)
   return asked or replaced
 end
 
--- What it waits for, as once-release.lua says; false = for nothing.
-local function behind_of(part, id)
-  return redis.call('HGET', tag_of_part(part) .. ':state', id .. '|behind')
-end
-
--- Writes anew when a directive begins, which no attempt was made of. `record`: fields and values to be written.
+-- Adds to `record`, fields and values to be written, when a directive begins that no attempt was made of, or a run that no turn has read; and
+-- writes them. `given`: type, lane, accepted_at of a directive, and deadline_ms.
 local function change_begin(record, id, given, at, by)
-  add_given(record, id, given.type, given.lane, int(given.accepted_at), int(at + given.deadline_ms))
-  -- @guard once-quiet
-  for _, field in ipairs({ id .. '|begin', int(at) .. ' ' .. by, id .. '|next_attempt_at', int(at) }) do
+  local begin = int(at) .. ' ' .. by
+  local fields = { '@run|begin', begin, '@run|until', int(at + given.deadline_ms) }
+  if id ~= RUN then
+    add_given(record, id, given.type, given.lane, int(given.accepted_at), int(at + given.deadline_ms))
+    -- @guard once-quiet
+    fields = { id .. '|begin', begin, id .. '|next_attempt_at', int(at) }
+  end
+  for _, field in ipairs(fields) do
     record[#record + 1] = field
   end
   redis.call('HSET', STATE, unpack(record))

@@ -10,20 +10,20 @@ import type { Later } from '../../contract/directive/later.ts';
 import { isPassing, PASSING_KEPT_MS } from '../../contract/tool/server-read.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import { acceptArguments, keysTogether } from './acceptance-words.ts';
+import { acceptanceWords, announced, keysTogether } from './acceptance-words.ts';
 import { createAnnouncer } from '../index/announcer.ts';
+import type { LaterAnnouncement } from '../index/later-index.ts';
 import type { NoteEnded } from '../index/archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
 import { createEndings } from './endings.ts';
 import type { KeySpace } from '../keys.ts';
-import { createOnce } from './once.ts';
+import { keyText, type OnceRef, type OnceVerdict, onceVerdict, releaseOnce, type UnderKey } from './once.ts';
 import { createQuestions } from './questions.ts';
 import { createSignalLog } from '../log/signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
-import { prepareScripts } from '../scripts.ts';
-import { createScores } from './scores.ts';
+import { prepareScripts, type RunScript } from '../scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -35,6 +35,8 @@ import {
   runVersion,
 } from './verdicts.ts';
 import { writeSignal } from '../log/stored-signal.ts';
+import { MOST_SCORES, SCORE_SIGNAL } from '../../contract/case/score.ts';
+import { draftSignal } from '../log/signal-draft.ts';
 
 /** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
 export interface Acceptance {
@@ -60,11 +62,6 @@ export interface Announcement {
   afterMs: number;
   /** `when`: as in `Later`. Absent: it has no instant to begin at. */
   later?: LaterAnnouncement | undefined;
-}
-
-export interface LaterAnnouncement {
-  when: string;
-  lane: string;
 }
 
 /** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
@@ -118,13 +115,6 @@ export interface ClaimRequest {
   started?: SignalDraft;
 }
 
-/** A claim's name: which directive, and which grant of it. */
-export interface ClaimRef {
-  requestId: string;
-  id: string;
-  fence: number;
-}
-
 export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;
 
 export type Journal = ReturnType<typeof createJournal>;
@@ -149,14 +139,30 @@ export function createJournal(options: JournalOptions) {
     return verdict;
   }
 
-  async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
-    const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
-    const args = acceptArguments(requestId, batch, how, first);
-    const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
-    if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
-    const verdict = acceptVerdict(await run('accept', ofAll, args));
-    if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
-    return wake<AcceptVerdict>(requestId, verdict);
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    how?: AcceptOptions,
+  ): Promise<AcceptVerdict>;
+  /** Under a key: one directive. `requestId`: where it begins, if it does. */
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    how: AcceptOptions & { key: UnderKey },
+  ): Promise<OnceVerdict>;
+  async function accept(
+    requestId: string,
+    batch: readonly Acceptance[],
+    { inbox = '', together, key }: AcceptOptions & { key?: UnderKey } = {},
+  ): Promise<AcceptVerdict | OnceVerdict> {
+    const first = [keptMs(requestId), inbox, mostBytes(requestId), keyText(key)];
+    const args = [...first, ...announced(together), ...acceptanceWords(requestId, batch, together)];
+    const ends = batch.some(({ end }) => end !== undefined);
+    if (ends) await noteEnded?.([requestId], 'perhaps');
+    const reply = await run('accept', [...keys.request(requestId), ...keysTogether(keys, together)], args);
+    const verdict = key === undefined ? acceptVerdict(reply) : onceVerdict(requestId, reply);
+    if (ends && verdict.kind === 'ok') onEnd?.(requestId);
+    return wake(requestId, verdict);
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
@@ -219,7 +225,7 @@ export function createJournal(options: JournalOptions) {
     claim,
     claimedWithJob,
     keptMs,
-    ...createOnce({ ...options, run, keptMs, mostBytes }),
+    releaseOnce: (ref: OnceRef) => releaseOnce(run, keys, ref),
     ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,
     prioritize,
@@ -238,4 +244,38 @@ type SeenState = Pick<DirectiveRecord, 'status' | 'fence' | 'startedAt'>;
 /** As cancel.lua compares it. */
 function stateOf(seen: SeenState | undefined): string {
   return seen ? `${seen.status}/${seen.fence}${seen.startedAt === null ? '' : '/begun'}` : '';
+}
+
+type ScoreVerdict =
+  | { readonly kind: 'recorded' | 'conflict'; readonly sequence: number }
+  | { readonly kind: 'no_room'; readonly bytes: number; readonly limit: number }
+  | { readonly kind: 'unknown' | 'too_many' };
+
+export interface StoredScore {
+  readonly id: string;
+  readonly digest: string;
+  readonly data: object;
+  readonly traceparent: string;
+}
+
+/** `mostBytes`: the most that a request holds. */
+function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
+  async function score(
+    requestId: string,
+    { id, digest, data, traceparent }: StoredScore,
+  ): Promise<ScoreVerdict> {
+    const origin = { requestId, causationId: id, traceparent };
+    const signal = {
+      ...draftSignal(SCORE_SIGNAL as SignalDraft['type'], data as never, origin),
+      source: '/score',
+    };
+    const limit = mostBytes(requestId);
+    const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
+    const [kind, number] = await run('score', keys.request(requestId), args);
+    if (kind === 'recorded' || kind === 'conflict') return { kind, sequence: Number(number) };
+    if (kind === 'no_room') return { kind, bytes: Number(number), limit };
+    return { kind: kind === 'too_many' ? kind : 'unknown' };
+  }
+
+  return { score };
 }

@@ -19,11 +19,6 @@ end
 local at = math.max(now_ms(), tonumber(own_at))
 local by = (start_by ~= '-') and int(at + tonumber(start_by)) or '-'
 redis.call('HDEL', STATE, id .. '|behind')
-if id == RUN then
-  redis.call('HSET', STATE, '@run|begin', int(at) .. ' ' .. by, '@run|until', int(at + tonumber(deadline_ms)))
-else
-  local lane, accepted_at = given_of(STATE, id)
-  local known = { type = type, lane = lane, accepted_at = accepted_at, deadline_ms = tonumber(deadline_ms) }
-  change_begin({}, id, known, at, by)
-end
+local lane, accepted_at = given_of(STATE, id)
+change_begin({}, id, { type = type, lane = lane, accepted_at = accepted_at, deadline_ms = tonumber(deadline_ms) }, at, by)
 return { 'released', int(at) }

@@ -1,20 +1,20 @@
-// What is accepted under a key: once in a window, once after quiet, or one at a time.
+// Submissions under a key: once in a window, once after quiet, or one at a time.
 // Must never decide which one counts: the script does, in the slot of the key.
 import type { Once, ONCE_OUTCOMES } from '../../contract/directive/once.ts';
-import { acceptArguments, keysTogether } from './acceptance-words.ts';
-import type { Acceptance, AcceptOptions, JournalOptions } from './journal.ts';
+import type { KeySpace } from '../keys.ts';
 import type { RunScript, ScriptReply } from '../scripts.ts';
 
-/** One directive under a key. */
-export interface OnceEntry {
-  readonly acceptance: Acceptance;
+/** The key under which a directive is accepted, or a run is started. */
+export interface UnderKey {
   readonly once: Once;
   /** The same for each repeat of a submission. */
   readonly token: string;
   /** false: it may not begin, but what counts under the key may stand for it. */
   readonly hasRoom: boolean;
-  /** Why the one is cancelled that it replaces. */
-  readonly reason: string;
+  /** The reason for which a directive is cancelled that this one replaces. */
+  readonly reason?: string;
+  /** How long a run may last, milliseconds. */
+  readonly lastsMs?: number;
 }
 
 /** A directive under the key. `requestId`: inside the service. */
@@ -45,59 +45,35 @@ export type OnceVerdict =
 
 export type Released = { kind: 'released'; at: number } | { kind: 'held' | 'none' };
 
-export interface OnceParts extends JournalOptions {
-  run: RunScript;
-  keptMs(requestId: string): number;
-  mostBytes(requestId: string): number;
+/** A directive, or a run (`@run`), that waits for the end of another one may begin, where that has ended. */
+export async function releaseOnce(
+  run: RunScript,
+  keys: KeySpace,
+  { requestId, id }: OnceRef,
+): Promise<Released> {
+  const [kind, at] = await run('once-release', keys.request(requestId), [id]);
+  return kind === 'released' ? { kind, at: Number(at) } : { kind: kind as 'held' | 'none' };
 }
 
-export function createOnce({ run, keys, keptMs, mostBytes, noteEnded, onEnd }: OnceParts) {
-  /** `requestId`: where it begins, if it does. */
-  async function acceptOnce(
-    requestId: string,
-    entry: OnceEntry,
-    how: AcceptOptions = {},
-  ): Promise<OnceVerdict> {
-    const first = [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)];
-    const args = acceptArguments(requestId, [entry.acceptance], how, first, onceWords(entry));
-    const ends = entry.acceptance.end !== undefined;
-    if (ends) await noteEnded?.([requestId], 'perhaps');
-    const reply = await run(
-      'accept-once',
-      [...keys.request(requestId), ...keysTogether(keys, how.together)],
-      args,
-    );
-    const verdict = onceVerdict(requestId, reply);
-    if (ends && verdict.kind === 'ok' && verdict.verdict === 'accepted') onEnd?.(requestId);
-    return verdict;
-  }
-
-  /** A directive that waits for the end of another one may begin, where that has ended. */
-  async function releaseOnce({ requestId, id }: OnceRef): Promise<Released> {
-    const [kind, at] = await run('once-release', keys.request(requestId), [id]);
-    return kind === 'released' ? { kind, at: Number(at) } : { kind: kind as 'held' | 'none' };
-  }
-
-  return { acceptOnce, releaseOnce };
+/** As include-under-key.lua reads it; '' = there is no key. */
+export function keyText(key: UnderKey | undefined): string {
+  if (key === undefined) return '';
+  const { once, token, hasRoom, reason, lastsMs } = key;
+  return JSON.stringify({ ...modeOf(once), token, has_room: hasRoom, reason, lasts_ms: lastsMs });
 }
 
-/** ARGV[5..9] of accept-once.lua. */
-function onceWords({ once, token, hasRoom, reason }: OnceEntry): (string | number)[] {
-  return [...modeWords(once), token, hasRoom ? 1 : 0, reason];
-}
-
-/** How include-under-key.lua has it. */
-export function modeWords(once: Once): [mode: string, ms: number | string] {
+function modeOf(once: Once): { mode: string; ms?: number } {
   switch (once.kind) {
     case 'dedupe':
-      return ['dedupe', once.windowMs];
+      return { mode: 'dedupe', ms: once.windowMs };
     case 'debounce':
-      return ['debounce', once.atMostMs];
+      return { mode: 'debounce', ms: once.atMostMs };
     case 'singleton':
-      return [once.whenOpen, ''];
+      return { mode: once.whenOpen };
   }
 }
 
+/** `requestId`: where it begins, if it does. */
 export function onceVerdict(requestId: string, [kind, first, second, ...rest]: ScriptReply): OnceVerdict {
   const refOf = (part: unknown, id: unknown): OnceRef => ({
     requestId: `${requestId.slice(0, requestId.lastIndexOf('.'))}.${String(part)}`,

@@ -6,10 +6,11 @@ import {
   requestBytesOf,
 } from '../../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import { type ClaimRef, DEFAULT_REQUEST_BYTES } from './journal.ts';
+import { DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from '../keys.ts';
 import { keptText, NO_OBJECTS, type PayloadObjects, wholeText } from './large-payloads.ts';
 import { prepareScripts } from '../scripts.ts';
+import type { ClaimRef } from '../refs.ts';
 
 export type PayloadStore = ReturnType<typeof createPayloadStore>;
 

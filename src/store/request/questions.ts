@@ -8,11 +8,11 @@ import type {
 } from '../../contract/tool/tool-question.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from '../keys.ts';
 import type { DirectiveRecord } from './records.ts';
 import type { RunScript, ScriptReply } from '../scripts.ts';
 import { writeSignal } from '../log/stored-signal.ts';
+import type { ClaimRef } from '../refs.ts';
 
 /** One question of a round. `key`: the server's name for it. */
 export interface RoundQuestion {

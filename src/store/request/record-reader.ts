@@ -4,7 +4,7 @@ import { withIds } from './envelope.ts';
 import { redisClock } from '../../platform/redis/clock.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
-import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from '../log/history.ts';
+import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
 import {
   directiveFields,
   directiveRecord,

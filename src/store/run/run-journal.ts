@@ -6,15 +6,21 @@ import {
   NO_TENANT_LIMITS,
   requestBytesOf,
 } from '../../contract/access/tenant-limits.ts';
+import type { Later } from '../../contract/directive/later.ts';
 import type { RunStatus } from '../../contract/run/run.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from '../request/acceptance-words.ts';
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from '../request/journal.ts';
 import type { KeySpace } from '../keys.ts';
+import {
+  keyText,
+  type OnceVerdict,
+  onceVerdict,
+  type Released,
+  releaseOnce,
+  type UnderKey,
+} from '../request/once.ts';
 import { type RecordedBegin, recordedBegin } from '../request/records.ts';
-import { createRunFacts } from './run-facts.ts';
-import { createRunOnce } from './run-once.ts';
-import { type NewRun, startWords } from './run-start-words.ts';
 import type { PieceSize } from '../log/signal-log.ts';
 import { prepareScripts, type ScriptReply } from '../scripts.ts';
 import { writeSignal } from '../log/stored-signal.ts';
@@ -29,6 +35,18 @@ export interface RunJournalOptions {
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
   onEnd?: ((requestId: string) => void) | undefined;
+}
+
+export interface NewRun {
+  requestId: string;
+  /** Of what was asked for: the same content is the same run. */
+  digest: string;
+  agent: string;
+  /** JSON. */
+  spec: string;
+  traceparent: string;
+  /** Default: it begins at once. */
+  later?: Later | null;
 }
 
 export type StartVerdict =
@@ -172,12 +190,28 @@ export function createRunJournal(options: RunJournalOptions) {
     requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
 
   /** `together`: absent = the caller announces and enqueues. */
-  async function start(started: NewRun, together?: WithAcceptance): Promise<StartVerdict> {
-    const { requestId } = started;
-    const args = [...startWords(started, mostBytes(requestId)), ...announced(together)];
-    return startVerdict(
-      await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args),
-    );
+  async function start(started: NewRun, together?: WithAcceptance): Promise<StartVerdict>;
+  /** Under a key. `started.requestId`: where it begins, if it does. */
+  async function start(
+    started: NewRun,
+    together: WithAcceptance | undefined,
+    key: UnderKey,
+  ): Promise<OnceVerdict>;
+  async function start(
+    { requestId, digest, agent, spec, traceparent, later }: NewRun,
+    together?: WithAcceptance,
+    key?: UnderKey,
+  ): Promise<StartVerdict | OnceVerdict> {
+    const begins = later ? `${later.when ?? '-'} ${later.startByMs ?? '-'}` : '';
+    const own = [digest, agent, spec, traceparent, mostBytes(requestId), begins, keyText(key)];
+    const ofAll = [...keys.request(requestId), ...keysTogether(keys, together)];
+    const reply = await run('run-start', ofAll, [...own, ...announced(together)]);
+    return key === undefined ? startVerdict(reply) : onceVerdict(requestId, reply);
+  }
+
+  /** A run that waits for the end of another one may begin, where that has ended. */
+  async function release(requestId: string): Promise<Released> {
+    return releaseOnce(run, keys, { requestId, id: '@run' });
   }
 
   /**
@@ -243,7 +277,7 @@ export function createRunJournal(options: RunJournalOptions) {
 
   return {
     start,
-    ...createRunOnce({ run, keys, mostBytes }),
+    release,
     ...createRunFacts(connection, keys),
     read,
     commit,
@@ -368,3 +402,30 @@ function commitVerdict([kind, first, second, third]: ScriptReply): CommitVerdict
   if (kind === 'no_room') return { kind, bytes: Number(first) };
   return { kind: kind as 'version' | 'more' | 'unknown' };
 }
+
+function createRunFacts(connection: RedisConnection, keys: KeySpace) {
+  /** The signal that something of this name was posted with; null: nothing was. */
+  async function sentSequence(requestId: string, name: string): Promise<number | null> {
+    const [state] = keys.request(requestId);
+    const posted = await connection.hget(state, `@run|post|${name}`);
+    return posted === null ? null : Number(posted.slice(0, posted.indexOf(' ')));
+  }
+
+  /** The trace a run belongs to; null when there is no such run. */
+  async function traceparent(requestId: string): Promise<string | null> {
+    const [state] = keys.request(requestId);
+    return connection.hget(state, '@run|trace');
+  }
+
+  /** Whether it was started encrypted; null when there is no such run. */
+  async function isSealed(requestId: string): Promise<boolean | null> {
+    const [state] = keys.request(requestId);
+    const digest = await connection.hget(state, '@run|digest');
+    return digest === null ? null : digest.startsWith(SEALED_DIGEST);
+  }
+
+  return { sentSequence, traceparent, isSealed };
+}
+
+/** How the digest of a run begins that was started encrypted: so that nothing else of it need be read. */
+export const SEALED_DIGEST = 'sealed.';

@@ -1,5 +1,6 @@
 -- Reads what a turn needs in one look: the run's facts, its document, and the signals in its inbox.
 -- Must never write.
+-- @include include-log-read.lua
 -- @include include-record.lua
 --
 -- ARGV[1] the most signals to read   ARGV[2] the bytes of signals after which no further one is read

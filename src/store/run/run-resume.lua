@@ -1,6 +1,6 @@
 -- Reopens a run that has ended: it counts as open again, and reads that it was resumed, then the answers of the calls that its end left.
 -- Must never reopen a run twice for one key, nor one that another resume or a later turn has changed since it was read.
--- @include include-run.lua
+-- @include include-entrance.lua
 --
 -- KEYS[4..6] as include-entrance.lua says, of the lane of runs
 -- ARGV[1] name of the resume, the same at every repeat   ARGV[2] digest of its content   ARGV[3] version of the run as it was read

@@ -1,7 +1,7 @@
 // The spans of an attempt: `process {lane}`, and in it the call that was made.
 // Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
 import { modelsOf } from './model-candidate.ts';
-import type { Directive } from '../../contract/directive/directive.ts';
+import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import {
@@ -20,9 +20,11 @@ import { traceparentOf } from '../../platform/telemetry/traces/span-place.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import { childTraceparent } from '../../platform/telemetry/traces/trace-context.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
-import { contentOf } from './call-content.ts';
 import type { Outcome, StopReason } from './outcome.ts';
-import { reportWaits } from './wait-spans.ts';
+import { type ContentLimit, shown } from '../../platform/telemetry/traces/content.ts';
+import { laterOf } from '../../contract/directive/later.ts';
+import { onceFieldOf, type OnceFields } from '../../contract/directive/once.ts';
+import { isOrdered, reportWait } from '../../queue/wait-span.ts';
 
 /** The place of an attempt in its trace. */
 export interface AttemptTrace extends AttemptPlace {
@@ -205,4 +207,66 @@ export function reportLostBefore({ spans }: AttemptParts, claimed: Claimed): voi
   const { directive, traceparent } = claimed.envelope;
   const attempt = claimed.attempt - 1;
   reportLost(spans, { directive, lane: claimed.lane, traceparent, model: modelOf(claimed), attempt, claim });
+}
+
+function contentOf(limit: ContentLimit, directive: Directive, { result }: Execution): Attributes {
+  if (limit.bytes === 0) return {};
+  const payload = result.ok ? result.payload : undefined;
+  switch (directive.type) {
+    case 'tool_exec':
+      return {
+        [ATTRIBUTE.toolArguments]: shown(limit, directive.arguments),
+        [ATTRIBUTE.toolResult]: shown(limit, payload),
+      };
+    case 'llm_stream':
+    case 'llm_generate': {
+      const { context, system_prompt } = directive;
+      return {
+        [ATTRIBUTE.systemInstructions]: shown(limit, system_prompt),
+        [ATTRIBUTE.inputMessages]: shown(limit, 'messages' in context ? context.messages : context),
+        [ATTRIBUTE.outputMessages]: shown(limit, payload && [payload]),
+      };
+    }
+    case 'llm_embed':
+    case 'emit_tool_error':
+    case 'emit_tool_result':
+    case 'emit_request_error':
+    // Of a user's own type.
+    default:
+      return {};
+  }
+}
+
+function reportWaits(parts: Pick<AttemptParts, 'spans' | 'records'>, claimed: Claimed): void {
+  const { envelope, lane, granted, pass, trace } = claimed;
+  if (trace === null) return;
+  const { directive, traceparent } = envelope;
+  const until = trace.claimedAt;
+  const from = until - Math.max(0, granted.now - granted.dueAt);
+  const { fence, waits } = granted;
+  if (pass !== null || isOrdered(waits))
+    reportWait(parts.spans, { directive, lane, traceparent, name: fence, reasons: waits, from, until });
+  if (fence === 1 && hasBegin(directive)) reportLater(parts, claimed, until).catch(() => {});
+}
+
+function hasBegin(directive: Directive): boolean {
+  if (!DIRECTIVE_TYPES.includes(directive.type)) return false;
+  return (
+    (laterOf(directive as Parameters<typeof laterOf>[0])?.when ?? null) !== null ||
+    onceFieldOf(directive as OnceFields) === 'debounce'
+  );
+}
+
+/** By the clock of this machine, as its other spans. */
+async function reportLater(
+  { spans, records }: Pick<AttemptParts, 'spans' | 'records'>,
+  { envelope, lane, granted }: Claimed,
+  claimedAt: number,
+): Promise<void> {
+  const { directive, traceparent } = envelope;
+  const record = await records.journal.directive(directive.request_id, directive.id);
+  if (!record?.begin || record.begin.at <= record.acceptedAt) return;
+  const here = (at: number): number => at + claimedAt - granted.now;
+  const [from, until] = [here(record.acceptedAt), here(record.begin.at)];
+  reportWait(spans, { directive, lane, traceparent, name: 'later', reasons: ['later'], from, until });
 }

@@ -17,25 +17,23 @@ import {
   cancelReason,
   type Claimed,
   DONE,
-  repeatPolicyOf,
+  type Granted,
   remainingMsOf,
+  repeatPolicyOf,
 } from './claimed.ts';
-import { reportAttempt } from './attempt-spans.ts';
+import { reportAttempt, reportLostBefore } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
-import { logIds } from '../record/log-ids.ts';
 import { mayBegin, passedBack, throughGate } from '../gate-pass.ts';
-import { lanePauseMs, type Outcome, outcomeOf } from './outcome.ts';
-import { isProgrammingError, persistently } from '../record/persistently.ts';
-import { type Made, record, recordRelease, recordUnbegun } from '../record/record.ts';
+import { lanePauseMs, lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
+import { logIds, type Made, record, recordLost, recordRelease, recordUnbegun } from '../record/record.ts';
 import { modelsOf } from './model-candidate.ts';
-import { unrecordable } from '../record/recordable.ts';
 import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
-import { endLost } from './lost-attempt.ts';
-import { putOff } from './put-off.ts';
 import { inPlace } from '../serial-place.ts';
 import { withdrawTask } from './left-task.ts';
 import { redisNow } from './questions.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
+import { durably, isProgrammingError, persistently } from '../record/durably.ts';
+import { unrecordable } from '../record/result-bound.ts';
 
 /** Characters of what an error says about itself. */
 const LONGEST_REASON = 512;
@@ -256,4 +254,63 @@ function placeInChain(claimed: Claimed) {
     failures: granted.failures - candidate.failures,
     pauses: candidate.pauses,
   };
+}
+
+/** `lane`: as `attemptDirective` is told. `at`: when it is looked at again, milliseconds since the epoch. */
+async function putOff(
+  parts: AttemptParts,
+  job: JobData,
+  lane: string | undefined,
+  held: HeldJob | null,
+  at: number,
+): Promise<JobOutcome> {
+  const later: JobOutcome = { kind: 'later', at };
+  const granted = await grantedWith(parts, job, held);
+  if (held === null || granted === null) return later;
+  const known = knownOf(parts, job, lane, held);
+  if (granted.lost && known === null) return later;
+  const ended =
+    known && (await endLost(parts, { ...claimedOf(parts, known, granted, held.askedAt), serial: false }));
+  if (ended) return ended;
+  const claim = { requestId: job.request_id, id: job.id, fence: granted.fence };
+  const pauseMs = Math.max(0, at - Date.now());
+  const released = await durably(parts, () => parts.records.journal.release(claim, pauseMs));
+  if (released !== 'cancelled' || known === null) return later;
+  return endCancelled(parts, known, granted);
+}
+
+/** null: no claim came with the job. */
+async function grantedWith(
+  { records }: AttemptParts,
+  { request_id: requestId }: JobData,
+  held: HeldJob | null,
+): Promise<Granted | null> {
+  const taken = held?.verdict ?? null;
+  const verdict = taken && (await records.journal.claimedWithJob(requestId, taken));
+  return verdict?.kind === 'granted' ? verdict : null;
+}
+
+/** What a claim comes with has its body. null: this worker does not know what it is. */
+function knownOf(
+  { registry }: AttemptParts,
+  job: JobData,
+  lane: string | undefined,
+  held: HeldJob,
+): ToClaim | null {
+  const envelope = envelopeIn(job);
+  if (!envelope || isLater(envelope)) return null;
+  const definition = registry.queued(envelope.directive.type);
+  if (!definition) return null;
+  return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held, pass: null };
+}
+
+/** null: no worker died, or another attempt is made. */
+async function endLost(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome | null> {
+  const { lost, lostClaim, redeliveries, task } = claimed.granted;
+  if (lostClaim === null) return null;
+  reportLostBefore(parts, claimed);
+  const repeatPolicy = await repeatPolicyOf(claimed);
+  // @guard known-task
+  const error = lostAttemptError(repeatPolicy, redeliveries, task !== null, lost);
+  return error && recordLost(parts, claimed, error, repeatPolicy);
 }

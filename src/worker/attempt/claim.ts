@@ -3,7 +3,6 @@
 import { isToolLane } from '../../store/catalog/route.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
-import { startedSignal } from '../../store/log/started-signal.ts';
 import type { ClaimVerdict } from '../../store/request/verdicts.ts';
 import type { HeldJob } from '../../queue/lane-take.ts';
 import { newShortId } from '../../platform/telemetry/identifier.ts';
@@ -11,6 +10,9 @@ import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
 import { durably } from '../record/durably.ts';
 import { candidateOf } from './model-candidate.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import { draftSignal } from '../../store/log/signal-draft.ts';
+import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 
 /** Share of a lease after which a claim that nothing extends is asked for again: the heartbeat's first beat comes at a third, too. */
 const FRESH_PER_LEASE = 1 / 3;
@@ -124,4 +126,11 @@ export function claimedOf(
   const origin = { requestId, causationId: id, traceparent: context, attempt };
   const claim = { requestId, id, fence: granted.fence };
   return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim, trace, claimedAt };
+}
+
+/** `traceparent`: of the envelope. */
+function startedSignal(directive: Directive, data: SignalDraft['data'], traceparent: string): SignalDraft {
+  const { request_id: requestId, id: causationId } = directive;
+  const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
+  return draftSignal('ai.tool.started', withMetadata, { requestId, causationId, traceparent, attempt: 1 });
 }

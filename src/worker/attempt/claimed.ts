@@ -2,11 +2,11 @@
 // Must never decide anything.
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import { type RepeatPolicy, knownRepeatPolicy } from '../../contract/directive/work-directive.ts';
+import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
-import type { ClaimRef, Journal } from '../../store/request/journal.ts';
+import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
 import type { EndRecorder } from '../../store/index/end-recorder.ts';
 import type { SignalOrigin } from '../../store/log/signal-draft.ts';
@@ -23,9 +23,7 @@ import type { Reports } from '../../platform/telemetry/reports.ts';
 import { reportEnded } from './attempt-measures.ts';
 import type { CircuitBreaker } from '../circuit-breaker.ts';
 import type { HeldPass } from '../gate-pass.ts';
-import type { Heartbeat } from '../heartbeat.ts';
-import type { DurableWriting } from '../record/durably.ts';
-import { persistently } from '../record/persistently.ts';
+import { type DurableWriting, persistently } from '../record/durably.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import type { AttemptTrace } from './attempt-spans.ts';
 import type { EndNotices } from '../../contract/signal/end-notices.ts';
@@ -33,6 +31,8 @@ import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { ResultBound } from '../record/result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
 import type { PauseLimits } from './pause.ts';
+import type { ClaimRef } from '../../store/refs.ts';
+import type { Heartbeat } from '../threaded-heartbeat.ts';
 
 /** What an attempt reads and writes in the journal. */
 export interface AttemptRecords {

@@ -4,11 +4,10 @@ import { isApproval } from '../../store/request/questions.ts';
 import { unapproved } from './approval.ts';
 import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
 import { hash } from 'node:crypto';
-import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
 import type { Seal } from '../../platform/encryption/encrypted-result.ts';
-import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
-import type { ClaimRef } from '../../store/request/journal.ts';
+import type { Execution, ExecutionContext, QueuedDefinition, TaskKeeping } from '../executors/definition.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import { durably } from '../record/durably.ts';
@@ -20,15 +19,16 @@ import {
   sealSaid,
 } from './encrypted-attempt.ts';
 import type { Said } from '../record/pending-reports.ts';
-import { after } from './deadline-timer.ts';
 import { lastLook } from '../gate-pass.ts';
 import { modelsOf } from './model-candidate.ts';
-import { logIds } from '../record/log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from '../record/reporter.ts';
 import { answeredRound, heldQuestions } from './questions.ts';
-import { runExecutor } from './run-executor.ts';
 import type { AttemptHandle } from './running-attempts.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { ClaimRef } from '../../store/refs.ts';
+import { logIds } from '../record/record.ts';
+import { recordable } from '../record/result-bound.ts';
 
 /** How an attempt went. */
 export interface Executed {
@@ -196,4 +196,68 @@ function reporterFor(
 /** Stable over all attempts, and short enough for any header. */
 function idempotencyKey({ requestId, id }: ClaimRef): string {
   return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
+}
+
+const SHARED_STEP_MS = 1_000;
+
+/** Calls `then` after `ms`: at first in whole seconds. Returns how to end it. */
+export function after(ms: number, then: () => void): () => void {
+  if (ms <= SHARED_STEP_MS) {
+    const only = setTimeout(then, ms);
+    return () => clearTimeout(only);
+  }
+  const endsAt = performance.now() + ms;
+  let timer = setTimeout(last, ms - (ms % SHARED_STEP_MS));
+  function last(): void {
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0) then();
+    else timer = setTimeout(then, leftMs);
+  }
+  return () => clearTimeout(timer);
+}
+
+/** An executor that ignores its abort is left behind after this time; what it says later is not heard. */
+const ABORT_GRACE_MS = 2_000;
+
+export async function runExecutor(
+  definition: QueuedDefinition,
+  directive: Directive,
+  context: ExecutionContext,
+): Promise<Execution> {
+  if (context.signal.aborted) return notBegun();
+  const patience = patienceFor(context.signal);
+  try {
+    return recordable(await Promise.race([definition.execute(directive, context), patience.exhausted]));
+  } catch (error) {
+    // The call may have been made before the code broke.
+    return { result: errorResult(normalizeError(error, 'exception', 'the executor broke')), ambiguous: true };
+  } finally {
+    patience.end();
+  }
+}
+
+/** `exhausted` comes some time after the abort: a slot, a stop and a directive must not wait for deaf code. */
+function patienceFor(signal: AbortSignal): { exhausted: Promise<Execution>; end(): void } {
+  const { promise, resolve } = Promise.withResolvers<Execution>();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    timer = setTimeout(() => resolve(leftBehind()), ABORT_GRACE_MS);
+  };
+  signal.addEventListener('abort', begin, { once: true });
+  return {
+    exhausted: promise,
+    end() {
+      signal.removeEventListener('abort', begin);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function notBegun(): Execution {
+  return { result: errorResult(errorEnvelope('cancelled', 'the attempt was stopped before it began')) };
+}
+
+function leftBehind(): Execution {
+  const error = errorEnvelope('executor', 'the executor did not stop when it was told to');
+  return { result: errorResult(error), ambiguous: true };
 }

@@ -20,8 +20,7 @@ const LONGEST_MESSAGE = 500;
 
 /** The candidate that a claim is for; the journal keeps it in the field `stage`. */
 export function candidateOf({ stage }: Pick<Granted, 'stage'>): CandidateRecord {
-  // A worker of an earlier version counts no pauses.
-  return stage === '' ? FIRST : { ...FIRST, ...(JSON.parse(stage) as Partial<CandidateRecord>) };
+  return stage === '' ? FIRST : (JSON.parse(stage) as CandidateRecord);
 }
 
 /** The models that may serve it, first choice first; those that a budget lets it go on with come last. */

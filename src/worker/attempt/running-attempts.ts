@@ -1,7 +1,7 @@
 // The attempts this process is making right now, so that one can be told to stop.
 // Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
-import type { ClaimRef } from '../../store/request/journal.ts';
 import type { StopReason } from './outcome.ts';
+import type { ClaimRef } from '../../store/refs.ts';
 
 export interface AttemptHandle {
   signal: AbortSignal;

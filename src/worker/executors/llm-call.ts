@@ -25,7 +25,6 @@ import {
   repairPrompt,
 } from '../../models/answers/structured-output.ts';
 import type { ToolNames } from '../../models/requests/tool-names.ts';
-import { begunCall } from './begun-call.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
 import { type BudgetOptions, type MostTokens, withinBudget } from './llm-budget.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
@@ -37,6 +36,7 @@ import {
 } from './llm-request.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve } from './llm-reservation.ts';
 import { cheaperAttributes, turnAttributes } from './model-attributes.ts';
+import { begunCall } from './model-call-facts.ts';
 
 export interface LlmOptions extends BudgetOptions {
   limiter: ModelLimiter;

@@ -3,13 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelRef } from '../../contract/model/model-name.ts';
-import { llmEmbedSchema, type LlmEmbed } from '../../contract/directive/work-directive.ts';
+import { type LlmEmbed, llmEmbedSchema } from '../../contract/directive/work-directive.ts';
 import { beginLimits, type CallLimits } from '../../models/call-limits.ts';
-import { batchSize, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../../models/answers/embedding.ts';
+import { batchSize, embedBatch, type EmbeddedBatch, joinEmbeddings } from '../../models/answers/embedding.ts';
 import { failure, type ModelFailure, modelFailure } from '../../models/answers/model-failure.ts';
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import { estimatedTokens, mostTextTokens, type SpentTokens } from '../../models/answers/spent-tokens.ts';
-import { begunCall } from './begun-call.ts';
 import {
   defineDirective,
   type DirectiveDefinition,
@@ -20,6 +19,7 @@ import { type BudgetOptions, withinBudget } from './llm-budget.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
 import { usageAttributes } from './model-attributes.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve, type Reserved } from './llm-reservation.ts';
+import { begunCall } from './model-call-facts.ts';
 
 export interface EmbedOptions extends BudgetOptions {
   limiter: ModelLimiter;

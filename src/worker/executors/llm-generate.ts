@@ -1,9 +1,17 @@
-// llm_generate: one answer of a language model, returned as a whole.
-// Must never stream: callers that want pieces use llm_stream.
-import { llmGenerateSchema, type LlmGenerate } from '../../contract/directive/work-directive.ts';
+// One answer of a language model: llm_generate returns it as a whole, llm_stream in parts as they arrive.
+// Must never stream for llm_generate.
+import {
+  type LlmGenerate,
+  llmGenerateSchema,
+  type LlmStream,
+  llmStreamSchema,
+} from '../../contract/directive/work-directive.ts';
 import { generateAnswer } from '../../models/model-generation.ts';
-import { defineDirective, type DirectiveDefinition } from './definition.ts';
+import { defineDirective, type DirectiveDefinition, type ExecutionContext } from './definition.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
+import type { AnswerPiece } from '../../models/answers/answer-collector.ts';
+import { streamAnswer } from '../../models/model-stream.ts';
+import type { ToolNames } from '../../models/requests/tool-names.ts';
 
 export function llmGenerate(options: LlmOptions): DirectiveDefinition {
   return defineDirective<LlmGenerate>({
@@ -14,4 +22,36 @@ export function llmGenerate(options: LlmOptions): DirectiveDefinition {
     started: () => null,
     execute: (directive, context) => callModel(options, directive, context, generateAnswer),
   });
+}
+
+export function llmStream(options: LlmOptions): DirectiveDefinition {
+  return defineDirective<LlmStream>({
+    mode: 'queued',
+    type: 'llm_stream',
+    schema: llmStreamSchema,
+    repeatPolicy: () => Promise.resolve('idempotent'),
+    started: () => null,
+    execute: (directive, context) =>
+      callModel(options, directive, context, (call, names) =>
+        streamAnswer(call, async (piece) => {
+          reportPiece(directive.id, piece, names, context);
+          await context.drained();
+        }),
+      ),
+  });
+}
+
+function reportPiece(
+  call_id: string,
+  piece: AnswerPiece,
+  names: ToolNames,
+  { report }: ExecutionContext,
+): void {
+  if (piece.kind !== 'tool_call') {
+    report('ai.llm.delta', { call_id, delta: piece.text, chunk_type: piece.kind, metadata: {} });
+    return;
+  }
+  const { index, id, wireName, input } = piece;
+  const delta = { index, id, name: names.decode(wireName), arguments: input };
+  report('ai.llm.delta', { call_id, delta, chunk_type: 'tool_call', metadata: {} });
 }

@@ -1,9 +1,10 @@
-// What metrics say of one call of a model: time, tokens, cost.
+// One call of a model: made while its attempt holds its places under limits by key, and its time, tokens and cost for metrics.
 // Must never hold a word of a prompt or an answer.
-import { type Directive, callVocabulary, type CallOrigin } from '../../contract/directive/directive.ts';
+import { type CallOrigin, callVocabulary, type Directive } from '../../contract/directive/directive.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';
-import type { Execution } from './definition.ts';
+import type { Execution, ExecutionContext } from './definition.ts';
+import { whileItHolds } from '../../platform/bounds/while-it-holds.ts';
 
 /** Of a turn or of vectors: what the call says of itself. */
 interface Timed {
@@ -40,4 +41,13 @@ function tokensOf({ usage, metadata }: Execution): ModelCallFacts['tokens'] {
   type Counts = { input_tokens: number; output_tokens: number };
   const counts = usage ?? (metadata?.['usage_so_far'] as Counts | undefined);
   return counts ? { input: counts.input_tokens, output: counts.output_tokens } : null;
+}
+
+/** Where it may not be made any more, the signal of the call has fired, and fires. */
+export async function begunCall<T>(
+  mayBegin: ExecutionContext['mayBegin'],
+  call: () => Promise<T>,
+): Promise<T> {
+  const holds = await mayBegin?.();
+  return whileItHolds(holds ?? undefined, call);
 }

@@ -1,8 +1,8 @@
 // Writes that an attempt relies on: repeated until Redis has them as durably as configured, or the worker has given up.
 // Must never be used for a write that is not safe to repeat.
 import type { Confirm } from '../../queue/durability.ts';
-import { persistently } from './persistently.ts';
 import type { RunningAttempts } from '../attempt/running-attempts.ts';
+import { pause } from '../../platform/lifecycle.ts';
 
 export interface DurableWriting {
   running: RunningAttempts;
@@ -21,4 +21,58 @@ export function durably<T>({ running, confirm }: DurableWriting, write: () => Pr
     await confirmed?.();
     return written;
   }, running.givenUp);
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Connection losses are waited out by the connection itself; what is refused (LOADING, READONLY, OOM) is asked again here.
+ * `givenUp` ends it with the signal's reason: a worker that shall stop cannot wait for Redis for ever.
+ */
+export async function persistently<T>(call: () => Promise<T>, givenUp?: AbortSignal): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await answerTo(call, givenUp);
+    } catch (error) {
+      if (givenUp?.aborted || isProgrammingError(error)) throw error;
+      await pause(pauseMs, givenUp);
+    }
+  }
+}
+
+/** A connection that waits for Redis keeps its commands for ever; `givenUp` ends the wait, not the command. */
+async function answerTo<T>(call: () => Promise<T>, givenUp: AbortSignal | undefined): Promise<T> {
+  if (givenUp === undefined) return call();
+  givenUp.throwIfAborted();
+  const waiters = waitersOn(givenUp);
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  waiters.add(reject);
+  call().then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    waiters.delete(reject);
+  }
+}
+
+type GiveUp = (reason: unknown) => void;
+
+const waiting = new WeakMap<AbortSignal, Set<GiveUp>>();
+
+/** One listener for all who wait: a signal looks through all of its listeners for each that is added or removed. */
+function waitersOn(signal: AbortSignal): Set<GiveUp> {
+  const known = waiting.get(signal);
+  if (known) return known;
+  const waiters = new Set<GiveUp>();
+  waiting.set(signal, waiters);
+  signal.addEventListener('abort', () => waiters.forEach((giveUp) => giveUp(signal.reason)), { once: true });
+  return waiters;
+}
+
+/** Errors that asking again cannot mend. */
+export function isProgrammingError(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  const message = error instanceof Error ? error.message : '';
+  return /^(ERR|WRONGTYPE|NOPERM|NOAUTH|CROSSSLOT)/.test(message) && !message.includes('DISABLE_SCRIPTS');
 }

@@ -1,6 +1,6 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
-import { ownId } from '../../contract/access/tenant.ts';
+import { ownId, requestField } from '../../contract/access/tenant.ts';
 import { payloadPath } from '../../contract/api-path.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { cancelledError } from '../../contract/directive/cancellation.ts';
@@ -12,21 +12,20 @@ import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { Release } from '../../store/request/claim-holder.ts';
 import { draftSignal, type SignalOrigin, systemStamp } from '../../store/log/signal-draft.ts';
 import { waitSignal, type WaitSignal } from '../../store/request/wait-note.ts';
-import { directiveMetadata, terminalSignal, type SignalMetadata } from '../../store/log/terminal-signal.ts';
+import { directiveMetadata, type SignalMetadata, terminalSignal } from '../../store/log/terminal-signal.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
 import { failureText, jobDataOf } from '../../queue/job.ts';
 import { reportSettled } from '../../directives/read/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from '../attempt/claimed.ts';
-import { logIds } from './log-ids.ts';
 import type { Outcome } from '../attempt/outcome.ts';
 import { durably } from './durably.ts';
 import { recordQuestions, redisNow } from '../attempt/questions.ts';
 import { withdrawTask } from '../attempt/left-task.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
-import { smallEnd, smallMetadata } from './small-end.ts';
 import { candidateAfter, candidateInstead, candidatePaused } from '../attempt/model-candidate.ts';
 import { isLogged } from '../attempt/pause.ts';
+import { traceIdOf } from '../../platform/telemetry/traces/trace-context.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
@@ -352,4 +351,31 @@ function retrySignal(
     metadata: { ...directiveMetadata(directive), ...attemptMetadata({ ...claimed, granted }, metadata) },
   };
   return draftSignal('directive.retry_scheduled', data, origin);
+}
+
+const LARGEST_ERROR_BYTES = 768;
+const LONGEST_TEXT = 128;
+/** In the order of their worth. */
+const KEPT = ['effect', 'server', 'model', 'duration_ms', 'redeliveries', 'result_truncated_bytes'];
+
+/** `held`: bytes of the request. A result was got, and may have changed the world: its loss is an error. */
+function smallEnd(result: Result, held: number): ErrorEnvelope {
+  if (!result.ok) return boundError(result.error, LARGEST_ERROR_BYTES);
+  const bytes = Buffer.byteLength(JSON.stringify(result.payload) ?? 'null');
+  const message = `the call succeeded, and its result of ${bytes} bytes does not fit into its request any more`;
+  const details = { bytes, limit: 'request_bytes', request_bytes: held };
+  return { ...errorEnvelope('invalid_result', message, details), retryable: false };
+}
+
+function smallMetadata(metadata: SignalMetadata): SignalMetadata {
+  const isSmall = (value: unknown): boolean =>
+    typeof value === 'number' || (typeof value === 'string' && value.length <= LONGEST_TEXT);
+  return Object.fromEntries(
+    KEPT.filter((name) => isSmall(metadata[name])).map((name) => [name, metadata[name]]),
+  );
+}
+
+export function logIds({ claim, envelope }: Pick<Claimed, 'claim' | 'envelope'>) {
+  const { requestId, id, fence } = claim;
+  return { ...requestField(requestId), directive_id: id, fence, trace_id: traceIdOf(envelope.traceparent) };
 }

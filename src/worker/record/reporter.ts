@@ -2,14 +2,14 @@
 // Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { Report } from '../executors/definition.ts';
-import type { ClaimRef } from '../../store/request/journal.ts';
 import type { SignalLog } from '../../store/log/signal-log.ts';
 import { draftSignal, type SignalOrigin } from '../../store/log/signal-draft.ts';
 import type { SignalMetadata } from '../../store/log/terminal-signal.ts';
 import { pause } from '../../platform/lifecycle.ts';
 import { type Amount, amountOf, createPendingReports, type Said } from './pending-reports.ts';
-import { persistently } from './persistently.ts';
 import { createReportBudget, type Unreported } from './report-budget.ts';
+import type { ClaimRef } from '../../store/refs.ts';
+import { persistently } from './durably.ts';
 
 export interface Reporter {
   report: Report;

@@ -1,8 +1,10 @@
-// Keeps results within a size that the log, its readers and a model can bear.
+// Keeps results within a size and a depth that the log, its readers and a model can bear.
 // Must never cut a result without saying so in the result itself.
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { boundedText, jsonSafe } from '../../contract/json/json-safe.ts';
-import { errorResult, type Result } from '../../contract/result.ts';
+import { DEEPEST_RESULT, errorResult, type Result } from '../../contract/result.ts';
+import { isDeeperThan } from '../../contract/json/json-guard.ts';
+import type { Execution } from '../executors/definition.ts';
 
 export interface ResultBound {
   /** The largest payload, bytes of its JSON. */
@@ -78,4 +80,20 @@ function sizeOf(error: ErrorEnvelope): number {
 function tooLarge(size: number, bytes: number): Result {
   const message = `the result has ${size} bytes, the limit is ${bytes}`;
   return errorResult(errorEnvelope('invalid_result', message, { bytes: size, limit_bytes: bytes }));
+}
+
+/** The execution as it is, or with an `invalid_result` in place of a result that no log can hold. */
+export function recordable(execution: Execution): Execution {
+  const { result, metadata, usage } = execution;
+  if (isDeeperThan(result, DEEPEST_RESULT) || isDeeperThan(usage, DEEPEST_RESULT))
+    return unrecordable(`it is nested deeper than ${DEEPEST_RESULT} levels`);
+  if (!isDeeperThan(metadata, DEEPEST_RESULT)) return execution;
+  const { metadata: _tooDeep, ...rest } = execution;
+  return rest;
+}
+
+/** The end of an attempt whose answer came and cannot be recorded: a repeat would bring the same. */
+export function unrecordable(reason: string): Execution {
+  const message = `The result cannot be recorded: ${reason}`;
+  return { result: errorResult(errorEnvelope('invalid_result', message)) };
 }

@@ -2,11 +2,11 @@
  *  It must note nothing otherwise than an engine does that stood still, or died. */
 import { expect, test } from 'vitest';
 import { createRunActivityIndex, type RunActivityIndex } from '../../../src/store/run/run-activity-index.ts';
-import { createCountedRuns } from '../../../src/directives/sweep/counted-runs.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { script } from '../../support/scripted-strategy.ts';
 import { useRedis } from '../../support/shared.ts';
+import { createCountedRuns } from '../../../src/directives/sweep/sweep.ts';
 
 const redis = useRedis();
 

@@ -4,19 +4,19 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { repeatPolicyOf } from '../../../src/mcp/tools/repeat-policy.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { readToolResult } from '../../../src/mcp/tools/tool-result.ts';
 import { openPool, textOf } from '../../support/mcp-pool.ts';
 import {
-  type HttpServer,
   everything,
   filesystem,
   helloWorld,
+  type HttpServer,
   memory,
   startEverything,
   startProxy,
 } from '../../support/mcp-servers.ts';
+import { repeatPolicyOf } from '../../../src/mcp/tools/tool-definition.ts';
 
 async function ownFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'adjutant-mcp-'));

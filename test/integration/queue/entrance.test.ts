@@ -218,11 +218,12 @@ async function repeatedAfterItsEnd(way: string): Promise<{ request_id: string; i
   }
   if (way === 'in steps') vi.spyOn(lanes, 'scriptedBase').mockReturnValue(null);
   const accept = journal.accept.bind(journal);
-  vi.spyOn(journal, 'accept').mockImplementation(async (...args) => {
+  const acceptAndForget = async (...args: Parameters<typeof accept>) => {
     const verdict = await accept(...args);
     await connection.zrem(keys.sweep, ...calls.map(({ request_id, id }) => `${request_id}/${id}`));
     return verdict;
-  });
+  };
+  vi.spyOn(journal, 'accept').mockImplementation(acceptAndForget as typeof accept);
   const { directives } = await submit(...calls);
   expect(directives.map(({ status }) => status)).toEqual(['existing', 'existing']);
   return { request_id: calls[0]?.request_id ?? '', ids: calls.map(({ id }) => id) };

@@ -396,9 +396,9 @@ describe('singleton', () => {
   async function replaceAndDie(first: Answer, key: string): Promise<void> {
     const next = toolCall({ request_id: `${first.request_id.slice(0, 37)}.${randomUUID()}` });
     const once = { kind: 'singleton', key, whenOpen: 'replace' } as const;
-    const entry = { acceptance: acceptance(next), once, token: 't', hasRoom: true, reason: 'replaced' };
+    const under = { once, token: 't', hasRoom: true, reason: 'replaced' };
     const together = { rowAfterMs: null, announcements: [], laneBase: null };
-    const verdict = await open.journal.acceptOnce(next.request_id, entry, { together });
+    const verdict = await open.journal.accept(next.request_id, [acceptance(next)], { together, key: under });
     expect(verdict).toMatchObject({ outcome: 'replaced' });
   }
 

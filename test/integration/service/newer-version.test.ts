@@ -55,20 +55,6 @@ test('members that nobody here knows are skipped: of a directive, a job, a recor
   expect(await open.requests.request(request_id)).toMatchObject({ status: 'closed', open: 0 });
 });
 
-test('a directive that an older process has written, with its ids in its body, goes on', async () => {
-  const directive = toolCall();
-  const { request_id, id } = directive;
-  const known = acceptance(directive);
-  const { format, ...envelope } = JSON.parse(known.envelope) as Record<string, unknown>;
-  expect(format).toBe(4);
-  const older = { ...known, envelope: JSON.stringify({ ...envelope, directive }) };
-  await open.journal.accept(request_id, [older]);
-  await open.lanes.enqueue(LANE, jobOf(directive));
-  await open.startWorker(async () => ({ result: okResult('done') }));
-  expect((await open.requests.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
-  expect(await open.requests.directive(request_id, id)).toMatchObject({ id, status: 'succeeded' });
-});
-
 test('a directive of a later format is left to a newer worker, and ends at its deadline without one', async () => {
   const { directive } = await accepted({}, 99);
   const { request_id, id } = directive;
@@ -146,28 +132,6 @@ test('a run that a newer engine has written is left to it, and goes on there', a
     type: 'ai.request.completed',
     data: { result: 'read by the newer one' },
   });
-});
-
-test('a run that an older engine has written goes on, and keeps its agent apart from then on', async () => {
-  const { request_id: id } = await open.client.start({ agent: 'listening', query: 'hi' });
-  const engine = await open.startEngine();
-  await open.wake(id, 0);
-  await eventually(async () => (await open.runs.head(id))?.status).toBe('waiting');
-  await engine.stop();
-  const [state, bodies] = open.keys.request(id);
-  const read = async (field: string) =>
-    JSON.parse((await open.connection.hget(bodies, field)) ?? '') as Record<string, unknown>;
-  const { setup, ...spec } = await read('@spec');
-  const { format, ...document } = await read('@run');
-  expect([setup, document['setup'], format]).toMatchObject([{ agent: { name: 'listening' } }, undefined, 2]);
-  await open.connection.hset(bodies, '@spec', JSON.stringify(spec));
-  await open.connection.hset(bodies, '@run', JSON.stringify({ ...document, setup }));
-  await open.startEngine();
-  await open.client.input(id, { content: 'go on' });
-  await open.wake(id, Number(await open.connection.hget(state, '@run|version')));
-  expect((await open.ended(id)).at(-1)).toMatchObject({ data: { result: 'go on' } });
-  expect(await read('@spec')).toMatchObject({ setup });
-  expect(await read('@run')).not.toHaveProperty('setup');
 });
 
 test('a process of a newer version is listed, and what cannot be read of one is not', async () => {

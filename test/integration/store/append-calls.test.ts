@@ -4,11 +4,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type Append, createAppendCalls } from '../../../src/store/log/append-calls.ts';
-import type { ClaimRef } from '../../../src/store/request/journal.ts';
 import type { RunScript } from '../../../src/store/scripts.ts';
 import { startedOf } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
+import type { ClaimRef } from '../../../src/store/refs.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));

@@ -3,10 +3,10 @@
 import { expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { createChangedRequests } from '../../../src/store/index/changed-requests.ts';
-import { openThings } from '../../../src/store/request/open-things.ts';
 import { claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
+import { openThings } from '../../../src/store/index/later-index.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));

@@ -2,11 +2,11 @@
  *  It must never rely on how fast anything is. */
 import { expect, test } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
-import type { ClaimRef } from '../../../src/store/request/journal.ts';
 import { createReporter, type Reporter } from '../../../src/worker/record/reporter.ts';
 import { originOf } from '../../support/journal.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 import { openStore } from '../../support/store.ts';
+import type { ClaimRef } from '../../../src/store/refs.ts';
 
 const redis = useRedis();
 const open = eachTest(() => openStore(redis.url));

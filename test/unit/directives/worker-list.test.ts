@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PresentWorker } from '../../../src/store/catalog/workers.ts';
-import { drainWorker, listWorkers } from '../../../src/directives/worker-list.ts';
+import { drainWorker, listWorkers } from '../../../src/directives/queue-client.ts';
 
 const PRESENT: PresentWorker = {
   id: 'w1',

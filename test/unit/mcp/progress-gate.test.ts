@@ -1,7 +1,7 @@
 /** Progress notes for the caller: bursts pass, floods are thinned.
  *  It must never wait for real time. */
 import { expect, test } from 'vitest';
-import { createProgressGate } from '../../../src/mcp/progress-gate.ts';
+import { createProgressGate } from '../../../src/mcp/call.ts';
 
 function gateAt(): {
   passed: number[];

@@ -8,9 +8,6 @@ import {
 } from '../../../contract/run/control-directive.ts';
 import { ownMember } from '../../../contract/json/json-object.ts';
 import type { EmittedSignal } from '../../turn/transition.ts';
-import { clearSelfTodos } from './clear-self-todos.ts';
-import { complete } from './complete.ts';
-import { contextAnchor } from './context-anchor.ts';
 import {
   type CallControls,
   type ControlContext,
@@ -23,14 +20,18 @@ import {
   rejectControl,
   type TranslatedType,
 } from './control-context.ts';
-import { delegate } from './delegate.ts';
-import { injectContext } from './inject-context.ts';
-import { notifyPresenter } from './notify-presenter.ts';
-import { phaseChange } from './phase-change.ts';
-import { pipeline } from './pipeline.ts';
-import { pruneMessages } from './prune-messages.ts';
-import { stopProcessing } from './stop-processing.ts';
-import { tierChange } from './tier-change.ts';
+import { delegate, pipeline } from './delegate.ts';
+import {
+  clearSelfTodos,
+  complete,
+  contextAnchor,
+  injectContext,
+  notifyPresenter,
+  phaseChange,
+  pruneMessages,
+  stopProcessing,
+  tierChange,
+} from './control-handlers.ts';
 
 const HANDLERS: { [T in HandledType]: ControlHandler<T> } = {
   stop_processing: stopProcessing,

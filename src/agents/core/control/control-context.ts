@@ -120,3 +120,17 @@ export function addNote(context: ControlContext, type: string, sentence: string)
   context.noted.add(type);
   context.messages = [...context.messages, { role: 'user', content: sentence }];
 }
+
+const NAME = /^[\w.:/-]{1,64}$/;
+const MOST_NAMES = 20;
+
+/** null: the text is no name, and is not shown. */
+export function shownName(text: string): string | null {
+  return NAME.test(text) ? text : null;
+}
+
+/** A short list; the rest is counted. */
+export function shownNames(names: readonly string[], between: string): string {
+  const shown = names.slice(0, MOST_NAMES).join(between);
+  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown;
+}

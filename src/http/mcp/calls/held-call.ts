@@ -10,13 +10,13 @@ import type { Place } from './tool-answer.ts';
 export interface HeldCall extends Place {
   /** The whole name of its tool. */
   readonly tool: string;
-  /** By which its client called it; absent: the seal is of an older version. */
-  readonly name?: string;
-  /** null: it is an agent; absent: the seal is of an older version. */
-  readonly server?: string | null;
+  /** By which its client called it. */
+  readonly name: string;
+  /** null: it is an agent. */
+  readonly server: string | null;
   /** What its client was asked when it left; absent: nothing. */
   readonly asked?: AskedOnLeg;
-  /** A digest of the caller it was sealed for; absent: no caller is asked for a key, or the seal is of an older version. */
+  /** A digest of the caller it was sealed for; absent: no caller is asked for a key. */
   readonly caller?: string;
 }
 
@@ -47,7 +47,7 @@ export function createSeals({ sealingKey, callerOf, scope }: SealOptions): Seals
   let known: ReturnType<typeof codecOf> | null = null;
   const codec = async () => (known ??= codecOf(await sealingKey().catch(unreadable)));
   const caller = (): string | undefined => digestOf(callerOf());
-  const isForCaller = (call: HeldCall): boolean => call.caller === undefined || call.caller === caller();
+  const isForCaller = (call: HeldCall): boolean => call.caller === caller();
   return {
     ready: async () => void (await codec()),
     seal: async (call) => {
@@ -71,9 +71,8 @@ function digestOf(caller: string | null): string | undefined {
 }
 
 /** All endpoints have one key: what was sealed at that of one server is no call of another. */
-function isWithin(scope: Scope, { server, tool }: HeldCall): boolean {
-  if (scope.kind === 'all') return true;
-  return server === undefined ? tool.startsWith(`${scope.server}.`) : server === scope.server;
+function isWithin(scope: Scope, { server }: HeldCall): boolean {
+  return scope.kind === 'all' || server === scope.server;
 }
 
 function unreadable(cause: unknown): never {

@@ -1,8 +1,24 @@
 // The metrics of the service by whose process reports them; of the conventions where there are any, else our own.
 // Must never have a label whose values callers choose: no request, directive or message is a label, nor a tool that is not ours.
-import { LIST_METRICS } from './list-metric-names.ts';
 import { LABEL, type MetricDefinition, SECONDS } from './metric.ts';
 import { MODEL_METRICS } from './model-metric-names.ts';
+
+const LIST_METRICS = {
+  searchLag: {
+    kind: 'gauge',
+    name: 'adjutant.search.lag',
+    unit: 's',
+    labels: [],
+    says: 'How long the oldest change waits that the list of requests does not show yet; 0 = it shows all.',
+  },
+  searchIncomplete: {
+    kind: 'gauge',
+    name: 'adjutant.search.incomplete',
+    unit: '',
+    labels: [],
+    says: '1 while the list of requests is being built and lacks older requests, as after an upgrade; else 0.',
+  },
+} satisfies Readonly<Record<string, Omit<MetricDefinition, 'by'>>>;
 
 /** The members of `metrics` with their reporter. */
 function reportedBy<K extends string>(

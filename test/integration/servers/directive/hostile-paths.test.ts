@@ -11,8 +11,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDirectiveFolder } from '../../../../src/servers/directive/directive-folder.ts';
 import { type Refusal, serverFault } from '../../../../src/servers/directive/refusal.ts';
-import { callTool } from '../../../../src/servers/directive/tool-call.ts';
 import { anyCharacter } from '../../../support/any-character.ts';
+import { callTool } from '../../../../src/servers/directive/server.ts';
 
 const SECRET = 'SECRET-7f3a';
 const PATHS = 10_000;

@@ -2,7 +2,7 @@
  *  It must not need Redis: the list is an array. */
 import { expect, test } from 'vitest';
 import type { DeadEntry, DeadLetterIndex } from '../../../../src/store/index/dead-letter-index.ts';
-import { scan } from '../../../../src/directives/change/dead-letter-scan.ts';
+import { scan } from '../../../../src/directives/change/redrive.ts';
 
 // Issue 33, point 5: one pass sees each letter once, although those that are redriven leave the list.
 test('each entry is seen once while others leave the list, and each page is read once', async () => {

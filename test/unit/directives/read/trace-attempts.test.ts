@@ -1,7 +1,7 @@
 /** The attempts of a directive, from what the journal has noted of its claims.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
-import { type ClaimNote, claimNotes, turnNotes } from '../../../../src/store/log/history.ts';
+import { type ClaimNote, claimNotes, turnNotes } from '../../../../src/store/request/history.ts';
 import type { DirectiveRecord } from '../../../../src/store/request/records.ts';
 import { claimsLeftOut, tracedAttempts } from '../../../../src/directives/read/trace-attempts.ts';
 import { type LogFacts, noFacts, retryKey } from '../../../../src/directives/read/trace-log.ts';

@@ -12,8 +12,8 @@ import type { RunHead } from '../../../../src/store/run/run-journal.ts';
 import type { DueEntry } from '../../../../src/store/index/sweep-index.ts';
 import { createNoticeCalls, isNoticed, NOTICE_ENTRY } from '../../../../src/directives/sweep/notice.ts';
 import { createNotifier, type Notified } from '../../../../src/directives/sweep/notify.ts';
-import { flowOf } from '../../../../src/service/delivery-turns.ts';
-import { createNoticeSweep } from '../../../../src/directives/sweep/sweep-notices.ts';
+import { createNoticeSweep } from '../../../../src/directives/sweep/sweep.ts';
+import { flowOf } from '../../../../src/service/preparer.ts';
 
 const EVERYTHING = { concerns: () => true };
 const NOTHING = { concerns: () => false };

@@ -2,7 +2,7 @@
  *  It must never need Redis. */
 import { beforeEach, expect, test } from 'vitest';
 import type { DirectiveRecord } from '../../../../src/store/request/records.ts';
-import { createRepeatedNotes } from '../../../../src/directives/sweep/repeated-notes.ts';
+import { createRepeatedNotes } from '../../../../src/directives/sweep/sweep-directives.ts';
 
 const NOW = 1_000_000_000;
 const waits = (forMs: number) => ({ acceptedAt: NOW - forMs, begin: null }) as DirectiveRecord;

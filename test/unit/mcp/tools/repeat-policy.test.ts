@@ -1,7 +1,7 @@
 /** The repeat policy from a tool's annotations.
  *  It must never treat a missing annotation as permission. */
 import { expect, test } from 'vitest';
-import { repeatPolicyOf } from '../../../../src/mcp/tools/repeat-policy.ts';
+import { repeatPolicyOf } from '../../../../src/mcp/tools/tool-definition.ts';
 
 test.each([
   [undefined, 'once'],

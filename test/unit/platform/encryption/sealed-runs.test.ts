@@ -360,7 +360,6 @@ test.each<[string, object, object]>([
   expect(JSON.stringify([written, logged])).not.toContain(CANARY);
   expect(JSON.parse(written.texts.document)).toMatchObject({
     status: 'failed',
-    format: 5,
     inner: { error },
   });
   expect(written.turn.folded.directives).toEqual([]);

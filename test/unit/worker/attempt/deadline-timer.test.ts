@@ -1,6 +1,6 @@
 /** The deadline of an attempt beside the limits of its call. It must not measure time: only who comes first counts. */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { after } from '../../../../src/worker/attempt/deadline-timer.ts';
+import { after } from '../../../../src/worker/attempt/execute.ts';
 
 test('a deadline that passed while the process stood still comes before a later limit of the call', async () => {
   const fired: string[] = [];

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { okResult } from '../../../../src/contract/result.ts';
 import type { ExecutionContext, QueuedDefinition } from '../../../../src/worker/executors/definition.ts';
 import { newTraceparent } from '../../../../src/platform/telemetry/traces/trace-context.ts';
-import { runExecutor } from '../../../../src/worker/attempt/run-executor.ts';
 import { toolCall } from '../../../support/journal.ts';
 import { type Execute, testTool } from '../../../support/executors.ts';
+import { runExecutor } from '../../../../src/worker/attempt/execute.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -5,13 +5,12 @@ import {
   emitRequestErrorSchema,
   emitToolErrorSchema,
 } from '../../../../src/contract/directive/immediate-directive.ts';
-import { toolExecSchema, type ToolExec } from '../../../../src/contract/directive/work-directive.ts';
+import { type ToolExec, toolExecSchema } from '../../../../src/contract/directive/work-directive.ts';
 import { defineDirective } from '../../../../src/worker/executors/definition.ts';
-import { emitRequestError } from '../../../../src/worker/executors/emit-request-error.ts';
-import { emitToolError } from '../../../../src/worker/executors/emit-tool-error.ts';
 import { createRegistry } from '../../../../src/worker/executors/registry.ts';
 import { okResult } from '../../../../src/contract/result.ts';
 import { toolCall } from '../../../support/journal.ts';
+import { emitRequestError, emitToolError } from '../../../../src/worker/executors/emit.ts';
 
 const queued = defineDirective<ToolExec>({
   mode: 'queued',

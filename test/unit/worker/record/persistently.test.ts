@@ -1,7 +1,7 @@
 /** How a call is repeated until Redis answers. The test controls the clock.
  *  It must never wait in real time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { persistently } from '../../../../src/worker/record/persistently.ts';
+import { persistently } from '../../../../src/worker/record/durably.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
