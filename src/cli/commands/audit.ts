@@ -2,7 +2,7 @@
  *  It must never show a key. */
 import type { AuditEntry } from '../../contract/access/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { instantText, table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
@@ -30,12 +30,7 @@ async function showAudit(
 ): Promise<ExitCode> {
   const { entries } = await keys.audit({ log: submissions ? 'submissions' : 'changes', limit });
   if (json) for (const entry of entries) terminal.out(JSON.stringify(entry));
-  else
-    for (const line of table([
-      ['AT', 'KEY', 'NAME', 'ACTION', 'REQUEST', 'TARGET'],
-      ...entries.map(auditRow),
-    ]))
-      terminal.out(line);
+  else terminal.rows([['AT (UTC)', 'KEY', 'NAME', 'ACTION', 'REQUEST', 'TARGET'], ...entries.map(auditRow)]);
   return EXIT.done;
 }
 

@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { defaultVerb, wholeNumber } from '../options/option-values.ts';
-import { table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 
 interface DeadOptions {
@@ -61,16 +61,14 @@ function filtered(command: Command): Command {
   return command
     .option('--lane <lane>', 'only of this lane')
     .option('--error-type <type>', 'only with this type of error')
-    .option('--limit <count>', 'at most this many', wholeNumber);
+    .option('--limit <count>', '1 to 1000 dead letters', wholeNumber);
 }
 
 async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
   const limit = options.limit === undefined ? {} : { limit: options.limit };
   const page = await client.deadLetters({ ...filterOf(options), ...limit });
-  const lines = json
-    ? page.dead_letters.map((letter) => JSON.stringify(letter))
-    : table(page.dead_letters.map(row));
-  for (const line of lines) terminal.out(line);
+  if (json) for (const letter of page.dead_letters) terminal.out(JSON.stringify(letter));
+  else if (page.dead_letters.length > 0) terminal.rows([HEAD, ...page.dead_letters.map(row)]);
   if (page.dead_letters.length === 0 && !json)
     await sayNothing(options, { client, terminal }, 'no dead letter');
   if (page.next !== null) terminal.err(`more: --limit shows up to 1000 at once`);
@@ -87,9 +85,12 @@ async function sayNothing(
   terminal.err([nothing, ...hints].join(': '));
 }
 
+const HEAD = ['ENDED (UTC)', 'REQUEST', 'DIRECTIVE', 'CALLS', 'ATTEMPTS', 'ERROR'];
+
 function row({ request_id, id, name, about, error, attempts, ended_at }: DeadLetter): string[] {
   const what = `${name ?? '-'}${about === undefined ? '' : `, end of ${endOf(about)}`}`;
-  return [request_id, id, oneLine(what, 200), `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
+  const fault = oneLine(`${error.type}: ${error.message}`, 1_000);
+  return [instantText(ended_at), request_id, id, oneLine(what, 200), String(attempts), fault];
 }
 
 function endOf({ request_id: requestId, id }: NonNullable<DeadLetter['about']>): string {
@@ -168,9 +169,8 @@ async function report(
     ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...repeats(nameOf(from))]),
     ...found.map((ref) => [nameOf(ref), 'would be redriven', ...repeats(nameOf(ref))]),
   ];
-  const lines = json ? [JSON.stringify(redrive)] : table(rows);
-  for (const line of lines) terminal.out(line);
-  if (json) return;
+  if (json) return terminal.out(JSON.stringify(redrive));
+  terminal.rows(rows);
   for (const { request_id, id } of redrive.not_found) terminal.err(`no dead letter: ${request_id}/${id}`);
   for (const { from, code, detail } of redrive.refused)
     terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);

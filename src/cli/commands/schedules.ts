@@ -170,7 +170,7 @@ async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     after = page.next ?? undefined;
   } while (after !== undefined);
   if (json) {
-    terminal.out(JSON.stringify({ schedules, next: null }));
+    for (const schedule of schedules) terminal.out(JSON.stringify(schedule));
     return EXIT.done;
   }
   const head = [
@@ -184,7 +184,7 @@ async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     'MISSED',
     'LAST, OR WHY IT WAITS OR IS PAUSED',
   ];
-  for (const line of table([head, ...schedules.map(row)])) terminal.out(line);
+  terminal.rows([head, ...schedules.map(row)]);
   return EXIT.done;
 }
 
@@ -264,7 +264,7 @@ function printSchedule(
   terminal.out('');
   const head = ['INSTANT (UTC)', 'OUTCOME', 'ITS REQUEST', 'REQUEST', 'REASON'];
   const rows = shown.history.map((firing) => firingRow(firing, states));
-  for (const line of table([head, ...rows])) terminal.out(line);
+  terminal.rows([head, ...rows]);
 }
 
 /** Only what was given, beside how late an instant is still fired. */
