@@ -7,7 +7,10 @@ import type { Admission } from './access/gate.ts';
 const CHECK_MS = 500;
 
 export interface OpenAnswers {
-  /** Until it is closed. `credential`: what the caller brought; `admit` looks whether it still counts. */
+  /**
+   * Checks an open answer until it is closed. `credential`: that of the caller; `admit` tells whether it is still
+   * valid.
+   */
   watch(answer: ServerResponse, credential: string, admit: Admit): void;
 }
 

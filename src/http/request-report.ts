@@ -14,7 +14,7 @@ export interface RequestReports {
   readonly failures: Pick<FailureLog, 'refused'>;
 }
 
-/** What an answer refuses, by its reply. */
+/** The refusal in an answer, by its reply. */
 const refusals = new WeakMap<FastifyReply, Problem>();
 
 export function noteRefusal(reply: FastifyReply, refusal: Problem): void {

@@ -4,7 +4,7 @@
 const QUERY = /\?\S+/g;
 const VALUE = /(?<=[?&])(?<name>[^=&]*=)?[^&]*/g;
 
-/** Of an address, or of a text that repeats one. */
+/** An address, or a text that repeats one, without the values of its query. */
 export function withoutQueryValues(text: string): string {
   return text.replaceAll(QUERY, (query) => query.replaceAll(VALUE, '$<name>…'));
 }

@@ -80,7 +80,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
     return state?.down ? Math.max(state.openUntil - now(), SHORTEST_DOWN_MS) : null;
   }
 
-  /** By a call. One that was under way before its server went down proves nothing. */
+  /** Notes a success of a call. A call that was in flight before its server went down proves nothing. */
   function reached(lane: string): void {
     const state = lanes.get(lane);
     if (!state || state.down) return;

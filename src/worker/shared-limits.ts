@@ -65,7 +65,7 @@ export function createSharedLimits({ serves, limits, serial, lanes, logger, onEr
     stop(): void {
       clearInterval(timer);
     },
-    /** Whether somebody limits the lane over all workers: then only a job may begin an attempt. */
+    /** Whether a limit over all workers applies to the lane: then only a job may begin an attempt. */
     isLimited(lane: string): boolean {
       const { concurrency, rate } = inForce.get(lane) ?? own[lane] ?? NO_LIMIT;
       return concurrency !== null || rate !== null;

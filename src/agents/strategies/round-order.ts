@@ -24,7 +24,7 @@ function mayChangeRound({ directives = [] }: ListedTool): boolean {
 
 const CHANGING = ['stop_processing', 'todo_state_changed'];
 
-/** What a tool gets of the run's state beside the snapshot; null = nothing. */
+/** The part of the run's state that a tool gets beside the snapshot; null: nothing. */
 export type StateOf = (toolName: string) => JsonObject | null;
 
 /** Begins every call that no earlier one blocks. */

@@ -21,7 +21,7 @@ export type LeftLogin = z.infer<typeof leftSchema>;
 
 export interface LoginSeal {
   seal(left: LeftLogin): Promise<string>;
-  /** null: nobody of this installation has sealed it, or its time is over. */
+  /** The stored login; null: this installation has not sealed it, or it has expired. */
   open(sealed: string): Promise<LeftLogin | null>;
 }
 

@@ -14,7 +14,7 @@ export interface PersonRules {
   readonly knowsTenant: KnowsTenant;
 }
 
-/** `missing`: a sentence for whoever has logged in. */
+/** `missing`: a sentence for the person who has logged in. */
 export function personOf(
   claims: Claims,
   { rules, host, knowsTenant }: PersonRules,

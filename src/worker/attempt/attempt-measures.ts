@@ -49,7 +49,7 @@ export function reportEnded(
   reports.ended({ requestId, id, type, lane, traceparent, error, durationMs });
 }
 
-/** By the clock of Redis; null: the directive names no deadline. */
+/** The instant of acceptance by the clock of Redis; null: the directive names no deadline. */
 function acceptedAtOf(directive: Directive, deadlineAt: number): number | null {
   const deadlineMs = deadlineOf(directive);
   return deadlineMs === null ? null : deadlineAt - deadlineMs;

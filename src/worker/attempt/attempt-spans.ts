@@ -41,7 +41,7 @@ export function attemptTrace(
   return parent && { ...attemptPlace(parent, directive, fence), claimedAt };
 }
 
-/** What the attempt's signals carry, and what is called continues. */
+/** The trace context that the attempt's signals carry and its calls continue. */
 export function attemptContext(
   spans: Spans,
   trace: AttemptTrace | null,
@@ -63,7 +63,7 @@ export interface AttemptStory {
   readonly repeatPolicy: RepeatPolicy;
   readonly stop: StopReason | null;
   readonly outcome: Outcome;
-  /** What was recorded. */
+  /** The recorded outcome. */
   readonly recorded: JobOutcome;
 }
 
@@ -77,7 +77,7 @@ export function reportAttempt(parts: AttemptParts, claimed: Claimed, story: Atte
   reportWaits(parts, claimed);
 }
 
-/** Nothing was written: the attempt is somebody else's by now. */
+/** Nothing was written: the attempt belongs to another worker by now. */
 function isTakenOver({ recorded }: AttemptStory): boolean {
   return recorded.kind === 'done' && recorded.errorType === undefined;
 }

@@ -148,7 +148,7 @@ async function retakeFromJournal(
   );
 }
 
-/** It went on to another lane, and whoever moved it may have died before it enqueued it there. */
+/** Enqueues a directive that went on to another lane: its worker may have died before it enqueued it there. */
 async function enqueueElsewhere(
   { gated, running }: AttemptParts,
   job: JobData,
@@ -215,7 +215,9 @@ async function pauseLane({ lanes }: AttemptParts, lane: string, pauseMs: number 
   if (pauseMs !== null) await lanes.pauseFor(lane, pauseMs).catch(() => {});
 }
 
-/** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */
+/**
+ * An error while the outcome is recorded occurs again each time: this worker has the answer, so it ends the directive.
+ */
 async function recordInAnyCase(
   parts: AttemptParts,
   claimed: Claimed,

@@ -10,7 +10,7 @@ import { durably } from '../record/durably.ts';
 import { endCancelled } from './ended-unclaimed.ts';
 import { endLost } from './lost-attempt.ts';
 
-/** `lane`: as `attemptDirective` is told. `at`: when it is looked at again, milliseconds since the epoch. */
+/** `lane`: that of `attemptDirective`. `at`: the next check, milliseconds since the epoch. */
 export async function putOff(
   parts: AttemptParts,
   job: JobData,
@@ -44,7 +44,7 @@ async function grantedWith(
   return verdict?.kind === 'granted' ? verdict : null;
 }
 
-/** What a claim comes with has its body. null: this worker does not know what it is. */
+/** The facts of a directive whose body comes with its claim. null: this worker does not know the type. */
 function knownOf(
   { registry }: AttemptParts,
   job: JobData,

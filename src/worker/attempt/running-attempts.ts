@@ -12,7 +12,7 @@ export interface AttemptHandle {
 
 export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 
-/** Its claim may be on its way to this process as somebody cancels it. */
+/** A claim may be on its way to this process while it is cancelled. */
 const REMEMBERED_MS = 10_000;
 /** Cancellations of every worker's directives are heard. */
 const MOST_REMEMBERED = 4_096;

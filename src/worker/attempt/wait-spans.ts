@@ -26,7 +26,7 @@ function hasBegin(directive: Directive): boolean {
   );
 }
 
-/** By the clock of this machine, as its other spans. */
+/** Reports the span later, by the clock of this machine, as its other spans. */
 async function reportLater(
   { spans, records }: Pick<AttemptParts, 'spans' | 'records'>,
   { envelope, lane, granted }: Claimed,

@@ -20,7 +20,7 @@ export interface DescribedTool {
   input_schema: Record<string, unknown>;
 }
 
-/** null: no server offers it. */
+/** Describes a tool; null: no server lists it. */
 export type DescribeTool = (name: string) => Promise<DescribedTool | null>;
 
 export type LanguageDirective = LlmStream | LlmGenerate;
@@ -112,7 +112,7 @@ async function offeredTools(
   return [...tools.values()];
 }
 
-/** What the directive leaves out about a tool comes from the catalog; an unlisted tool takes any object. */
+/** The members that the directive leaves out about a tool come from the catalog; an unlisted tool takes any object. */
 async function completed(offer: OfferedTool, describeTool: DescribeTool): Promise<DescribedTool> {
   const { name, description, input_schema } = offer;
   const known = input_schema === undefined ? await describeTool(name) : null;

@@ -15,7 +15,7 @@ export function turnAttributes(turn: ModelTurn): Attributes {
   };
 }
 
-/** Of a model that answers since a budget had no room for the one that was chosen. */
+/** The attributes of a model that answers because a budget was too small for the chosen one. */
 export function cheaperAttributes({
   candidate: { cheaper },
 }: Pick<ExecutionContext, 'candidate'>): Attributes {

@@ -5,7 +5,7 @@ import { parseModelName } from '../../contract/model/model-name.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';
 import type { Execution } from './definition.ts';
 
-/** Of a turn or of vectors: what the call says of itself. */
+/** The part of a turn or of vectors that describes the call. */
 interface Timed {
   duration_ms?: number;
   first_chunk_ms?: number | null;

@@ -14,7 +14,7 @@ export interface ServerReadsOptions {
   readonly isExposed: (server: string, method: ServerRead, params: ToolExec['arguments']) => boolean;
 }
 
-/** An error that the server itself answers is a result: the read is done, and nobody has to examine it. */
+/** An error that the server itself answers is a result: the read has ended, and needs no examination. */
 export function serverReads({ pool, isExposed }: ServerReadsOptions): OwnTools {
   return (place) => {
     const method = serverReadOf(place.tool);

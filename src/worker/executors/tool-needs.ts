@@ -9,13 +9,13 @@ import type { Execution } from './definition.ts';
 interface Place {
   readonly server: string;
   readonly endpoint: string;
-  /** null: nobody answers. */
+  /** Time that a question waits for an answer, milliseconds; null: no person answers. */
   readonly questionMs: number | null;
   /** null: no model answers. */
   readonly sampling: object | null;
 }
 
-/** What a modern server answers that needs more than the client offers. */
+/** Error code of a modern server that needs more capabilities than the client has. */
 const CAPABILITY_MISSING = -32_021;
 
 /** The error with the setting that would have helped. */

@@ -45,7 +45,7 @@ export interface ControlContext {
   readonly noted: Set<string>;
   /** Depth of the run, from 0. */
   readonly depth: number;
-  /** What the model reads while the run is in a phase, by the phase's name. Without any, phases mean nothing. */
+  /** Text that the model reads while the run is in a phase, by the phase's name. Without any, phases have no effect. */
   readonly phases: Readonly<Record<string, string>>;
   isModelAlias(name: string): boolean;
 }
