@@ -105,14 +105,19 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     `ask 'What is in this folder?'`,
     'requests --status failed --since 2h',
   ]);
-  program.addHelpText('after', `\nAll times are UTC. \`${ADJUTANT} <verb> --help\` has options and examples.`);
+  program.addHelpText(
+    'after',
+    `\nAll times are UTC. \`${ADJUTANT} <verb> --help\` has options and examples.`,
+  );
   showOwnHelpAfterError(program, ADJUTANT);
   return program;
 }
 
 /** After a wrong line, the help of the verb that was meant is named. */
 function showOwnHelpAfterError(command: Command, path: string): void {
-  command.showHelpAfterError(`(${path} --help lists the ${command.commands.length > 0 ? 'verbs and ' : ''}options)`);
+  command.showHelpAfterError(
+    `(${path} --help lists the ${command.commands.length > 0 ? 'verbs and ' : ''}options)`,
+  );
   for (const below of command.commands) showOwnHelpAfterError(below, `${path} ${below.name()}`);
 }
 

@@ -21,8 +21,7 @@ export async function budgets({ client, terminal, json }: Invocation): Promise<E
     return EXIT.done;
   }
   const head = ['BUDGET', 'OF', 'TOKENS', `MONEY (${listing.currency})`, 'CALLS', 'HELD BACK', 'WHEN SPENT'];
-  if (listing.budgets.length > 0)
-    terminal.rows([head, ...listing.budgets.map(rowOf)]);
+  if (listing.budgets.length > 0) terminal.rows([head, ...listing.budgets.map(rowOf)]);
   for (const { name, budgets: left } of listing.more ?? [])
     terminal.err(terminal.paintErr('dim', `${oneLine(name, 80)}: ${left} more, of which less is used.`));
   terminal.err(terminal.paintErr('dim', footOf(listing)));

@@ -211,7 +211,8 @@ function fishVerb(name: string, { path, options, below, live }: Verb, verbs: rea
     return `complete -c ${name} -f -n ${quoted(where)} -a ${word} -d ${quoted(described)}`;
   });
   const flags = options.map((option) => fishOption(name, here, option));
-  const names = live === null ? [] : [`complete -c ${name} -f -n ${quoted(here)} -a ${fishNames(name, live)}`];
+  const names =
+    live === null ? [] : [`complete -c ${name} -f -n ${quoted(here)} -a ${fishNames(name, live)}`];
   return [...next, ...names, ...flags];
 }
 

@@ -29,7 +29,9 @@ const CHECK_EVERY_MS = 300;
 export function addDev({ program, local }: CommandLine): void {
   const verb = program
     .command('dev')
-    .description('run everything as `up` does, and restart when the configuration, an agent or a module changes')
+    .description(
+      'run everything as `up` does, and restart when the configuration, an agent or a module changes',
+    )
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber)
     .option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1')
@@ -144,7 +146,9 @@ function watchedFiles(file: string, read: ConfigFile): string[] {
 function scriptsIn(folder: string, recursive: boolean): string[] {
   try {
     const paths = readdirSync(folder, { recursive, encoding: 'utf8' });
-    return paths.filter((path) => SCRIPT.test(path) && !path.includes('node_modules')).map((path) => join(folder, path));
+    return paths
+      .filter((path) => SCRIPT.test(path) && !path.includes('node_modules'))
+      .map((path) => join(folder, path));
   } catch {
     return [];
   }
@@ -155,9 +159,13 @@ function filesIn(config: unknown): string[] {
   const { agents, strategies, directives, mcpServers, providers } = Object(config) as Record<string, unknown>;
   const modules = membersOf(mcpServers).map((server) => memberOf(server, 'module'));
   const scripts = membersOf(providers).map((provider) => memberOf(provider, 'file'));
-  return [...membersOf(agents), ...membersOf(strategies), ...membersOf(directives), ...modules, ...scripts].filter(
-    (path) => typeof path === 'string',
-  );
+  return [
+    ...membersOf(agents),
+    ...membersOf(strategies),
+    ...membersOf(directives),
+    ...modules,
+    ...scripts,
+  ].filter((path) => typeof path === 'string');
 }
 
 function membersOf(value: unknown): unknown[] {

@@ -78,7 +78,10 @@ function schemaPlace(folder: string): string {
 
 function nextLines(template: Template | null): string[] {
   const first = template === null ? `${ADJUTANT} up` : `npm install adjutant zod && ${ADJUTANT} dev`;
-  return [`next: ${first}, then in a second terminal`, ...COMMANDS[template ?? 'none'].map((line) => `  ${line}`)];
+  return [
+    `next: ${first}, then in a second terminal`,
+    ...COMMANDS[template ?? 'none'].map((line) => `  ${line}`),
+  ];
 }
 
 const ASK = `${ADJUTANT} ask "What is 17*23, and which files are in the examples folder?"`;

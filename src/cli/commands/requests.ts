@@ -55,7 +55,9 @@ export function addRequests({ program, withClient }: CommandLine): void {
   const requests = program
     .command('requests')
     .description('list requests, and cancel or redrive many at once');
-  const list = requests.command('list', { isDefault: true }).description('show matching requests, newest first');
+  const list = requests
+    .command('list', { isDefault: true })
+    .description('show matching requests, newest first');
   filtered(list)
     .option('--limit <count>', '1 to 200; default: 50', wholeNumber)
     .option('--cursor <cursor>', 'go on where a page ended')
@@ -105,7 +107,9 @@ async function listRequests(invocation: Invocation, options: ListOptions): Promi
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests, HEAD);
   if (!invocation.json && page.requests.length === 0)
-    invocation.terminal.err(['no request matches', ...(await filterHints(options, invocation.client))].join(': '));
+    invocation.terminal.err(
+      ['no request matches', ...(await filterHints(options, invocation.client))].join(': '),
+    );
   if (!invocation.json) sayRest(invocation.terminal, page);
   return EXIT.done;
 }

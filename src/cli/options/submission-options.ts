@@ -189,7 +189,11 @@ export function addFlowOptions(command: Command): Command {
   return command
     .optionsGroup('Priority and limits:')
     .option('--priority <0-9>', 'higher goes first: each step is 30 s of head start; default: 4', priority)
-    .option('--fairness-key <key>', 'waiting work is dequeued in turn between keys; default: by tenant', keyText)
+    .option(
+      '--fairness-key <key>',
+      'waiting work is dequeued in turn between keys; default: by tenant',
+      keyText,
+    )
     .option('--concurrency <key=n>', 'at most n at once in its lane among those with the key', concurrency)
     .option('--rate <key=n/time>', 'at most n in that time in its lane, as in account-42=10/1m', rate);
 }
@@ -241,12 +245,14 @@ export interface EndOptions {
 }
 
 export function addEndOption(command: Command): Command {
-  return command.optionsGroup('Options:').option(
-    '--on-end <endpoint>',
-    'notify this endpoint of the configuration of the end (or a URL, where that is allowed); may be repeated',
-    (given: string, before: readonly string[]) => [...before, given],
-    [] as readonly string[],
-  );
+  return command
+    .optionsGroup('Options:')
+    .option(
+      '--on-end <endpoint>',
+      'notify this endpoint of the configuration of the end (or a URL, where that is allowed); may be repeated',
+      (given: string, before: readonly string[]) => [...before, given],
+      [] as readonly string[],
+    );
 }
 
 export function endFieldsOf({ onEnd = [] }: EndOptions): { on_end?: WebhookTarget[] } {
