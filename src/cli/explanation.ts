@@ -105,8 +105,9 @@ function errorJson(explanation: Explanation | null, error: unknown): unknown {
   const refusal = error instanceof DirectiveRefused ? error.problem : null;
   const errors = refusal?.errors === undefined ? {} : { errors: refusal.errors };
   const unavailable = error instanceof ServiceUnavailable;
-  const type = refusal?.code ?? (unavailable ? 'unavailable' : typeOf(explanation));
-  const ids = error instanceof CliFailure ? error.ids : {};
+  const failure = error instanceof CliFailure ? error : null;
+  const type = refusal?.code ?? failure?.type ?? (unavailable ? 'unavailable' : typeOf(explanation));
+  const ids = failure?.ids ?? {};
   return {
     ok: false,
     error: { type, message, retryable: unavailable, details: { ...ids, ...errors, ...fix } },

@@ -99,6 +99,8 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     program.commandsGroup(group);
     for (const add of verbs) add(line);
   }
+  const help = new Command('help').argument('[verb]').description('show the help of a verb');
+  program.addHelpCommand(help.helpGroup('Set up and run:'));
   examples(program, [
     'up',
     'call everything.get-sum a=2 b=3',

@@ -69,11 +69,7 @@ describe('call', () => {
     expect(wrong).toMatchObject({ code: 1, stdout: '' });
     expect(wrong.stderr).toMatch(/validation_error/);
     expect(wrong.stderr).toMatch(/arguments\.a: /);
-    const unknown = await cli('call', 'peer.ad', '{}');
-    expect(unknown.code).toBe(1);
-    expect(unknown.stderr).toMatch(/unknown_tool/);
-    expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
-    expect(unknown.stderr).toMatch(/see (npx )?adjutant get [0-9a-v]{23} [0-9a-f-]{36}/);
+    expect(wrong.stderr).toMatch(/see (npx )?adjutant get [0-9a-v]{23} [0-9a-f-]{36}/);
     const json = await cli('call', 'peer.fail', '{"text":"no"}', '--json');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -109,9 +105,14 @@ describe('call', () => {
     await eventually(async () => (await cli(...found)).stdout).toContain('"request_id":"apart"');
   });
 
-  test('that names an unknown tool leaves no dead letter', async () => {
-    await cli('call', 'nosuch.tool', '--request', 'mistyped');
-    expect((await cli('dead', '--json')).stdout).not.toContain('mistyped');
+  test('of a tool that its server does not have is refused with close names, and leaves nothing', async () => {
+    const unknown = await cli('call', 'peer.ad', '{}', '--request', 'mistyped');
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toMatch(/error unknown_tool: the server "peer" has no tool "ad"\./);
+    expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
+    expect((await cli('get', 'mistyped')).stderr).toContain('not_found');
+    const json = await cli('call', 'peer.ad', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { type: 'unknown_tool' } });
   });
 
   test('passes on its limits and retries', async () => {

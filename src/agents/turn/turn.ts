@@ -161,7 +161,7 @@ async function write(
     const message = `${verdict.open} directives would be open at once`;
     turn.folded = failed(parts, run, { reason: 'queue_overflow', message });
   } else if (verdict.kind === 'no_room') {
-    const message = `the request holds ${verdict.bytes} bytes, and limits.request_bytes has no room for more`;
+    const message = `the request holds ${verdict.bytes} bytes, and more would exceed limits.request_bytes`;
     turn.folded = failed(parts, run, { reason: 'request_full', message });
   } else if (verdict.kind === 'conflict') {
     const message = `the request holds another directive with the id "${verdict.id}"`;

@@ -30,7 +30,7 @@ import { printFailure } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { createLiveLine } from '../following/live-line.ts';
 import { wholeNumber } from '../options/option-values.ts';
-import { toolArguments } from '../options/tool-arguments.ts';
+import { schemaOfTool, toolArguments } from '../options/tool-arguments.ts';
 import { type FollowedWork, onInterrupt, type OnInterrupt, orUnread } from '../on-interrupt.ts';
 import { openConsole } from '../browser.ts';
 import { examples } from '../examples.ts';
@@ -99,7 +99,8 @@ export async function call(
   const invocation = encryptingWhere(given, options);
   const { client, terminal } = invocation;
   const fullName = options.server === undefined ? tool : `${options.server}.${tool}`;
-  const directive = directiveOf(tool, await toolArguments(words, fullName, client), options);
+  const schema = await schemaOfTool(fullName, client);
+  const directive = directiveOf(tool, toolArguments(words, schema), options);
   using interruption = onInterrupt(invocation);
   const submission = await client.submit(directive, { signal: interruption.giveUp });
   const { request_id: requestId, directives } = submission;

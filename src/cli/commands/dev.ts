@@ -76,6 +76,15 @@ async function dev(
 
 const WAITS = 'The service has stopped; the next change of a file starts it again.';
 
+const PARENT_WATCH = 'scripts/parent-watch.mjs';
+
+/** The module that stops the child when this process is killed. */
+function parentWatch(): string {
+  const url = new URL(`../../../${PARENT_WATCH}`, import.meta.url);
+  url.search = new URLSearchParams({ expected: JSON.stringify([process.pid]), signal: 'SIGTERM' }).toString();
+  return url.href;
+}
+
 /** The program as it was started, with the verb `up`. */
 function startUp(terminal: Terminal, { config, port, host, traces }: DevOptions, web: boolean): ChildProcess {
   const args = [
@@ -84,7 +93,8 @@ function startUp(terminal: Terminal, { config, port, host, traces }: DevOptions,
     ...(host === undefined ? [] : ['--host', host]),
     ...(traces === true ? ['--traces'] : []),
   ];
-  const program = [...process.execArgv, process.argv[1] ?? '', 'up', ...args];
+  const flags = process.execArgv.filter((flag) => !flag.includes(PARENT_WATCH));
+  const program = [...flags, `--import=${parentWatch()}`, process.argv[1] ?? '', 'up', ...args];
   const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] });
   createInterface({ input: child.stdout }).on('line', (line) => {
     terminal.out(line);

@@ -19,6 +19,11 @@ export interface FollowOptions {
   readonly tag?: readonly string[];
 }
 
+/** Values of an option that may be repeated. */
+function collected(given: string, before: readonly string[] = []): readonly string[] {
+  return [...before, given];
+}
+
 export function addFollowOptions(command: Command): Command {
   return command
     .option('--detach', 'print the ids and do not wait for the answer')
@@ -26,8 +31,7 @@ export function addFollowOptions(command: Command): Command {
     .option(
       '--tag <tag>',
       'a tag to find the request by (`requests --tag`); may be repeated, up to 16 times',
-      (given: string, before: readonly string[]) => [...before, given],
-      [] as readonly string[],
+      collected,
     );
 }
 

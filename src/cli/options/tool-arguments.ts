@@ -1,9 +1,13 @@
-/** The arguments of a tool call as they are typed: one JSON object, or words `key=value`.
+/** The tool and the arguments of a call as they are typed: one JSON object, or words `key=value`.
  *  A value has the type that the tool's schema names; without a schema it is JSON, or else a text. */
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { parseExactJson } from '../../contract/json/exact-json.ts';
 import { isObject, ownMember } from '../../contract/json/json-object.ts';
-import { usage } from '../failure.ts';
+import { DirectiveRefused } from '../../contract/problem.ts';
+import type { ToolListing } from '../../contract/tool/tool-listing.ts';
+import { closeNames } from '../../platform/bounds/close-names.ts';
+import { ADJUTANT } from '../command-name.ts';
+import { CliFailure, usage } from '../failure.ts';
 import { oneLine } from '../terminal.ts';
 import { objectArgument } from './option-values.ts';
 
@@ -12,16 +16,11 @@ type Schema = Readonly<Record<string, unknown>>;
 const PAIR = /^(?<key>[^\s={}[\]"'][^={}[\]"']*)=(?<value>.*)$/s;
 const EXAMPLE = `Write one JSON object, as in '{"a": 1}', or words such as a=1 name=Ada.`;
 
-/** `tool`: `server.tool`, or the name at the only server that has it. Throws a usage error. */
-export async function toolArguments(
-  words: readonly string[],
-  tool: string,
-  client: Pick<DirectiveClient, 'tools'>,
-): Promise<Record<string, unknown>> {
+/** `schema`: that of the tool; {}: unknown. Throws a usage error. */
+export function toolArguments(words: readonly string[], schema: Schema): Record<string, unknown> {
   const [first = '{}', ...others] = words;
   if (others.length === 0 && !PAIR.test(first)) return objectArgument(first);
   const pairs = words.map(pairOf);
-  const schema = await schemaOf(tool, client);
   const keys = [...new Set(pairs.map(({ key }) => key))];
   return Object.fromEntries(
     keys.map((key) => {
@@ -37,11 +36,35 @@ function pairOf(word: string): { key: string; value: string } {
   throw usage(`"${oneLine(word, 80)}" is no argument of the form key=value.`, EXAMPLE);
 }
 
-/** An unknown tool has no schema: the service answers with close names. */
-async function schemaOf(tool: string, client: Pick<DirectiveClient, 'tools'>): Promise<Schema> {
-  const { tools } = await client.tools();
-  const named = tools.filter(({ name, tool: bare }) => name === tool || bare === tool);
-  return (named.find(({ name }) => name === tool) ?? named[0])?.input_schema ?? {};
+/**
+ * The schema of `tool` (`server.tool`, or its name at the only server that has it); {}: the list does not show it.
+ * Throws where its server is ready and lists no such tool: a call would fail, and become a dead letter.
+ */
+export async function schemaOfTool(tool: string, client: Pick<DirectiveClient, 'tools'>): Promise<Schema> {
+  const listing = await client.tools().catch(unlessRefused);
+  const named = listing.tools.filter(({ name, tool: bare }) => name === tool || bare === tool);
+  const found = named.find(({ name }) => name === tool) ?? named[0];
+  if (found !== undefined) return found.input_schema;
+  const server = listing.servers.find(({ name }) => tool.startsWith(`${name}.`));
+  if (server?.status === 'ready' && server.served !== false) throw unknownTool(tool, server.name, listing);
+  return {};
+}
+
+/** A key may call tools and not list them. */
+function unlessRefused(error: unknown): ToolListing {
+  if (error instanceof DirectiveRefused) return { tools: [], servers: [] };
+  throw error;
+}
+
+function unknownTool(tool: string, server: string, { tools }: ToolListing): CliFailure {
+  const names = tools.filter((each) => each.server === server).map(({ name }) => name);
+  const close = closeNames(tool, names);
+  const question = close.length === 0 ? '' : `Did you mean ${close.join(' or ')}? `;
+  return new CliFailure({
+    type: 'unknown_tool',
+    what: `unknown_tool: the server "${server}" has no tool "${oneLine(tool.slice(server.length + 1), 80)}".`,
+    how: `${question}\`${ADJUTANT} tools ${server}\` lists its tools.`,
+  });
 }
 
 function propertyOf({ properties }: Schema, key: string): Schema {

@@ -205,9 +205,9 @@ function bounded(result: Result): Result {
   return result.ok ? result : { ...result, error: boundError(result.error, LARGEST_ERROR_BYTES) };
 }
 
-/** Who would answer reads the question in the journal, where nothing of the call may be. */
+/** An answer would need the question in the journal, which must not hold content of the call. */
 function cannotAsk(): Result {
-  const message = 'The tool asks a person, and nobody can be asked about an encrypted call';
+  const message = 'The tool asks a person, which an encrypted call does not allow';
   return errorResult(errorEnvelope('executor', message));
 }
 

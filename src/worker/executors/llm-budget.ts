@@ -203,7 +203,7 @@ function askFor(
   const isAnswered = Object.hasOwn(answersIn(context), breach.id);
   const rounds = context.answered?.endpoint === ENDPOINT ? context.answered.round : 0;
   if (isAnswered || rounds >= QUESTION_LIMITS.rounds || breach.resetsAt === null) return null;
-  const message = `The budget "${breach.budget}" has no room for this call of ${modelOf(context)}: ${amountsOf(breach, most)}. Accept to make it all the same.`;
+  const message = `The budget "${breach.budget}" is too small for this call of ${modelOf(context)}: ${amountsOf(breach, most)}. Accept to make it all the same.`;
   const question = { mode: 'form' as const, message, schema: { type: 'object', properties: {} } };
   const patienceMs = Math.max(1_000, breach.resetsAt - Date.now());
   return {
@@ -232,7 +232,7 @@ function sentenceOf(
     : resetsAt === null
       ? ''
       : `; it begins anew at ${new Date(resetsAt).toISOString()}`;
-  return `the budget "${budget}" of the day has no room for the call: ${amountsOf(breach, most)}${until}`;
+  return `the budget "${budget}" of the day is too small for the call: ${amountsOf(breach, most)}${until}`;
 }
 
 function isTooSmall(

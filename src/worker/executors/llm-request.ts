@@ -104,8 +104,8 @@ async function offeredTools(
     const field = `tools[${index}]`;
     const tool = typeof offer === 'string' ? await describeTool(offer) : await completed(offer, describeTool);
     const name = typeof offer === 'string' ? offer : offer.name;
-    if (!tool) return invalid(field, `no MCP server offers the tool "${name}"`);
-    if (tools.has(name)) return invalid(field, `the tool "${name}" is offered twice`);
+    if (!tool) return invalid(field, `no MCP server has the tool "${name}"`);
+    if (tools.has(name)) return invalid(field, `the tool "${name}" is named twice`);
     // A call of the tool comes back under the name in the directive, whatever the catalog calls it.
     tools.set(name, { ...tool, name });
   }

@@ -238,6 +238,6 @@ function countedIn(execution: Execution): TokenCounts | null {
 function nobodyWaits({ model }: LlmGenerate): Answered['outcome'] {
   return {
     ok: false,
-    error: errorEnvelope('cancelled', `nobody waits for an answer of "${model}" any more`),
+    error: errorEnvelope('cancelled', `the answer of "${model}" is not needed any more`),
   };
 }

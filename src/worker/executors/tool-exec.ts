@@ -98,14 +98,14 @@ export function toolExec(
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
       if (place === null)
-        return { kind: 'moot', reason: 'no server of this worker offers its tool any more' };
+        return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
       return pool.withdraw(place.server, task, place.endpoint);
     },
   });
 }
 
 function notServedHere(directive: ToolExec): Execution {
-  const message = `no MCP server of this worker offers the tool "${directive.tool_name}"`;
+  const message = `no MCP server of this worker has the tool "${directive.tool_name}"`;
   return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
 }
 

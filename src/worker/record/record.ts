@@ -151,7 +151,7 @@ async function recordAsk(
 }
 
 function noRoomToAsk(): ErrorEnvelope {
-  return errorEnvelope('request_full', 'limits.request_bytes has no room for what the tool asks');
+  return errorEnvelope('request_full', 'the questions of the tool would exceed limits.request_bytes');
 }
 
 /** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */
@@ -246,7 +246,7 @@ async function recordSmall(
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { leavesTask }));
   parts.logger.warn(
     { ...logIds(claimed), held_bytes: held },
-    'limits.request_bytes has no room for a result',
+    'a result would exceed limits.request_bytes: its directive fails',
   );
   return noteEnd(parts, claimed, error, { isOver: !leavesTask });
 }

@@ -42,7 +42,7 @@ test('without read: the command line says what was accepted, with an exit code o
     { client, encrypting: null,
     baseUrl: '', archive, terminal, keyboard: null, json: false, interrupt },
     'a.b',
-    undefined,
+    [],
     {
       request: 'unread',
       id: 'one',
