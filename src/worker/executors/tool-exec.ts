@@ -97,8 +97,7 @@ export function toolExec(
     },
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
-      if (place === null)
-        return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
+      if (place === null) return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
       return pool.withdraw(place.server, task, place.endpoint);
     },
   });
