@@ -26,7 +26,10 @@ import {
 export type JobOutcome = (
   | {
       kind: 'done';
-      /** The directive ended in this error: type and message, for whoever reads the failed jobs of a lane. Default: it did not. */
+      /**
+       * The error that the directive ended in: type and message, for readers of the failed jobs of a lane. Default:
+       * none.
+       */
       failure?: string;
     }
   | {
@@ -36,7 +39,7 @@ export type JobOutcome = (
       attempt?: number;
     }
 ) & {
-  /** What was recorded of its directive: null = success, else the type of its error. Absent: nothing was. */
+  /** The recorded outcome of its directive: null: success, else the type of its error. Absent: none was recorded. */
   errorType?: string | null;
 };
 
@@ -48,13 +51,13 @@ export interface ConsumeOptions {
   concurrency: number;
   /** How long a job is locked for a silent worker, milliseconds. */
   lockMs: number;
-  /** How often BullMQ looks for jobs without a lock, milliseconds. */
+  /** Interval of BullMQ's checks for jobs without a lock, milliseconds. */
   stalledCheckMs: number;
   /** `held`: the directive was claimed with the job; null: it is to be claimed. */
   handle: (job: JobData, held: HeldJob | null) => Promise<JobOutcome>;
   /** How directives are claimed as their jobs are taken, where one script can. Default: none is. */
   claiming?: ClaimingLane | undefined;
-  /** How free slots are offered while nothing waits. Default: jobs are only pulled. */
+  /** The announcement of idle slots while the lane is empty. Default: jobs are only pulled. */
   offering?: Offering | undefined;
   onError: (error: Error) => void;
 }
@@ -132,9 +135,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const running = new Map<string, TakenJob>();
   let isOpen = true;
   let isStopped = false;
-  /** The last look found nothing, and nothing is due before `dueAt` (0: nothing is). */
+  /** The last check found the lane empty, and no job is due before `dueAt` (0: none is). */
   let empty: { dueAt: number } | null = null;
-  /** Jobs on their way, and looks that were asked for: an answer of before a look does not say that the lane is empty. */
+  /** Jobs on their way, and requested checks: an answer from before a check does not say that the lane is empty. */
   let [coming, looks] = [0, 0];
   let changed = Promise.withResolvers<void>();
   let renewing: NodeJS.Timeout | undefined;

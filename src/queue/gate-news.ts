@@ -15,7 +15,7 @@ export function createGateNews() {
     replace: (lanes: readonly string[]): void => void (listed = new Set(lanes)),
     lanes: (): ReadonlySet<string> => listed,
     due: (lane: string, dueMs: number): void => hear(lane, dueMs),
-    /** From now on `heard` is told when something is due. */
+    /** From now on `heard` is called when a directive is due. */
     onDue(heard: typeof hear): void {
       hear = heard;
     },

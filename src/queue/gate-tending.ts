@@ -12,10 +12,10 @@ export interface GateTendingParts {
   journal: Pick<Journal, 'directive' | 'envelope'>;
 }
 
-/** Looks at the gate of a lane. */
+/** Releases the due directives from the gate of a lane. */
 export type TendGate = (lane: string) => Promise<Pick<Pumped, 'size' | 'dueMs'>>;
 
-/** Of one gate, one after the other, before others have their turn. */
+/** Maximum number of rounds at one gate before other gates follow. */
 const MOST_ROUNDS = 20;
 
 export function createGateTending({ gated, lanes, journal }: GateTendingParts): TendGate {

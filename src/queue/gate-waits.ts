@@ -14,10 +14,10 @@ export interface GateLooks {
   counts(lane: string): Promise<{ waiting: number }>;
 }
 
-/** Of a request; `get` of one directive shows what the others wait for. */
+/** Maximum number of directives of a request; `get` of one directive shows the wait of each further one. */
 const MOST_LOOKED_AT = 20;
 
-/** By the id of the directive. Rejects when Redis does not answer. */
+/** The waits by the id of the directive. Rejects when Redis does not answer. */
 export async function gateWaits(
   { journal, gates }: { journal: Pick<Journal, 'envelope'>; gates: GateLooks },
   requestId: string,

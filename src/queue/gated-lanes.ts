@@ -12,14 +12,14 @@ import type { Lanes } from './lanes.ts';
 export interface GatedLanesParts {
   gate: Gate;
   lanes: Pick<Lanes, 'enqueue' | 'enqueueOpen' | 'enqueueFirst'>;
-  /** What was let out gets the job that it has in the journal by then. */
+  /** A released directive gets the job that it has in the journal by then. */
   journal: Pick<Journal, 'directive' | 'envelope'>;
   roomIn: LaneRoom;
-  /** Of the process. */
+  /** The announcements of the process. */
   news: GateNews;
 }
 
-/** What holds a lane's gate for an attempt. */
+/** The hold of an attempt in a lane's gate. */
 export interface Pass {
   readonly lane: string;
   readonly token: string;
@@ -67,7 +67,10 @@ export function createGatedLanes({ gate, lanes, journal, roomIn, news }: GatedLa
     return left.released.some((each) => isSame(each, ref));
   }
 
-  /** Of an ended directive. Never rejects: one that stays leaves with its next attempt, or at the sweeper's next look. */
+  /**
+   * Removes an ended directive. Never rejects: one that stays leaves with its next attempt, or at the sweeper's next
+   * check.
+   */
   async function remove(lane: string, ref: GateRef): Promise<void> {
     try {
       await follow(lane, await gate.remove(lane, ref, await roomIn(lane)));

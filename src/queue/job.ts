@@ -59,8 +59,8 @@ export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | un
 const JOB_ID_CHARACTERS = 20;
 
 /**
- * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than the ids it stands
- * for, which are in the data. It begins with a letter: BullMQ refuses numbers, and ':'.
+ * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than
+ * the ids that it represents, which are in the data. It begins with a letter: BullMQ refuses numbers, and ':'.
  */
 export function jobId(requestId: string, directiveId: string): string {
   return `d${hash('sha1', `${requestId}/${directiveId}`, 'base64url').slice(0, JOB_ID_CHARACTERS)}`;

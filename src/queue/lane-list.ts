@@ -15,7 +15,7 @@ import { RUN_LANE } from './run-wake.ts';
 export interface LaneListParts {
   catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers'>;
   lanes: Lanes;
-  /** What begins later in each lane. Default: nothing. */
+  /** Directives that begin later in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   /** Default: nothing waits in a gate. */
   gates?: Pick<GateLooks, 'counts'> | undefined;

@@ -7,7 +7,7 @@ import type { Lanes } from './lanes.ts';
 /** As it was a second ago at the most, while it is asked for. */
 export type LaneRoom = (lane: string) => Promise<number>;
 
-/** Of a process that serves more lanes than it lists. */
+/** Concurrency of a process that serves more lanes than it lists. */
 const UNKNOWN_CONCURRENCY = 10;
 
 export function createLaneRoom(workers: Pick<Workers, 'known'>, lanes: Pick<Lanes, 'load'>): LaneRoom {

@@ -57,7 +57,7 @@ export function createLaneSurvey({ connection, keys, index, dead, activity, now 
     return { lane, waiting: waiting + prioritized, active, delayed, gated, oldestMs };
   }
 
-  /** Of the lanes that somebody has used within an hour. */
+  /** The lanes that were used within an hour. */
   return async (): Promise<Survey> => {
     const [names, open, deadLetters, runs] = await Promise.all([
       connection.zrange(keys.lanes, '0', String(MOST_LANES - 1)),

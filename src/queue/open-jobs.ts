@@ -59,7 +59,7 @@ export function createOpenJobs(
     if (scriptedBase(lane) === null) await removeEnded(lane, jobs);
   }
 
-  /** What BullMQ's own scripts have added without a look. A job that a worker has stays with it. */
+  /** Removes jobs that BullMQ's own scripts have added without a check. A job that a worker has stays with it. */
   async function removeEnded(lane: string, jobs: readonly JobData[]): Promise<void> {
     await Promise.all(
       jobs.map(async ({ request_id: requestId, id }) => {

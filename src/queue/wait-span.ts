@@ -13,7 +13,7 @@ export interface Waited {
   readonly traceparent: string;
   /** Tells it from the others of the directive: `later`, or the number of the claim that ended it. */
   readonly name: string | number;
-  /** As far as somebody said so. */
+  /** The reasons, as far as they are known. */
   readonly reasons: readonly string[];
   /** Milliseconds since the epoch. */
   readonly from: number;

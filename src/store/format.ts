@@ -6,19 +6,22 @@ import { isObject } from '../contract/json/json-object.ts';
 /** The newest that is known here. Not written where it is 1; a change that an older process would misunderstand writes the next one. */
 const FORMAT = 6;
 
-/** Of a run's document that leaves its agent and tools to the spec. */
+/** Format of a run's document that leaves its agent and tools to the spec. */
 export const APART_FROM_SETUP = 2;
 
-/** Of an envelope that leaves its directive's ids to the key and the job, as 3 did, beside a record that has type, lane and times as one field. */
+/**
+ * Format of an envelope that leaves its directive's ids to the key and the job, as 3 did, beside a record that has
+ * type, lane and times as one field.
+ */
 export const PACKED_RECORD = 4;
 
-/** Of the spec and the document of a run whose payloads are encrypted. */
+/** Format of the spec and the document of a run whose payloads are encrypted. */
 export const SEALED_RUN = 5;
 
 /** Format of the spec of a forked run, and of its children: its tools act only as `spec.origin` says. */
 export const FORKED_RUN = 6;
 
-/** What is of a later format is offered to the others again after this time, milliseconds. */
+/** A record of a later format is released to the other processes again after this time, milliseconds. */
 export const LEFT_ALONE_MS = 5_000;
 
 export function isLater(stored: unknown): boolean {

@@ -26,7 +26,7 @@ export function gateWait({ limits }: Ticket, wait: GateWait, tenant: string): Wa
   }
 }
 
-/** What a limit allows: `account-42, 2 at once`. */
+/** The limit as text: `account-42, 2 at once`. */
 export function limitText({ label, concurrency, rate }: TicketLimit): string {
   const allowed = [
     ...(concurrency === undefined ? [] : [`${concurrency} at once`]),

@@ -9,7 +9,7 @@ export interface CatalogChanges {
   close(): void;
 }
 
-/** Subscribes when somebody listens for the first time. */
+/** Subscribes with the first listener. */
 export function createCatalogChanges(
   options: SubscriptionsOptions,
   keys: KeySpace,

@@ -20,7 +20,7 @@ export interface CatalogEntry {
   tools: PublishedTool[];
   /** Absent: an older process has written the entry. */
   faults?: readonly ToolFault[];
-  /** null: nobody is logged in. Absent: none is needed, or not known yet. */
+  /** null: not logged in. Absent: no login is needed, or not known yet. */
   login?: ServerLogin | null;
   /** The model that its tools may ask; absent or null: none. */
   sampling?: string | null;
@@ -54,7 +54,7 @@ export function createToolCatalog(
     await connection.publish(keys.catalogChanges, entry.server);
   }
 
-  /** Every known server, by name. The entries are shared: nobody changes them. */
+  /** Every known server, by name. The entries are shared and must not be changed. */
   async function read(): Promise<CatalogEntry[]> {
     const [fields, at] = await Promise.all([connection.hgetall(keys.catalog), now()]);
     const isServed = presence.servedBy(fields, at);

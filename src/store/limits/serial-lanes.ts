@@ -12,7 +12,7 @@ const DECLARED_MS = 180_000;
 /** No attempt is longer: its time limit is a timer's. */
 const LONGEST_ATTEMPT_MS = 2_147_483_647;
 
-/** What the journal says of the claim that has the place. */
+/** The state of the claim that has the place, by the journal. */
 export type HolderState = 'alive' | 'silent' | 'over';
 
 export function createSerialLanes(

@@ -17,7 +17,7 @@ export interface TenantBytes {
 const FRESH_MS = 500;
 const MOST_KNOWN = 1_000;
 const RETRY_AFTER_MS = 5_000;
-/** Of the hash: the sum of the others. */
+/** The field of the hash that is the sum of the others. */
 const SUM = '';
 
 export function createTenantBytes(
@@ -32,7 +32,7 @@ export function createTenantBytes(
     return Number((await connection.hget(storedBytes(tenant), SUM)) ?? 0);
   }
 
-  /** Whoever comes meanwhile waits for the same answer. */
+  /** Callers meanwhile wait for the same answer. */
   function recent(tenant: string): Promise<number> {
     const found = known.get(tenant);
     if (found !== undefined && now() < found.until) return found.used;

@@ -37,7 +37,7 @@ const MANY_PER_MS = 1;
 const HOLD_MS = 5;
 /** Over which the appends are counted. */
 const COUNTED_MS = 32;
-/** Of one call: Redis does nothing else meanwhile, for about a millisecond. */
+/** Maximum number of appends in one call: Redis is blocked meanwhile, for about a millisecond. */
 const MOST_APPENDS = 64;
 /** Characters of the signals of one call. */
 const MOST_CHARACTERS = 64 * 1_024;

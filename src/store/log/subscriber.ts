@@ -17,12 +17,12 @@ export interface Subscriber {
   openInbox(): Promise<string>;
   /** Whether announcements reach this process: what is not heard is read 5 s late. */
   hearing(): Hearing;
-  /** Hears the end of one directive in the inbox. */
+  /** Subscribes to the end of one directive in the inbox. */
   listenInbox(requestId: string, directiveId: string, listener: Listener): () => void;
   close(): void;
 }
 
-/** A channel nobody listens to is kept this long, since a follower often comes back. */
+/** A channel without a listener is kept this long, since a follower often comes back. */
 const LINGER_MS = 200;
 
 interface Channel {

@@ -21,7 +21,7 @@ export function acceptArguments(
   return [...first, ...more, ...announced(together), ...acceptanceWords(requestId, batch, together)];
 }
 
-/** The KEYS of include-entrance.lua. */
+/** The KEYS of `include-entrance.lua`. */
 export function keysTogether(
   { sweep, changedRequests }: KeySpace,
   together: WithAcceptance | undefined,
@@ -31,7 +31,7 @@ export function keysTogether(
   return [sweep, changedRequests, ...(laneBase === null ? [] : [laneBase])];
 }
 
-/** As `announce` of include-entrance.lua reads them. */
+/** The arguments that `announce` of `include-entrance.lua` reads. */
 export function announced({ rowAfterMs, announcements }: WithAcceptance = NOTHING_TOGETHER): (
   | string
   | number

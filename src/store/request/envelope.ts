@@ -14,7 +14,7 @@ export interface Envelope extends Tickets {
   traceparent: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender;
-  /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
+  /** Its end may cause a notification: an entry of the sweep index has the mark too. */
   noticed?: true;
   /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */
   sealedAs?: string;

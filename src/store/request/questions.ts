@@ -24,7 +24,7 @@ export interface RoundQuestion {
 export interface QuestionRound {
   /** Which server asked: an answer goes to no other. */
   endpoint: string;
-  /** What the server wants back with the answers; null: nothing. */
+  /** The state that the server wants back with the answers; null: none. */
   state: string | null;
   questions: readonly RoundQuestion[];
   /** Responses of others to the same round, which go back with the answers; absent: none. */
@@ -76,9 +76,9 @@ const ANSWER = '@answer|';
 export interface QuestionParts {
   connection: RedisConnection;
   keys: KeySpace;
-  /** What a request may hold. */
+  /** Maximum size of a request. */
   mostBytes: (requestId: string) => number;
-  /** As in `JournalOptions`. */
+  /** The callback of `JournalOptions`. */
   onChange: ((requestId: string) => void) | undefined;
 }
 

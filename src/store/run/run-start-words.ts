@@ -4,7 +4,7 @@ import type { Later } from '../../contract/directive/later.ts';
 
 export interface NewRun {
   requestId: string;
-  /** Of what was asked for: the same content is the same run. */
+  /** Digest of the submission: the same content is the same run. */
   digest: string;
   agent: string;
   /** JSON. */

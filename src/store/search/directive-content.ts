@@ -61,7 +61,7 @@ function deliveryText(directive: Record<string, unknown>): string | null {
   return `to ${to}, end of ${id === null ? `the run ${requestId}` : `${requestId}/${id}`}`;
 }
 
-/** What is submitted under a key has ids of the service: by the key people know it. */
+/** The key of a directive that is submitted under one: its ids are the service's, and people know it by the key. */
 function keyText(directive: Record<string, unknown>): string {
   const once = onceOf(directive as OnceFields);
   return once === null ? '' : `${once.kind} ${once.key}`;

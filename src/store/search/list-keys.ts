@@ -3,7 +3,7 @@
 import { type KeySpace, requestOfTag } from '../keys.ts';
 import { globOf, mastersOf, type RedisConnection } from '../../platform/redis/connection.ts';
 
-/** Keys that one command looks at. */
+/** Keys that one command checks. */
 const KEYS_AT_ONCE = 500;
 
 export interface FoundKeys {

@@ -61,7 +61,7 @@ export function createListOff({
   return { ...loop, look };
 }
 
-/** After each piece of the walk it waits as long as that took, at most so long. */
+/** After each part of the walk it waits as long as that took, at most this long. */
 const LONGEST_REST_MS = 1_000;
 
 /** Whether there may be something to remove; that costs a walk through all keys. */
@@ -72,8 +72,8 @@ async function isIndexed(connection: RedisConnection, keys: KeySpace): Promise<b
 }
 
 /**
- * One walk for all tenants. The rows go last: whoever writes meanwhile writes a request whole afterwards, because there is no row of it.
- * false: it was stopped, or a Redis changed meanwhile; then it is to be done again.
+ * One walk for all tenants. The rows go last: a process that writes meanwhile writes a request whole afterwards,
+ * because its row is missing. false: it was stopped, or a Redis changed meanwhile; then it must be repeated.
  */
 async function removeIndex(
   connection: RedisConnection,

@@ -9,7 +9,7 @@ import type { AskedList, ListBuild } from './list-build.ts';
 
 export type Reindex = (cursor: string | undefined) => Promise<ReindexStep>;
 
-/** Before an answer that there is more, so that nobody asks without a pause. */
+/** Pause before an answer that more follows, so that no caller repeats without a pause. */
 const STEP_MS = 250;
 const RETRY_AFTER_MS = 5_000;
 
