@@ -477,6 +477,22 @@ describe('init', () => {
   });
 });
 
+test('dev restarts the service when its configuration changes, and waits for the next change where it is wrong', async () => {
+  const cwd = await folder({ 'adjutant.json': {} });
+  const write = async (content: object): Promise<void> =>
+    writeFile(join(cwd, 'adjutant.json'), JSON.stringify(content));
+  const dev = startCli(['dev', '--port', '0'], { cwd });
+  await dev.said(URL_OF_A_SERVICE);
+  await write({ agents: { second: { description: 'Added while it runs' } } });
+  await dev.said(/adjutant\.json changed: restarting/);
+  const url = (await dev.said(/listens on \S+[\s\S]*listens on \S+/)).split(' ').at(-1) ?? '';
+  await eventually(async () => (await runCommand(['agents'], url)).stdout).toMatch(/^second\s/m);
+  await write({ agnets: {} });
+  await dev.said(/agnets is not a known key[\s\S]*the next change of a file starts it again/);
+  dev.child.kill('SIGTERM');
+  expect((await dev.ended).code).toBe(0);
+});
+
 async function redisPidIn(cwd: string): Promise<number> {
   const pid = Number(await readFile(join(cwd, '.adjutant/redis/redis.pid'), 'utf8'));
   if (!(pid > 1)) throw new Error('Its pid is not written yet.');

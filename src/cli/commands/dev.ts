@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { ConfigFile } from '../../config/file.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { pause } from '../../platform/lifecycle.ts';
 import { openBrowser } from '../browser.ts';
@@ -22,6 +21,8 @@ interface DevOptions {
   readonly traces?: boolean;
   readonly web?: boolean;
 }
+
+type ConfigFile = ReturnType<typeof import('../../config/file.ts').readConfigFile>;
 
 /** Time between two checks of the files. */
 const CHECK_EVERY_MS = 300;
