@@ -35,7 +35,7 @@ async function submit(invocation: Invocation, source: string, options: SubmitOpt
   const { client, terminal, json, interrupt } = invocation;
   const directives = readDirectives(await read(source), source);
   const submission = await client.submit(directives, { signal: interrupt, ...options });
-  if (options.wait === true) return await ends(invocation, submission);
+  if (options.wait === true) return ends(invocation, submission);
   if (json) terminal.out(JSON.stringify(submission));
   else printAccepted(terminal, submission);
   return EXIT.done;
