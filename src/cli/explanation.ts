@@ -142,7 +142,7 @@ const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['is still open: it is archived', `\`${ADJUTANT} get REQUEST\` shows it as it is now.`],
   [
     'is not stored in the archive yet',
-    `Try again in a moment; \`${ADJUTANT} doctor\` says whether the archive can be reached.`,
+    `If it closed while \`archive\` was configured, try again in a moment, and \`${ADJUTANT} doctor\` says whether the archive can be reached. Earlier requests are not stored.`,
   ],
   ['The archive holds no request', 'Check the id, and the tenant of the key.'],
   ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],

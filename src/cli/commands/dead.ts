@@ -198,8 +198,8 @@ async function uncertainOf(
   return new Set((await Promise.all(read)).flat());
 }
 
-/** The call may have reached the tool, and no answer of the tool came back. */
-function mayHaveHappened(data: unknown): boolean {
+/** Whether the call may have reached the tool without an answer. */
+export function mayHaveHappened(data: unknown): boolean {
   const result = isObject(data) ? data['result'] : null;
   const error = isObject(result) ? result['error'] : null;
   if (!isObject(error)) return false;
@@ -209,5 +209,5 @@ function mayHaveHappened(data: unknown): boolean {
   );
 }
 
-/** Beside each that is redriven, or would be. */
-const REPEATS = 'may have happened already: it is called again';
+/** Printed beside each such dead letter that is redriven, or would be. */
+export const REPEATS = 'may have happened already: it is called again';

@@ -247,7 +247,10 @@ export function roleFindings(
 ): Finding[] {
   if (present === null) return [];
   const has = (role: string): boolean => present.some(({ roles }) => roles.includes(role));
-  const unserved = lanes.filter(({ name, waits }) => name !== 'run' && waits?.reason === 'no_worker');
+  // A lane without work is left over from a removed server or provider: it lacks nothing.
+  const unserved = lanes.filter(
+    (lane) => lane.name !== 'run' && lane.waits?.reason === 'no_worker' && hasWork(lane),
+  );
   const lanesOf = has('worker') ? unserved.map(({ name }) => laneFinding(name)) : [];
   return [
     ...(present.length > 0 ? [fine('processes', processText(present))] : []),
@@ -255,6 +258,10 @@ export function roleFindings(
     ...(has('worker') ? [] : [fault('workers', 'none works: every directive waits', startA('worker'))]),
     ...lanesOf,
   ];
+}
+
+function hasWork({ waiting, delayed, gated = 0, later = 0 }: ListedLane): boolean {
+  return waiting + delayed + gated + later > 0;
 }
 
 function laneFinding(lane: string): Finding {

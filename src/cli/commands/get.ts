@@ -13,6 +13,7 @@ import type {
 } from '../../contract/request/request-view.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { mayHaveHappened, REPEATS } from './dead.ts';
 import { openConsole } from '../browser.ts';
 import { examples } from '../examples.ts';
 import {
@@ -286,7 +287,10 @@ export function nextCommands(
     return [...decisions, `${ADJUTANT} resume ${request_id}`].slice(0, MOST_COMMANDS);
   const redrives = failed
     .filter((each) => isDeadLetter(each, directives))
-    .map(({ id }) => `${ADJUTANT} dead redrive ${request_id}/${word(id)}`);
+    .map(({ id, result }) => {
+      const remark = mayHaveHappened(result.data) ? `  # ${REPEATS}` : '';
+      return `${ADJUTANT} dead redrive ${request_id}/${word(id)}${remark}`;
+    });
   return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
 }
 

@@ -176,9 +176,9 @@ function row(request: ListedRequest, { paint }: Terminal): string[] {
 }
 
 function sayRest(terminal: Terminal, page: RequestListing): void {
-  const { next, searched_until, counts, lag_ms } = page;
+  const { requests, next, searched_until, counts, lag_ms } = page;
   const { open, waiting, succeeded, failed, cancelled } = counts.status;
-  const all = `of all ${counts.total}: ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
+  const all = `${requests.length} shown; all requests: ${counts.total}, ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
   terminal.err(terminal.paintErr('dim', all));
   sayIncomplete(terminal, page);
   if (lag_ms > LATE_MS) terminal.err(terminal.paintErr('yellow', `the list is ${timeText(lag_ms)} behind`));
