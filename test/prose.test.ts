@@ -46,6 +46,17 @@ function docstringsOf(file: string, source: string): Text[] {
     }));
 }
 
+/** The lines of comment at the beginning of a file. */
+function headsOf(file: string, source: string): Text[] {
+  const lines = source.split('\n');
+  const length = lines.findIndex((line) => !line.startsWith('//'));
+  const text = lines
+    .slice(0, length)
+    .map((line) => line.slice(2).trim())
+    .join(' ');
+  return text === '' ? [] : [{ place: `${file}:1`, text }];
+}
+
 function placeOf(file: string, source: string, start: number): string {
   return `${file}:${source.slice(0, start).split('\n').length}`;
 }
@@ -57,8 +68,11 @@ test('no message has a banned word', () => {
   expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
 });
 
-test('no docstring begins without its subject or has a banned word', () => {
-  const texts = sources().flatMap(({ file, source }) => docstringsOf(file, source));
+test('no docstring and no head of a file begins without its subject or has a banned word', () => {
+  const texts = sources().flatMap(({ file, source }) => [
+    ...headsOf(file, source),
+    ...docstringsOf(file, source),
+  ]);
   expect(texts.length).toBeGreaterThan(50);
   const faults = texts.map(({ place, text }) => `${place} ${proseFault(text) ?? ''}`);
   expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);

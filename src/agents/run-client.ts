@@ -1,5 +1,5 @@
-// What programs do with runs, directly on the journal: start, send input, decide, read.
-// Must never take a turn: an engine does.
+// The operations of programs on runs, directly on the journal: start, send input, decide, read. Never makes a turn: an
+// engine does.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { AgentDefinition } from '../contract/run/agent-definition.ts';

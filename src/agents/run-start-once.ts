@@ -1,5 +1,5 @@
-// The way in of a run that is submitted under a key: started where it begins, else answered with the one that stands for it.
-// Must never begin what is only to join another one, nor count what has not begun.
+// Submission of a run under a key: started where it begins, else answered with the run that represents it. A run that
+// only joins another one never begins, and only started runs are counted.
 import { requestLinks } from '../contract/api-path.ts';
 import type { Once } from '../contract/directive/once.ts';
 import { refusedAt } from '../contract/json/field-error.ts';

@@ -1,5 +1,5 @@
-// Reports directives that ended as they were accepted: those without work, and those for names that nobody serves.
-// Must never be called before the journal has accepted them.
+// Reports directives that ended as they were accepted: those without work, and those with unknown names. Called only
+// after the journal has accepted them.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { Reports } from '../platform/telemetry/reports.ts';
 import type { Prepared } from './prepare.ts';

@@ -1,5 +1,5 @@
-// What a submission under a key is answered with, of directives and of runs alike.
-// Must never show an id as another tenant knows it.
+// The answer to a submission under a key, of directives and of runs alike. Never shows an id as another tenant knows
+// it.
 import { ownId } from '../contract/access/tenant.ts';
 import type { Once, OnceAnswer } from '../contract/directive/once.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';

@@ -1,5 +1,5 @@
-// What surrounds the decision about a submission under a key, of directives and of runs alike: its room before, what it changed after.
-// Must never refuse for lack of room what another one under the key may stand for.
+// The steps around the decision about a submission under a key, of directives and of runs alike: its capacity before,
+// its changes after. Never refuses for lack of capacity a submission that another one under the key may represent.
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { SweepIndex } from '../store/index/sweep-index.ts';
 import { leaveNothing, type LeaveTenant } from '../store/limits/tenant-room.ts';

@@ -1,5 +1,5 @@
-// What directives wait for in the gates of their lanes, at the moment when somebody asks.
-// Must never cost anything where no gate holds anything, nor look at more directives than one answer shows.
+// The waits of directives in the gates of their lanes, read at a request. Costs nothing where no gate holds anything,
+// and reads no more directives than one answer shows.
 import type { GateWait } from '../contract/directive/flow.ts';
 import type { WaitFacts } from '../contract/request/waiting.ts';
 import { tenantOf } from '../contract/access/tenant.ts';

@@ -1,5 +1,6 @@
-// The way through the gates of lanes: what waits there gets its job when it is let out, by whichever process finds it.
-// Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
+// The passage through the gates of lanes: a waiting directive gets its job when it is released, by whichever process
+// finds it. Never enqueues one that was not released; the next check of the gate completes what this process leaves
+// undone.
 import type { Ticket, Tickets } from '../contract/directive/flow.ts';
 import { ticketIn } from './flow/ticket.ts';
 import type { Journal } from '../store/request/journal.ts';

@@ -1,5 +1,5 @@
-// What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered.
-// Must never be the only way: what is not heard comes back as the work of a process that died.
+// Jobs that other processes dispatch to this one: already dequeued for it, with their claims, for an announced slot. A
+// lost dispatch comes back as the work of a process that died.
 import { createOwnChannel } from '../store/log/own-channel.ts';
 import type { SubscriptionsOptions } from '../store/log/subscriptions.ts';
 import type { KeySpace } from '../store/keys.ts';

@@ -1,5 +1,5 @@
-// The data, options and id of a BullMQ job: the directive it stands for, and the facts that an operator wants to see in a dashboard.
-// Must never hold arguments, context or secrets, nor anything that the journal does not hold: a job may be lost, and enqueued again at any time.
+// The data, options and id of a BullMQ job: its directive, and the facts for a dashboard. Never holds arguments,
+// context or secrets, nor anything that the journal does not hold: a job may be lost, and enqueued again at any time.
 import { hash } from 'node:crypto';
 import { DEFAULT_PRIORITY } from '../contract/directive/flow.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';

@@ -1,5 +1,5 @@
-// How long things stand in the lanes: what waits longest, and a provider that shall not be asked.
-// Must never decide what runs: it is a look of a moment, for a reader.
+// The ages of the work in the lanes: the oldest waiting job, and a provider that is not called at present. A snapshot
+// for readers; never decides what runs.
 import type { Queue } from 'bullmq';
 import type { KeySpace } from '../store/keys.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';

@@ -1,5 +1,5 @@
-// The free slots of one lane that this process offers in Redis while nothing waits there: who accepts something hands it over.
-// Must never keep a slot for an offer: it is a hint, and what is handed over beyond the free slots is given back.
+// The idle slots of one lane that this process announces in Redis while the lane is empty: an accepting process
+// dispatches to them. A hint only: a job beyond the idle slots is returned.
 import type { RunScript } from '../store/scripts.ts';
 import type { Handed, HandOver } from './hand-over.ts';
 import type { Found } from './lane-take.ts';

@@ -1,5 +1,5 @@
-// Which lanes have keys in Redis, and the removal of those that nobody uses any more.
-// Must never remove a lane that a worker serves or that holds a job: workers say each minute what they serve.
+// The lanes with keys in Redis, and the removal of unused ones. Never removes a lane that a worker serves or that holds
+// a job: workers report each minute what they serve.
 import type { KeySpace } from '../store/keys.ts';
 import { prepareScripts } from '../store/scripts.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';

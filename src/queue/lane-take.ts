@@ -1,5 +1,5 @@
-// What is asked of the scripts that take jobs of a lane and claim their directives, and what they answer.
-// Must never read a reply by its places, nor let a job come twice for one ask.
+// The requests to the scripts that dequeue jobs of a lane and claim their directives, and their replies. Never reads a
+// reply by positions, nor lets a job come twice for one request.
 import { EARLY_SLACK_MS } from '../store/request/claim-request.ts';
 import type { EndWithJob } from '../store/request/endings.ts';
 import { namedIn, type ScriptReply } from '../store/scripts.ts';

@@ -1,5 +1,5 @@
-// Why the directives of a lane do not go on: nobody serves it, its server is away, it is limited, or it is full.
-// Must never be used to decide about a directive: it is a look of a moment, for those who wait.
+// The reason why the directives of a lane wait: no worker serves it, its server is unreachable, it is limited, or it is
+// full. A snapshot for waiting callers; never decides about a directive.
 import type { Catalog } from '../store/catalog/catalog.ts';
 import type { CatalogEntry } from '../store/catalog/tool-catalog.ts';
 import { recent, recentByName } from '../store/catalog/recent.ts';

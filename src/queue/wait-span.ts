@@ -1,5 +1,5 @@
-// The span of a wait that somebody has ordered: until a directive may begin, and for its turn or a limit in the gate of its lane.
-// Must never be made of a wait in a lane that takes directives as they come: `adjutant.queue_ms` says that.
+// The span of a wait that a caller or a limit has caused: until a directive may begin, and in the gate of its lane.
+// Never made of a wait in a lane without such order: `adjutant.queue_ms` has that.
 import type { Directive } from '../contract/directive/directive.ts';
 import type { WaitReason } from '../contract/request/waiting.ts';
 import { ownId, tenantField } from '../contract/access/tenant.ts';

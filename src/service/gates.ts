@@ -1,5 +1,4 @@
-// Looks after the gates of lanes in a process, whatever its roles.
-// Must never decide who goes next.
+// Runs the gates of lanes in a process, whatever its roles. Never decides the order.
 import type { Startable } from '../platform/lifecycle.ts';
 import type { GateNews } from '../queue/gate-news.ts';
 import { createGatePump } from '../queue/gate-pump.ts';

@@ -1,5 +1,5 @@
-// Stops a lane of this worker while its server cannot be reached, so that waiting costs no attempts.
-// Must never stay open by itself: after each pause the lane is tried again, or whoever tries the server says that it is up.
+// Stops a lane of this worker while its server is unreachable, so that waiting costs no attempts. Never stays open by
+// itself: after each pause the lane is tried again, or a probe reports that the server is up.
 
 export interface CircuitBreakerOptions {
   /** Connection failures in a row that open the breaker. */

@@ -1,5 +1,5 @@
-// What keeps the leases of running attempts alive, and tells an attempt that it should stop.
-// Must never extend a lease for an attempt that has ended.
+// Extends the leases of running attempts, and aborts an attempt that should stop. Never extends a lease for an attempt
+// that has ended.
 import type { ClaimRef } from '../store/request/journal.ts';
 import type { Pass } from '../queue/gated-lanes.ts';
 

@@ -1,5 +1,5 @@
-// What this worker and the others allow of its lanes: the tightest holds, and each worker keeps to it.
-// Must never loosen what another worker that is there has configured.
+// The limits of lanes over all workers: the lowest applies, and each worker keeps to it. Never loosens what another
+// present worker has configured.
 import { randomUUID } from 'node:crypto';
 import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../store/catalog/lane-limits.ts';
 import { PRESENT_EVERY_MS } from '../store/catalog/presence.ts';

@@ -1,5 +1,4 @@
-// What a run does between its turns, as an operator counts runs.
-// Must never be used for a decision of the run itself.
+// The activity of a run between its turns, for counts of runs. Never used for a decision of the run itself.
 import type { RunActivity } from '../../store/run/run-activity-index.ts';
 import type { RunDocument } from '../turn/transition.ts';
 import { stateOf } from './run-state.ts';

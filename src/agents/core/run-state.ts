@@ -1,5 +1,5 @@
-// What a run stores between its turns, and the working copy that one transition changes.
-// Must never be changed below its first level: documents of earlier turns share those objects.
+// The state that a run stores between its turns, and the working copy that one transition changes. Never changed below
+// its first level: documents of earlier turns share those objects.
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json/json-object.ts';

@@ -1,5 +1,5 @@
-// What happens with time: timers fire, approvals expire, the run reaches its deadline.
-// Must never fire a timer twice, nor one that the same turn has set.
+// The effects of time: timers fire, approvals expire, the run reaches its deadline. Never fires a timer twice, nor one
+// that the same turn has set.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { expireApprovals } from './approvals.ts';
 import { endRun, endWithAnswer } from './lifecycle.ts';

@@ -1,5 +1,5 @@
-// Opens what is stored of an encrypted run, for the engine that takes its turn.
-// Must never open with a key that is not the tenant's, nor take text in clear for what a worker or a client has encrypted.
+// Opens the stored parts of an encrypted run, for the engine that makes its turn. Never opens with a key of another
+// tenant, nor reads clear text where a worker or a client encrypts.
 import {
   encodedIn,
   type EncodedPayload,

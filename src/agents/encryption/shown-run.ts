@@ -1,5 +1,5 @@
-// What of an encrypted run stays in clear: names, ids, times, counts, and how it went.
-// Must never show a text that a caller, a model or a tool wrote.
+// The clear parts of an encrypted run: names, ids, times, counts, and its outcome. Never shows a text of a caller, a
+// model or a tool.
 import { ENCRYPTED, encryptedNote } from '../../contract/encrypted/encrypted.ts';
 import { ERROR_TYPES } from '../../contract/error-envelope.ts';
 import { FINISH_REASONS } from '../../contract/model/finish-reason.ts';

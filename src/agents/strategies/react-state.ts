@@ -1,5 +1,5 @@
-// What the ReAct machine stores between signals.
-// Must never hold what the run itself stores: history, usage, open calls.
+// The state that the ReAct machine stores between signals. Never holds what the run itself stores: history, usage, open
+// calls.
 import * as z from 'zod';
 import type { ToolCall } from '../../contract/model/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';

@@ -1,5 +1,5 @@
-// What is reported of a written turn: its time, and the beginning or the end of its run.
-// Must never be called for a turn that another engine has written.
+// The measurements of a written turn: its time, and the beginning or the end of its run. Never called for a turn that
+// another engine has written.
 import type { Reports } from '../../platform/telemetry/reports.ts';
 import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
 import { activityOf } from '../core/run-activity.ts';

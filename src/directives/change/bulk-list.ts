@@ -1,5 +1,4 @@
-// Goes through the list of requests, status by status, newest first, from a place in it.
-// Must never read a page that nobody asks for.
+// Reads the list of requests, status by status, newest first, from a place in it. Reads only pages that are needed.
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import { cursorOf, type RequestFilter, type RequestStatus } from '../../contract/request/request-listing.ts';

@@ -1,5 +1,4 @@
-// Says which dead letters a redrive would execute: those whose record is there, and that have not been redriven already.
-// Must never change anything.
+// The dead letters that a redrive would execute: those with a record, and not redriven already. Never changes anything.
 import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import { successorId } from './successor-id.ts';

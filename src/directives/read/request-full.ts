@@ -1,5 +1,5 @@
-// The refusal of what a request has no room for, in the same words for directives, runs and inputs.
-// Must never be used for what was accepted before: that always comes to its end.
+// The refusal of work that does not fit into a request, in the same words for directives, runs and inputs. Never used
+// for accepted work: that always ends.
 import { ownId } from '../../contract/access/tenant.ts';
 import { DirectiveRefused, problem, type Problem } from '../../contract/problem.ts';
 

@@ -1,6 +1,5 @@
-// Takes runs that have ended out of the index that counts them: an engine that dies as it ends one, or notes its turn after another
-// engine has ended it, leaves it there, and nothing else looks at an ended run again.
-// Must never take out a run that goes on.
+// Removes ended runs from the index that counts them: an engine that dies as it ends one, or notes its turn after
+// another engine has ended it, leaves it there. Never removes a run that continues.
 import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
 import type { RunJournal } from '../../store/run/run-journal.ts';
 

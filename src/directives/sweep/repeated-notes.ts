@@ -1,5 +1,5 @@
-// Notes requests for the list again where whoever changed them may have died, one that waits on no more than now and then.
-// Must never keep back the note of what may be new: only that of a repeated look at what still waits.
+// Notes requests for the list again where the process that changed them may have died. Only the note of a repeated
+// check of waiting work is thinned out, never one that may be new.
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import { SHORTEST_LOOK_MS, type SweepDecision } from './sweep-decision.ts';
 

@@ -1,5 +1,5 @@
-// The sweeper's look at a notice: notifies of what has ended, and looks again at what has not.
-// Must never forget a notice before its deliveries are accepted.
+// The sweeper's check of a notice: notifies of an end, and checks open work again. Never forgets a notice before its
+// deliveries are accepted.
 import { tenantOf } from '../../contract/access/tenant.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../../contract/access/tenant-limits.ts';
 import type { DueEntry, SweepIndex } from '../../store/index/sweep-index.ts';

@@ -1,5 +1,5 @@
-// Notes what a caller with a key changes: decisions and what operators do before it is done, submissions after it.
-// Must never fail what was done already, nor note a caller that nobody asked for a key.
+// Notes the changes of callers with keys: decisions and operations before they happen, submissions after them. Never
+// fails a change that has happened, nor notes a caller where no key is required.
 import type { AuditedAction, AuditLogName } from '../../contract/access/audit.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { AuditFields, AuditLog } from '../../store/access/audit-log.ts';

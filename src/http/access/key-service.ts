@@ -1,5 +1,4 @@
-// What an operator does with keys: makes, lists and revokes them.
-// Must never show a key a second time.
+// The operations of an operator on keys: create, list and revoke. Never shows a key a second time.
 import {
   type AccessKey,
   createKeyBodySchema,

@@ -1,5 +1,5 @@
-// What a login leaves in the browser between its two steps, sealed: state, nonce and verifier, or why it failed.
-// Must never be readable or writable by anybody else, nor count after its time.
+// The state of a login in the browser between its two steps, sealed: state, nonce and verifier, or the cause of its
+// failure. Readable and writable only here, and invalid after its time.
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 

@@ -1,5 +1,5 @@
-// Sessions of browsers: a key, a token or a login is changed into a cookie once, and the cookie then stands for it.
-// Must never let a session do more, or longer, than what it stands for.
+// Sessions of browsers: a key, a token or a login is changed into a cookie once, and the cookie then represents it. A
+// session never permits more, or longer, than that.
 import type { Audit } from './audit.ts';
 import { digestOf } from './key-text.ts';
 import type { Admission } from './gate.ts';

@@ -1,5 +1,5 @@
-// What a directive or a run uses, as names that the patterns of a key are compared with.
-// Must never guess: what has no name here is not allowed to a restricted key.
+// The resources that a directive or a run uses, as names to compare with the patterns of a key. Never guesses: a
+// restricted key does not permit a resource without a name here.
 import { serverReadOf } from '../../contract/tool/server-read.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import { onceFieldOf } from '../../contract/directive/once.ts';

@@ -1,5 +1,4 @@
-// What a provider sends beside a part of its answer, and wants back with it.
-// Must never look into it.
+// The data that a provider sends beside a part of its answer, and needs back with it. Never read here.
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { ownMember, setOwnMember } from '../../contract/json/json-object.ts';
 

@@ -1,5 +1,5 @@
-// What a directive enters the gate of a lane with: whose turn, how urgent, under which limits.
-// Must never let a caller meet the limits of another tenant, or escape those of a rule that fits.
+// The ticket of a directive for the gate of a lane: fairness key, priority and limits. A caller never meets the limits
+// of another tenant, nor escapes those of a matching rule.
 import { hash } from 'node:crypto';
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import {

@@ -1,5 +1,5 @@
-// What callers with keys have changed, in two bounded streams of Redis: submissions, and all other changes.
-// Must never grow without a bound, nor keep more than who, what and when.
+// The changes of callers with keys, in two bounded streams of Redis: submissions, and all other changes. Never grows
+// without a bound, nor keeps more than caller, action and time.
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import {
   type AuditEntry,

@@ -1,5 +1,5 @@
-// The catalog of tools in Redis: what each MCP server offers, visible to every process.
-// Must never be needed to run a tool: it only informs.
+// The catalog of tools in Redis: the tools of each MCP server, visible to every process. Never needed to run a tool: it
+// only informs.
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { ServerOffers } from '../../contract/tool/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../../contract/tool/tool-listing.ts';

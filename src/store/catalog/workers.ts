@@ -1,5 +1,5 @@
-// Which processes of an installation are there: their roles, the lanes they serve, how busy they are, their version.
-// Must never decide what happens to work that nobody serves, nor need more of an entry than it understands.
+// The processes of an installation: their roles, the lanes that they serve, their load, their version. Never decides
+// about work without a worker, nor needs more of an entry than it understands.
 import * as z from 'zod';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';

@@ -1,5 +1,5 @@
-// Announces in the sweep index that somebody is to look some time from now, by the clock of the Redis that has it.
-// Must never go by a clock that it has not read just before: the master may be another one since, with another clock.
+// Announces a check in the sweep index some time from now, by the clock of the Redis that has it. Never uses a clock
+// that it has not read just before: after a failover the master has another clock.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import type { RunScript } from '../scripts.ts';

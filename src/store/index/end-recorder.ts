@@ -1,5 +1,5 @@
-// What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
-// Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
+// The effects of the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper
+// forgets it. Never forgets a directive before its dead letter is written: the sweeper writes a missing one.
 import { isPassing } from '../../contract/tool/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { DirectiveRef, SweepIndex } from './sweep-index.ts';

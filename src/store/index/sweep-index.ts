@@ -1,5 +1,5 @@
-// The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
-// Must never be trusted: the journal says what is really open.
+// The index of directives that must be checked again: a superset of the open ones, ordered by the time of the check.
+// Never trusted: the journal decides what is open.
 import { isPassing } from '../../contract/tool/server-read.ts';
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../../contract/signal/webhook.ts';

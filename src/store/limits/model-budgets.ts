@@ -1,5 +1,5 @@
-// What calls of models may still cost today: reserved before each call in all budgets at once, settled after it.
-// Must never count by the clock of a worker, nor let a call pass when Redis does not answer.
+// The remaining budget of model calls today: reserved before each call in all budgets at once, settled after it. Never
+// counts by the clock of a worker, nor lets a call pass when Redis does not answer.
 import type {
   BudgetBreach,
   BudgetedCall,

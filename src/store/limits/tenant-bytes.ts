@@ -1,5 +1,5 @@
-// What the requests of a tenant hold together, where that is limited: summed up by the search index, request by request.
-// Must never refuse what runs, nor cost anything where there is no limit.
+// The total size of a tenant's requests, where that is limited: summed up by the search index, request by request.
+// Never refuses running work, nor costs anything without a limit.
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
 import type { LimitsOfTenant } from '../../contract/access/tenant-limits.ts';

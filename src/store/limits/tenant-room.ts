@@ -1,5 +1,5 @@
-// What each tenant has open: counted before its acceptance, where the tenant has a limit.
-// Must never be trusted for more than that: the journal says what is really open.
+// The open work of each tenant: counted before its acceptance, where the tenant has a limit. Never trusted for more
+// than that: the journal decides what is open.
 import { tenantOf } from '../../contract/access/tenant.ts';
 import type { LimitsOfTenant } from '../../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';

@@ -1,6 +1,6 @@
-// Sends what attempts append as calls of one script, each for as many attempts as append at about the same time: where many answers are
-// written at once, a call for each piece costs Redis, the worker and who follows more than the piece.
-// Must never make the first or the last words of an attempt wait for others, nor hold what comes alone.
+// Sends the appends of attempts as calls of one script, each for all attempts that append at about the same time: a
+// call for each delta would cost Redis, the worker and the followers more than the delta. Never delays the first or the
+// last text of an attempt, nor a single append.
 import { replyError } from '../../platform/redis/error.ts';
 import type { RunScript } from '../scripts.ts';
 

@@ -1,5 +1,5 @@
-// This process' own channel: the ends of the directives that it waits for, wherever they are carried out.
-// Must never keep a listener of a directive that nobody waits for.
+// The channel of this process: the ends of the directives that it waits for, wherever they are executed. Never keeps a
+// listener for a directive without a waiting caller.
 import { type Listener, notifyGap, readAnnouncement } from './announcement.ts';
 import type { Subscriptions } from './subscriptions.ts';
 

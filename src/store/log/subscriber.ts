@@ -1,5 +1,5 @@
-// One connection that hears the announcements of every request followed in this process.
-// Must never be taken for the log: an announcement can be lost, and says so by a gap.
+// One connection that receives the announcements of every request followed in this process. Never taken for the log: a
+// lost announcement shows as a gap.
 import { type Listener, notifyGap, readAnnouncement } from './announcement.ts';
 import type { Hearing } from './channel.ts';
 import { createInbox } from './inbox.ts';

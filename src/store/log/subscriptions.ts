@@ -1,5 +1,5 @@
-// The channels that one connection has to hear: subscribed again after every reconnect, and each asked by a message to itself.
-// Must never take a subscription for granted: it holds until the connection is lost or the channel stays silent when asked.
+// The channels of one connection: subscribed again after every reconnect, and each tested by a message to itself. Never
+// takes a subscription for granted: it holds until the connection is lost or the channel stays silent at a test.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import {
   ask,

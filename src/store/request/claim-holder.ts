@@ -1,5 +1,5 @@
-// What the holder of a claim writes while its directive goes on: its lease, and its way back to a lane.
-// Must never end a directive.
+// The writes of the holder of a claim while its directive continues: its lease, and its way back to a lane. Never ends
+// a directive.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from '../keys.ts';

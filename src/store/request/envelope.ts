@@ -1,5 +1,4 @@
-// What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
-// Must never be changed after acceptance.
+// The stored form of an accepted directive: its content, its lane, and its trace. Never changed after acceptance.
 import type { Spender } from '../../contract/model/budget.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Tickets } from '../../contract/directive/flow.ts';

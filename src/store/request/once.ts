@@ -1,5 +1,5 @@
-// What is accepted under a key: once in a window, once after quiet, or one at a time.
-// Must never decide which one counts: the script does, in the slot of the key.
+// Acceptance under a key: once in a window, once after a quiet time, or one at a time. Never decides which one counts:
+// the script does, in the slot of the key.
 import type { Once, ONCE_OUTCOMES } from '../../contract/directive/once.ts';
 import { acceptArguments, keysTogether } from './acceptance-words.ts';
 import type { Acceptance, AcceptOptions, JournalOptions } from './journal.ts';

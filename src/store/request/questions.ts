@@ -1,5 +1,5 @@
-// What the tool of a directive asks, and what was answered: written and read in the journal.
-// Must never decide what an answer means, nor put one into the log.
+// The questions of a directive's tool and their answers: written and read in the journal. Never decides what an answer
+// means, nor puts one into the log.
 import type {
   InputAction,
   InputCause,

@@ -1,5 +1,4 @@
-// What the journal's scripts answer, as values.
-// Must never decide anything: a verdict says what the script did or refused.
+// The replies of the journal's scripts, as values. Never decides anything: a verdict is what the script did or refused.
 import { identifierAt } from '../../platform/telemetry/identifier.ts';
 import { type AskedRound, askedRound } from './asked-round.ts';
 import { namedIn, type ScriptReply } from '../scripts.ts';

@@ -1,5 +1,5 @@
-// The index of runs that have begun and not ended, by what they do: only for counting them.
-// Must never be trusted: a run that is listed may have ended; the sweepers take it out within some looks.
+// The index of runs that have begun and not ended, by their activity: only for counts. Never trusted: a listed run may
+// have ended; the sweepers remove it within some checks.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 

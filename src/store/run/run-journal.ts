@@ -1,5 +1,5 @@
 // Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
-// Must never look inside a document; it decides only whether a change is still allowed.
+// Never reads inside a document; it decides only whether a change is still allowed.
 import {
   closedMsOf,
   type LimitsOfTenant,

@@ -1,5 +1,5 @@
-// What a list shows of one accepted directive: the name of its tool or model, its tags, the beginning of its question.
-// Must never throw, whatever is stored.
+// The content of one accepted directive in a list: the name of its tool or model, its tags, the beginning of its
+// question. Never throws, whatever is stored.
 import { isObject } from '../../contract/json/json-object.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
 import { onceOf, type OnceFields } from '../../contract/directive/once.ts';

@@ -1,5 +1,6 @@
-// Builds the list of requests whenever it is not complete: after an upgrade, after a restore, when somebody asks. Every process looks; one does it.
-// Must never hold up Redis or this process, nor call the list complete before each request that is there has had its row written.
+// Builds the list of requests whenever it is incomplete: after an upgrade, after a restore, at a request. Every process
+// checks; one builds. Never blocks Redis or this process, nor calls the list complete before each existing request has
+// its row.
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { KeySpace } from '../keys.ts';
 import { isPassing } from '../../contract/tool/server-read.ts';

@@ -1,5 +1,5 @@
-// What stands where the list of requests would, while it is turned off: a refusal of what asks for it, and the removal of what is left.
-// Must never answer with a list: an empty one would say that there are no requests.
+// The replacement of the list of requests while it is turned off: a refusal, and the removal of its remains. Never
+// answers with a list: an empty one would say that there are no requests.
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';

@@ -1,5 +1,5 @@
-// Has the list of requests built anew: asks for it, then says step by step how far it is.
-// Must never build it itself: the processes of the service do, whoever asks and hangs up.
+// Has the list of requests built anew: starts it, then reports its progress. Never builds it itself: the processes of
+// the service do, also after the caller has hung up.
 import { randomUUID } from 'node:crypto';
 import type { ReindexStep } from '../../contract/directive/bulk.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';

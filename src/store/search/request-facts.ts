@@ -1,5 +1,5 @@
-// Reads from the journal what a list shows of a request.
-// Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
+// Reads from the journal the facts of a request for a list. Never blocks Redis or this process for a request of any
+// size: it reads in parts, and leaves out what is beyond its bounds.
 import type { AskedFor } from '../../contract/request/request-listing.ts';
 import { redrivenAmong } from '../../contract/directive/redriven.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';

@@ -1,5 +1,5 @@
-// Lists the requests of a tenant that fit a filter, newest first, page by page.
-// Must never look through more than one page's share of work: it says how far it came, and the cursor goes on from there.
+// Lists the matching requests of a tenant, newest first, page by page. Never does more than one page's share of work:
+// it returns its place, and the cursor continues from there.
 import { createSemaphore, type Semaphore } from '../../platform/bounds/semaphore.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { TenantBytes } from '../limits/tenant-bytes.ts';

@@ -1,5 +1,5 @@
-// The spans of an attempt: `process {lane}`, and in it the call that was made.
-// Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
+// The spans of an attempt: `process {lane}`, and in it the call that was made. Never made for an attempt whose claim
+// was taken over: its successor reports it as lost.
 import { modelsOf } from './model-candidate.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';

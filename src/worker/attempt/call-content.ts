@@ -1,5 +1,5 @@
-// What the span of a call shows of its content, where the operator wants that: arguments and results, prompts and answers.
-// Must never show anything that is not asked for in the configuration.
+// The content in the span of a call, where the operator allows it: arguments and results, prompts and answers. Never
+// shows more than the configuration allows.
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { type ContentLimit, shown } from '../../platform/telemetry/traces/content.ts';

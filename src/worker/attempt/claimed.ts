@@ -1,5 +1,4 @@
-// What an attempt works with: the parts of its worker, and the claimed directive on its way.
-// Must never decide anything.
+// The parts of an attempt: those of its worker, and the claimed directive on its way. Never decides anything.
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../../contract/directive/work-directive.ts';

@@ -1,5 +1,5 @@
-// What an attempt of an encrypted directive reads and says: opened with a key of this worker before the call, sealed after it.
-// Must never let anything of the call leave the attempt in clear.
+// An attempt of an encrypted directive: opened with a key of this worker before the call, encrypted after it. No
+// content of the call leaves the attempt in clear.
 import { setImmediate } from 'node:timers/promises';
 import {
   callOf,

@@ -1,5 +1,5 @@
-// Ends directives that get no attempt: past their deadline, cancelled, or of a kind nobody carries out.
-// Must never be used once an attempt has begun: its own record says what happened.
+// Ends directives that get no attempt: past their deadline, cancelled, or of an unknown type. Never used once an
+// attempt has begun: its own record has the outcome.
 import { cancelledError, deadlineExceededError } from '../../contract/directive/cancellation.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';

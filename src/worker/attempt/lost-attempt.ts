@@ -1,5 +1,5 @@
-// What becomes of a claimed directive whose last worker died with its claim.
-// Must never say that a call may have happened that provably did not begin.
+// The outcome of a claimed directive whose last worker died with its claim. Never reports that a call may have happened
+// that provably did not begin.
 import type { JobOutcome } from '../../queue/consume.ts';
 import { reportLostBefore } from './attempt-spans.ts';
 import { type AttemptParts, type Claimed, repeatPolicyOf } from './claimed.ts';

@@ -1,5 +1,5 @@
-// A job whose attempt does not begin now: the claim that came with it goes back, and the job to its lane.
-// Must never give back what is to end: that somebody has cancelled it, or that a call of an earlier worker may have happened.
+// A job whose attempt does not begin now: its claim is released, and the job returns to its lane. Never returns a
+// directive that must end: one that was cancelled, or that a worker that died may have called.
 import { isLater } from '../../store/format.ts';
 import type { JobOutcome } from '../../queue/consume.ts';
 import { envelopeIn, type JobData } from '../../queue/job.ts';

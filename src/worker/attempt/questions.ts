@@ -1,5 +1,5 @@
-// The questions of a tool, at its worker: asked in the journal, and answered from there.
-// Must never answer for a person: what nobody has answered in time is declined, and the log says so.
+// The questions of a tool, at its worker: written to the journal, and answered from there. Never answers for a person:
+// a question without an answer in time is declined, and the log shows that.
 import {
   DECLINED,
   inputIdOf,

@@ -1,5 +1,5 @@
-// Runs an executor so that it always comes to an end: whatever it throws, and whether or not it hears its abort.
-// Must never take a call for harmless whose executor broke or was left behind.
+// Runs an executor so that it always ends: whatever it throws, and whether or not it obeys its abort. Never takes a
+// call for harmless whose executor broke or was left behind.
 import type { Directive } from '../../contract/directive/directive.ts';
 import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';

@@ -1,5 +1,5 @@
-// The attempts this process is making right now, so that one can be told to stop.
-// Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
+// The attempts that this process is making, so that each can be aborted. Never forgets the first reason of an abort,
+// nor a cancellation that arrives before the attempt begins.
 import type { ClaimRef } from '../../store/request/journal.ts';
 import type { StopReason } from './outcome.ts';
 

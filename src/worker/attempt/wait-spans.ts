@@ -1,5 +1,5 @@
-// The spans of what a claimed directive has waited for because somebody ordered it: its instant, its turn, a limit.
-// Must never delay the attempt, nor fail it.
+// The spans of the ordered waits of a claimed directive: for its instant, its order, a limit. Never delays the attempt,
+// nor fails it.
 import { laterOf } from '../../contract/directive/later.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import { onceFieldOf, type OnceFields } from '../../contract/directive/once.ts';

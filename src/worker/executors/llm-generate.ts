@@ -1,5 +1,4 @@
-// llm_generate: one answer of a language model, returned as a whole.
-// Must never stream: callers that want pieces use llm_stream.
+// llm_generate: one answer of a language model, returned as a whole. Never streams: llm_stream does.
 import { llmGenerateSchema, type LlmGenerate } from '../../contract/directive/work-directive.ts';
 import { generateAnswer } from '../../models/model-generation.ts';
 import { defineDirective, type DirectiveDefinition } from './definition.ts';

@@ -1,5 +1,6 @@
-// One answer of a model to what a tool asks: by the chain of models and the limits that hold for any call of a model.
-// Must never ask without a limit of tokens, nor go on when nobody wants the answer; nor ask a person twice of one budget.
+// One answer of a model to the sampling of a tool: by the chain of models and the limits of any call of a model. Never
+// calls without a limit of tokens, nor continues when the answer is no longer needed; nor asks a person twice about one
+// budget.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';

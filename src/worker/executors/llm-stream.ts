@@ -1,5 +1,5 @@
-// llm_stream: one answer of a language model, reported piece by piece while it is written.
-// Must never report pieces faster than they can be written to the journal.
+// llm_stream: one answer of a language model, reported in deltas while it is written. Never reports deltas faster than
+// they can be written to the journal.
 import { llmStreamSchema, type LlmStream } from '../../contract/directive/work-directive.ts';
 import type { AnswerPiece } from '../../models/answers/answer-collector.ts';
 import { streamAnswer } from '../../models/model-stream.ts';

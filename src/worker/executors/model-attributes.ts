@@ -1,5 +1,5 @@
-// What the span of a model call says of the answer: model, finish reason, tokens, time to the first piece.
-// Must never show text of the answer.
+// The attributes of a model call's span for its answer: model, finish reason, tokens, time to the first delta. Never
+// shows text of the answer.
 import type { ModelTurn } from '../../contract/model/model-turn.ts';
 import type { Usage } from '../../contract/model/usage.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';

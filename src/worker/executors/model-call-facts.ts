@@ -1,5 +1,4 @@
-// What metrics say of one call of a model: time, tokens, cost.
-// Must never hold a word of a prompt or an answer.
+// The metrics of one call of a model: time, tokens, cost. Never holds text of a prompt or an answer.
 import { type Directive, callVocabulary, type CallOrigin } from '../../contract/directive/directive.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';

@@ -1,5 +1,5 @@
-// What a tool needs before it goes on: answers of people, a model; and what to do where its server may not have them.
-// Must never let a tool ask without end.
+// The needs of a tool before it continues: answers of people, a model; and the outcome where its server may not have
+// them. A tool never asks without end.
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
 import { QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';

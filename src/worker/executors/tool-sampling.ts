@@ -1,5 +1,5 @@
-// What a tool asks models while it works (sampling): answered within the budget of its server, and counted.
-// Must never ask a model that the configuration does not name for the server or its budget, nor show the server why a provider failed.
+// The sampling of a tool during its call: answered within the budget of its server, and counted. Never calls a model
+// that the configuration does not name for the server or its budget, nor shows the server why a provider failed.
 import { scopedId } from '../../contract/access/tenant.ts';
 import type { ResolvedModels } from '../../contract/model/model-name.ts';
 import {

@@ -1,5 +1,5 @@
-// What an attempt has said and nobody has written yet: pieces of text joined, other reports replaced by their next.
-// Must never lose, repeat or reorder a character of text.
+// The reports of an attempt that are not written yet: deltas joined, other reports replaced by their next. Never loses,
+// repeats or reorders a character of text.
 import { plainText } from '../../contract/json/plain-text.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { SignalData, ToolCallDelta } from '../executors/definition.ts';

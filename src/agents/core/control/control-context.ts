@@ -1,5 +1,5 @@
-// What the control directives of one round of tool results may change, and their outcome.
-// Must never be kept between rounds: the strategy copies what it needs.
+// The state that the control directives of one round of tool results may change, and their outcome. Never kept between
+// rounds: the strategy copies what it needs.
 import type { ControlDirective, translateTodoStateChanged } from '../../../contract/run/control-directive.ts';
 import type { ControlDirectiveType } from '../../../contract/run/control-params.ts';
 import type { Message } from '../../../contract/model/message.ts';
