@@ -62,6 +62,7 @@ export function onInterrupt({
     if (isHangUp(interrupt)) return false;
     if (keyboard === null) return true;
     clearTimeout(patience);
+    patience = undefined;
     quiet?.(true);
     const isMeant = await askWhether(keyboard, question);
     quiet?.(false);

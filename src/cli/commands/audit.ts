@@ -15,7 +15,7 @@ export interface AuditOptions {
 export function addAudit({ program, withKeys }: CommandLine): void {
   program
     .command('audit')
-    .description('who has changed what with which key, newest first')
+    .description('show the changes that were made with each key, newest first')
     .option(
       '--submissions',
       'who has submitted, started runs, given input or cancelled, instead of all other changes',

@@ -9,7 +9,7 @@ import { oneLine } from '../terminal.ts';
 export function addBudgets({ program, withClient }: CommandLine): void {
   program
     .command('budgets')
-    .description('show what models have used today, and what is left')
+    .description('show the use of models today, and the rest of each budget')
     .action(async () => withClient(budgets));
 }
 

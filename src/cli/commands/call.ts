@@ -71,7 +71,7 @@ export function addCall({ program, withClient }: CommandLine): void {
     .addOption(
       new Option(
         '--effect <effect>',
-        'whether it may be repeated when its worker dies; default: as the tool declares',
+        'whether the call may be repeated when its worker dies; default: as the tool declares',
       ).choices(['read', 'idempotent', 'once']),
     )
     .option('--server <name>', 'the MCP server, when the tool name has none')

@@ -5,6 +5,7 @@ import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/direc
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
@@ -42,14 +43,16 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
 }
 
 export function addDead({ program, withClient }: CommandLine): void {
-  const dead = program.command('dead').description('directives that ended in an error');
-  filtered(defaultVerb(dead, 'list').description('show them, oldest first')).action(
+  const dead = program.command('dead').description('list dead letters, and execute them again');
+  filtered(defaultVerb(dead, 'list').description('show dead letters, oldest first')).action(
     async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
   );
+  const redrive = dead
+    .command('redrive [names...]')
+    .description('execute dead letters again: those named <request>/<directive>, or all that match');
+  examples(redrive, ['dead redrive refund-1001/a', 'dead redrive --error-type timeout --dry-run']);
   filtered(
-    dead
-      .command('redrive [names...]')
-      .description('execute them again, by <request>/<directive> names or all that match')
+    redrive
       .option('--all', 'every dead letter')
       .option('--dry-run', 'name them, at most 1000, and do nothing'),
   ).action(async (names: string[], given: DeadOptions) =>

@@ -12,6 +12,7 @@ import { examples } from '../examples.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine } from '../invocation.ts';
 import { wholeNumber } from '../options/option-values.ts';
+import { hideEnvironment } from '../start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface DevOptions {
@@ -53,6 +54,8 @@ async function dev(
   file: string,
   options: DevOptions,
 ): Promise<ExitCode> {
+  // This process lives as long as its child, and every process of the user may read its first environment.
+  hideEnvironment();
   const { readConfigFile } = await import('../../config/file.ts');
   const stateNow = (): State => stateOf(file, readConfigFile(file));
   let state = stateNow();

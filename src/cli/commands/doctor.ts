@@ -38,7 +38,7 @@ const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: read its lo
 export function addDoctor({ program, local }: CommandLine): void {
   program
     .command('doctor')
-    .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
+    .description('check Redis, the MCP servers and the service, and name a fix for each fault')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
       local(async ({ terminal, interrupt, json, service }) =>

@@ -33,7 +33,7 @@ interface NewKeyOptions {
 }
 
 export function addKeys({ program, withKeys }: CommandLine): void {
-  const keys = program.command('keys').description('API keys: who may use the service, and for what');
+  const keys = program.command('keys').description('manage API keys');
   keys
     .command('create <name>')
     .description('make a key and print it, this once; from the first one on every call needs a key')

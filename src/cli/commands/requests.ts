@@ -90,7 +90,11 @@ function filtered(command: Command): Command {
     .option('--error-type <type>', 'only with an error of this type')
     .option('--tag <tag>', 'only with this tag')
     .option('--conversation <id>', 'only of this conversation')
-    .option('--since <when>', 'only created since then: 2h, 7d, noon, yesterday, 14:30, or an instant', when)
+    .option(
+      '--since <when>',
+      'only created since then: 2h, 7d, noon, yesterday, 14:30 (local time), or an instant',
+      when,
+    )
     .option('--until <when>', 'only created before then', when)
     .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
 }

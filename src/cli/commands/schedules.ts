@@ -9,6 +9,7 @@ import type {
 import { LARGEST_LISTING } from '../../contract/request/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { durationWords, interval } from '../options/option-values.ts';
+import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import {
@@ -26,7 +27,9 @@ import { OVERLAPS } from '../../contract/schedule/schedule.ts';
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 
 export function addSchedules({ program, withClient }: CommandLine): void {
-  const schedule = program.command('schedule').description('what is submitted again and again');
+  const schedule = program
+    .command('schedule')
+    .description('manage schedules: calls and runs that are submitted at an interval or by cron');
   addCreate(schedule, withClient);
   addUpdate(schedule, withClient);
   schedule
@@ -64,7 +67,13 @@ export function addSchedules({ program, withClient }: CommandLine): void {
 function addCreate(schedule: Command, withClient: CommandLine['withClient']): void {
   const create = schedule
     .command('create <id>')
-    .description('make a schedule: when (--cron or --every), and what (--tool, --agent or --file)');
+    .description(
+      'create a schedule: its times (--cron or --every) and its submission (--tool, --agent or --file)',
+    );
+  examples(create, [
+    `schedule create nightly --cron '30 2 * * *' --zone Europe/Berlin --agent default --query 'Summarise the day'`,
+    'schedule create sync --every 15m --tool github.list_issues',
+  ]);
   addTiming(addContent(create))
     .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; default: now')
     .option('--ends <instant>', 'not after; default: never')

@@ -14,7 +14,9 @@ import { defaultVerb } from '../options/option-values.ts';
 const SHOWN_CHARACTERS = 8;
 
 export function addWorkers({ program, withClient }: CommandLine): void {
-  const verbs = program.command('workers').description('the processes of the service');
+  const verbs = program
+    .command('workers')
+    .description('list the processes of the service, drain and resume them');
   defaultVerb(verbs, 'list')
     .description('list processes with their roles, lanes and load')
     .action(async () => withClient(workers));

@@ -62,10 +62,10 @@ export function addOnceOptions(command: Command, what: 'call' | 'run' = 'call'):
       '--debounce <key>',
       `only the last ${what} under the key, after the time of --quiet, and do not wait`,
     )
-    .option('--quiet <duration>', `of --debounce: begin after so long without another ${what}`, duration)
+    .option('--quiet <duration>', `of --debounce: begin after this time without another ${what}`, duration)
     .option(
       '--at-most <duration>',
-      `of --debounce: begin so long after the first ${what} at the latest`,
+      `of --debounce: begin this long after the first ${what} at the latest`,
       duration,
     )
     .option('--singleton <key>', `one ${what} under the key at a time`)
@@ -153,13 +153,13 @@ export function addLaterOptions(command: Command): Command {
     .addOption(
       new Option(
         '--in <duration>',
-        'begin so long from now, as in 90s, 10m or 8h, and do not wait for the answer',
+        'begin after this time, such as 90s, 10m or 8h, and do not wait for the answer',
       )
         .argParser(delay)
         .conflicts('at'),
     )
     .option('--at <instant>', 'begin then, as in 2027-01-31T07:30:00+01:00, and do not wait', instantOption)
-    .option('--start-by <duration>', 'end as expired what has not begun so long after it might', delay);
+    .option('--start-by <duration>', 'expire it if it has not begun this long after it might', delay);
 }
 
 function delay(text: string): number {
@@ -253,7 +253,7 @@ export function addEndOption(command: Command): Command {
     .optionsGroup('Options:')
     .option(
       '--on-end <endpoint>',
-      'notify this endpoint of the configuration of the end (or a URL, where that is allowed); may be repeated',
+      'notify this endpoint of the configuration (or a URL, where that is allowed) of the end; may be repeated',
       (given: string, before: readonly string[]) => [...before, given],
       [] as readonly string[],
     );

@@ -1,6 +1,6 @@
 /** The stop signals that are gentle, those that are echoes and those that force the end, and their effect on work that a
  *  command follows. Sends none: the end-to-end test does. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { type AskOptions, createInterruption, type Keyboard } from '../../../src/cli/keyboard.ts';
@@ -92,6 +92,19 @@ describe('an interrupt of a command that follows its work', () => {
     expect(cancelled).toEqual([]);
     ended.watch(WORK);
     await expect.poll(() => cancelled).toEqual([['r', 'a']]);
+  });
+
+  test('before the work is accepted asks then, and gives up waiting for a cancellation that is not confirmed', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { cancelled, receive, on } = following(typing('y'));
+    using ended = on;
+    receive('SIGINT');
+    ended.watch(WORK);
+    await vi.waitFor(() => expect(cancelled).toEqual([['r', 'a']]));
+    expect(ended.giveUp.aborted).toBe(false);
+    await vi.runAllTimersAsync();
+    expect(ended.giveUp.aborted).toBe(true);
   });
 
   test('never cancels work that others wait for', async () => {
