@@ -77,9 +77,9 @@ function schemaPlace(folder: string): string {
 }
 
 function nextLines(template: Template | null): string[] {
-  const first = template === null ? `${ADJUTANT} up` : `npm install adjutant zod && ${ADJUTANT} dev`;
+  const install = template === null ? '' : 'npm install adjutant zod && ';
   return [
-    `next: ${first}, then in a second terminal`,
+    `next: ${install}${ADJUTANT} dev, then in a second terminal`,
     ...COMMANDS[template ?? 'none'].map((line) => `  ${line}`),
   ];
 }
