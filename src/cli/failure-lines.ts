@@ -1,5 +1,5 @@
-/** Prints the error of a directive or a run: its type, each place and detail, the remedy, the command that shows more.
- *  It must never print on stdout: that is for results. */
+/** The error of a directive or a run on stderr: its type, each place and detail, the remedy, the command that shows more;
+ *  and hints for a filter that matches nothing. */
 import { closeNames } from '../platform/bounds/close-names.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
