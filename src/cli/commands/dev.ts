@@ -154,7 +154,8 @@ function watchedFiles(file: string, read: ConfigFile): string[] {
   const named = (read.ok ? filesIn(read.value) : []).map((path) => resolve(folder, path));
   const folders = new Set(named.filter((path) => SCRIPT.test(path)).map(dirname));
   const beside = [...folders].flatMap((each) => scriptsIn(each, each !== folder));
-  return [...new Set([file, ...named, ...beside])].slice(0, MOST_FILES);
+  const servers = (read.ok ? serverScripts(read.value) : []).map((path) => resolve(folder, path));
+  return [...new Set([file, ...named, ...servers, ...beside])].slice(0, MOST_FILES);
 }
 
 function scriptsIn(folder: string, recursive: boolean): string[] {
@@ -180,6 +181,16 @@ function filesIn(config: unknown): string[] {
     ...modules,
     ...scripts,
   ].filter((path) => typeof path === 'string');
+}
+
+/** Scripts in the arguments of MCP servers; those of packages do not change. */
+function serverScripts(config: unknown): string[] {
+  const args = membersOf(memberOf(config, 'mcpServers')).flatMap((server) =>
+    membersOf(memberOf(server, 'args')),
+  );
+  return args.filter(
+    (path): path is string => typeof path === 'string' && SCRIPT.test(path) && !path.includes('node_modules'),
+  );
 }
 
 function membersOf(value: unknown): unknown[] {
