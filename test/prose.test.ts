@@ -5,11 +5,6 @@ import { expect, test } from 'vitest';
 import { PAGES, proseOf } from './support/documents.ts';
 import { bannedWord, proseFault } from './support/prose.ts';
 
-/** Folders of `src` whose docstrings are not rewritten yet. */
-const DOCSTRINGS_LEFT: readonly string[] = ['agents', 'http', 'queue', 'store', 'worker'];
-/** Folders of `src` whose messages are not rewritten yet. */
-const MESSAGES_LEFT: readonly string[] = ['agents', 'queue', 'worker'];
-
 test.each(PAGES)('%s has no banned word', (page) => {
   const faults = proseOf(page).flatMap((line, index) => {
     const word = bannedWord(line.replaceAll(/\]\([^)]*\)/g, ']'));
@@ -23,11 +18,8 @@ interface Text {
   readonly text: string;
 }
 
-/** The sources of folders of `src` that are not left out. */
-function sources(left: readonly string[]): { file: string; source: string }[] {
-  return globSync('src/**/*.ts')
-    .filter((file) => !left.some((folder) => file.startsWith(`src/${folder}/`)))
-    .map((file) => ({ file, source: readFileSync(file, 'utf8') }));
+function sources(): { file: string; source: string }[] {
+  return globSync('src/**/*.ts').map((file) => ({ file, source: readFileSync(file, 'utf8') }));
 }
 
 /** Every text of several words in a source: a message, a help text, a log line. */
@@ -54,19 +46,33 @@ function docstringsOf(file: string, source: string): Text[] {
     }));
 }
 
+/** The lines of comment at the beginning of a file. */
+function headsOf(file: string, source: string): Text[] {
+  const lines = source.split('\n');
+  const length = lines.findIndex((line) => !line.startsWith('//'));
+  const text = lines
+    .slice(0, length)
+    .map((line) => line.slice(2).trim())
+    .join(' ');
+  return text === '' ? [] : [{ place: `${file}:1`, text }];
+}
+
 function placeOf(file: string, source: string, start: number): string {
   return `${file}:${source.slice(0, start).split('\n').length}`;
 }
 
 test('no message has a banned word', () => {
-  const texts = sources(MESSAGES_LEFT).flatMap(({ file, source }) => messagesOf(file, source));
+  const texts = sources().flatMap(({ file, source }) => messagesOf(file, source));
   expect(texts.length).toBeGreaterThan(1_000);
   const faults = texts.map(({ place, text }) => `${place} ${bannedWord(text) ?? ''}`);
   expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
 });
 
-test('no docstring begins without its subject or has a banned word', () => {
-  const texts = sources(DOCSTRINGS_LEFT).flatMap(({ file, source }) => docstringsOf(file, source));
+test('no docstring and no head of a file begins without its subject or has a banned word', () => {
+  const texts = sources().flatMap(({ file, source }) => [
+    ...headsOf(file, source),
+    ...docstringsOf(file, source),
+  ]);
   expect(texts.length).toBeGreaterThan(50);
   const faults = texts.map(({ place, text }) => `${place} ${proseFault(text) ?? ''}`);
   expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);

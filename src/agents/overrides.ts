@@ -1,5 +1,5 @@
-// What one run may change of its agent: limits and approvals.
-// Must never let a caller loosen the agent's limits, unless the agent's policy allows it.
+// The changes that one run may make to its agent: limits and approvals. A caller never loosens the agent's limits,
+// unless the agent's policy allows it.
 import type { AgentDefinition, RunLimits } from '../contract/run/agent-definition.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { RunOverrides } from '../contract/run/run.ts';

@@ -1,5 +1,5 @@
-// What programs do with runs, directly on the journal: start, send input, decide, read.
-// Must never take a turn: an engine does.
+// The operations of programs on runs, directly on the journal: start, send input, decide, read. Never makes a turn: an
+// engine does.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { AgentDefinition } from '../contract/run/agent-definition.ts';
@@ -58,7 +58,7 @@ export interface RunClientParts {
   view: EngineCore['view'];
   /** Throws `DirectiveRefused` (`service_full`): called before an input, which makes a run continue. */
   requireMemory: Capacity['requireMemory'];
-  /** As in `RunJournalOptions`. */
+  /** The limit of `RunJournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
@@ -228,7 +228,7 @@ export function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
   };
 }
 
-/** What it waits for before its first turn: the end of the one that it replaces, or its turn in its conversation. */
+/** The wait before the first turn: for the end of the run that it replaces, or for its place in its conversation. */
 function waitOf({ behind, spec }: StoredRun): RunView['waiting_for'][number] {
   if (behind !== null) return { kind: 'turn', id: ownId(behind), name: 'singleton' };
   return { kind: 'turn', id: spec.conversation_id ?? spec.run_id };

@@ -70,7 +70,7 @@ export function createDecide(parts: DecisionParts): DecideCall {
   return (requestId, callId, body) => whileAvailable(() => decide(requestId, callId, body));
 }
 
-/** What is encrypted again has another nonce. */
+/** A payload that is encrypted again has another nonce. */
 function digestOf(data: object, encoded: EncodedPayload | null): string {
   return contentDigest(encoded === null ? data : { ...data, arguments: { digest: encoded.digest } });
 }

@@ -46,13 +46,13 @@ export function turnSpan(parent: SpanParent, { run, folded, startedAt, endedAt }
   };
 }
 
-/** Of an encrypted run, whose signals were opened for the turn. */
+/** The signal as the trace shows it; of an encrypted run its signals were opened for the turn. */
 function shownOf({ seal }: StoredRun, signal: Signal): Signal | EmittedSignal {
   if (seal === null || signal.type !== 'agent.parent.exit') return signal;
   return { type: signal.type, data: { reason: shownReason(signal.data.reason, seal.keyId) } };
 }
 
-/** What a reader of the trace wants to see of a signal; the spans of directives show the others. */
+/** The event of a signal for a reader of the trace; spans of directives show the other signals. */
 function eventOf({ type, data }: Signal | EmittedSignal, at: number): SpanEvent[] {
   const fields = data as Record<string, unknown>;
   const attributes = EVENT_ATTRIBUTES[type];

@@ -1,5 +1,5 @@
-// The way in of a run that is submitted under a key: started where it begins, else answered with the one that stands for it.
-// Must never begin what is only to join another one, nor count what has not begun.
+// Submission of a run under a key: started where it begins, else answered with the run that represents it. A run that
+// only joins another one never begins, and only started runs are counted.
 import { requestLinks } from '../contract/api-path.ts';
 import type { Once } from '../contract/directive/once.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
@@ -45,17 +45,17 @@ export interface OnceStarterParts {
   notes?: SpanNotes;
   /** Default: nothing is traced. */
   spans?: Spans;
-  /** As in `RunJournalOptions`. */
+  /** The limit of `RunJournalOptions`. */
   requestBytes: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
 }
 
-/** What is on its way in. */
+/** A run that is being submitted. */
 export interface ComingRun {
   readonly run: NamedRun;
   readonly started: NewRun;
-  /** Somebody may be notified of its end. */
+  /** Whether its end may cause a notification. */
   readonly noticed: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface KeyedRun extends ComingRun {
 export function createOnceStarter(parts: OnceStarterParts) {
   const { runs, entrance, spans = NO_SPANS } = parts;
 
-  /** Throws `DirectiveRefused` where it would begin and there is no room. */
+  /** Throws `DirectiveRefused` where the run would begin and capacity is exhausted. */
   return async function startUnderKey(coming: KeyedRun): Promise<Start> {
     const { requestId, traceparent } = coming.started;
     const startedAt = spans.now();
@@ -172,7 +172,7 @@ function refusalOf(
   return verdict.kind === 'conflict' ? keyConflict() : fullProblem(parts, coming, verdict.bytes);
 }
 
-/** What stands for it may be a run of another agent. */
+/** The run that represents it may be one of another agent. */
 async function standing(runs: RunJournal, { run }: KeyedRun, verdict: OnceAccepted): Promise<Start> {
   const { of } = verdict;
   const isOwn = verdict.verdict === 'accepted';

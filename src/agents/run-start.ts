@@ -36,9 +36,9 @@ import { passingRunRefusal } from '../directives/reserved-ids.ts';
 
 export interface RunStarterParts extends OnceStarterParts {
   agents: Agents;
-  /** On whose budget those who call spend. Default: on nobody's. */
+  /** The budgets that the calls count against. Default: none. */
   caller?: (() => Spender | undefined) | undefined;
-  /** As in `SubmitterOptions`. */
+  /** The notices of `SubmitterOptions`. */
   endNotices?: EndNotices;
 }
 
@@ -65,8 +65,8 @@ export function createRunStarter(parts: RunStarterParts) {
   const startUnderKey = createOnceStarter(parts);
 
   /**
-   * `traceparent`: the trace of the run. `name`: of a submission under a key, the same for each repeat. Throws `DirectiveRefused`
-   * (`lane_full`, `service_full`) when there is no room.
+   * `traceparent`: the trace of the run. `name`: that of a submission under a key, the same for each repeat. Throws
+   * `DirectiveRefused` (`lane_full`, `service_full`) when capacity is exhausted.
    */
   async function start(
     run: NamedRun,
@@ -165,7 +165,7 @@ async function unknownAgent(agents: Agents, name: string): Promise<Problem> {
   return problem('not_found', { detail: message, errors: [{ path: 'agent', message }], agents: known });
 }
 
-/** What begins later has no job before. */
+/** A run that begins later has no job before. */
 function noneOf(_requestId: string, { kind }: StartVerdict): LaneJob[] | null {
   return kind === 'started' || kind === 'existing' ? [] : null;
 }
@@ -238,13 +238,13 @@ function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'starte
   };
 }
 
-/** What its readers see until an engine with the key takes its first turn. */
+/** The input as readers see it until an engine with the key makes the first turn. */
 function sealedAs(encrypted: unknown): Pick<RunSpec, 'query' | 'messages' | 'encrypted'> {
   const query = encryptedNote(encodedIn(encrypted)?.key_id ?? '');
   return { query, messages: [], encrypted };
 }
 
-/** What the run is asked, from how it was given. */
+/** The question to the run, from the form in which it was given. */
 export function askedOf(given: {
   readonly query?: string | undefined;
   readonly messages?: readonly object[] | undefined;

@@ -105,8 +105,9 @@ function errorJson(explanation: Explanation | null, error: unknown): unknown {
   const refusal = error instanceof DirectiveRefused ? error.problem : null;
   const errors = refusal?.errors === undefined ? {} : { errors: refusal.errors };
   const unavailable = error instanceof ServiceUnavailable;
-  const type = refusal?.code ?? (unavailable ? 'unavailable' : typeOf(explanation));
-  const ids = error instanceof CliFailure ? error.ids : {};
+  const failure = error instanceof CliFailure ? error : null;
+  const type = refusal?.code ?? failure?.type ?? (unavailable ? 'unavailable' : typeOf(explanation));
+  const ids = failure?.ids ?? {};
   return {
     ok: false,
     error: { type, message, retryable: unavailable, details: { ...ids, ...errors, ...fix } },
@@ -141,7 +142,7 @@ const ARCHIVE_REMEDIES: readonly (readonly [says: string, how: string])[] = [
   ['is still open: it is archived', `\`${ADJUTANT} get REQUEST\` shows it as it is now.`],
   [
     'is not stored in the archive yet',
-    `Try again in a moment; \`${ADJUTANT} doctor\` says whether the archive can be reached.`,
+    `If it closed while \`archive\` was configured, try again in a moment, and \`${ADJUTANT} doctor\` says whether the archive can be reached. Earlier requests are not stored.`,
   ],
   ['The archive holds no request', 'Check the id, and the tenant of the key.'],
   ['`archive` is not configured', 'Configure `archive`, as docs/archive.md says.'],

@@ -1,5 +1,5 @@
-/** Prints the error of a directive or a run: its type, each place and detail, the remedy, the command that shows more.
- *  It must never print on stdout: that is for results. */
+/** The error of a directive or a run on stderr: its type, each place and detail, the remedy, the command that shows more;
+ *  and hints for a filter that matches nothing. */
 import { closeNames } from '../platform/bounds/close-names.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { ERROR_TYPES, type ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -57,13 +57,15 @@ function isPlace(error: unknown): error is { path: string; message: string } {
 }
 
 /** null when the error itself names the remedy, or none is known. */
-function remedyOf({ type, details }: ErrorEnvelope, failed: Failed): string | null {
+function remedyOf({ type, message, details }: ErrorEnvelope, failed: Failed): string | null {
   if (type === 'unknown_tool') return toolRemedy(details);
   // Only for runs: text of a tool must not become a command to type.
   if (type === 'busy' && failed.id === undefined && typeof details['active'] === 'string')
     return `Wait for its end (${ADJUTANT} tail ${details['active']}), or end it: ${ADJUTANT} cancel ${details['active']}`;
   if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined)
     return `Check whether it happened; to call it again: ${ADJUTANT} dead redrive ${failed.requestId}/${failed.id}`;
+  // A known reason of the wait has a better remedy, or none.
+  if (type === 'deadline_exceeded' && message.includes(': ')) return settingIn(details);
   return settingIn(details) ?? ownMember(REMEDIES, type) ?? null;
 }
 

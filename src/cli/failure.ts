@@ -9,6 +9,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 interface Failure {
   readonly what: string;
   readonly how: string;
+  /** Type of the error for programs. Default: by the exit code. */
+  readonly type?: string;
   /** Default: 1. */
   readonly exitCode?: ExitCode;
   /** Ids of accepted work, for programs. */
@@ -20,12 +22,14 @@ export class CliFailure extends Error {
   readonly how: string;
   readonly exitCode: ExitCode;
   readonly ids: Readonly<Record<string, string>>;
+  readonly type: string | null;
 
   constructor(failure: Failure, options?: ErrorOptions) {
     super(failure.what, options);
     this.how = failure.how;
     this.exitCode = failure.exitCode ?? EXIT.failed;
     this.ids = failure.ids ?? {};
+    this.type = failure.type ?? null;
   }
 }
 

@@ -13,6 +13,8 @@ export interface Invocation {
   readonly client: DirectiveClient;
   /** Encrypts too, with the first key of the environment; null: there is none. */
   readonly encrypting: DirectiveClient | null;
+  /** Address of the service, without a slash at its end. */
+  readonly baseUrl: string;
   /** Closed requests as they were archived. */
   readonly archive: ArchiveClient;
   readonly terminal: Terminal;

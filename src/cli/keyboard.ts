@@ -12,6 +12,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** Text on the line that can be edited. Default: none. */
   readonly prefill?: string;
+  /** Called for Ctrl-C instead of the interrupt of the command. Default: the interrupt. */
+  readonly onInterrupt?: () => void;
 }
 
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -20,10 +22,10 @@ export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 export function createKeyboard(stdin: Input, stderr: Output, interrupt: () => void): Keyboard | null {
   if (stdin.isTTY !== true || stderr.isTTY !== true) return null;
   return {
-    ask: async (question, { signal, prefill = '' }) => {
+    ask: async (question, { signal, prefill = '', onInterrupt = interrupt }) => {
       const lines = createInterface({ input: stdin, output: stderr, terminal: true });
       const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
-      lines.once('SIGINT', interrupt);
+      lines.once('SIGINT', onInterrupt);
       try {
         const answer = lines.question(question, { signal });
         lines.write(prefill);
@@ -62,12 +64,18 @@ export function createInterruption(
     receive(signal: StopSignal): void {
       if (askedAt === null) {
         askedAt = now();
-        controller.abort();
+        controller.abort(new DOMException(signal, 'AbortError'));
       } else if (now() - askedAt > ECHO_MS) {
         force(signal);
       }
     },
   };
+}
+
+/** Whether the signal came from the system (a closed terminal, a supervisor) and not from a person's Ctrl-C. */
+export function isHangUp({ reason }: AbortSignal): boolean {
+  const { message } = Object(reason) as { message?: unknown };
+  return message === 'SIGTERM' || message === 'SIGHUP';
 }
 
 /** The interruption of this process; a forced end uses the signal itself. */

@@ -14,11 +14,12 @@ const [{ runCli }, { createTerminal }, { createKeyboard }, { version }] = await 
   import('../version.ts'),
 ]);
 
-// `adjutant tail … | head` closes the pipe: its reader is gone.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.kill(process.pid, 'SIGTERM');
-});
+// `adjutant tail … | head` closes the pipe, a hang-up the terminal: the reader is gone.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    if (stream === process.stdout && !interrupt.aborted) process.kill(process.pid, 'SIGTERM');
+  });
 
 const exitCode = await runCli(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr),

@@ -1,5 +1,4 @@
-/** The command line: its global options, what its verbs run with, and the exit code.
- *  The verbs say their names, options and help themselves. */
+/** The command line: its global options, the context of its verbs, and the exit code. */
 import { Command, CommanderError, Help } from 'commander';
 import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
@@ -9,6 +8,7 @@ import { decryptingClient, encryptingClient } from '../platform/encryption/encry
 import { readKeyText } from '../platform/encryption/key-text.ts';
 import { localServiceUrl } from '../platform/redis/private-redis.ts';
 import { ADJUTANT } from './command-name.ts';
+import { examples } from './examples.ts';
 import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from './failure.ts';
 import type { CommandLine } from './invocation.ts';
@@ -90,14 +90,37 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     .option('--json', 'results as JSON, one value per line', false)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, commandUsage: usageLine })
-    .showHelpAfterError(`(${ADJUTANT} --help lists the verbs and options)`)
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
     });
   const line = commandLine(program, options, finish);
-  for (const add of VERBS) add(line);
+  for (const { group, verbs } of VERBS) {
+    program.commandsGroup(group);
+    for (const add of verbs) add(line);
+  }
+  const help = new Command('help').argument('[verb]').description('show the help of a verb');
+  program.addHelpCommand(help.helpGroup('Set up and run:'));
+  examples(program, [
+    'up',
+    'call everything.get-sum a=2 b=3',
+    `ask 'What is in this folder?'`,
+    'requests --status failed --since 2h',
+  ]);
+  program.addHelpText(
+    'after',
+    `\nAll times are UTC. \`${ADJUTANT} <verb> --help\` has options and examples.`,
+  );
+  showOwnHelpAfterError(program, ADJUTANT);
   return program;
+}
+
+/** After a wrong line, the help of the verb that was meant is named. */
+function showOwnHelpAfterError(command: Command, path: string): void {
+  command.showHelpAfterError(
+    `(${path} --help lists the ${command.commands.length > 0 ? 'verbs and ' : ''}options)`,
+  );
+  for (const below of command.commands) showOwnHelpAfterError(below, `${path} ${below.name()}`);
 }
 
 function commandLine(
@@ -126,7 +149,8 @@ function commandLine(
       const clients = clientsOf(createHttpClient({ ...at, ...onReach }), environment);
       const archive = createArchiveClient(at);
       try {
-        finish(await verb({ ...clients, archive, json, terminal, keyboard, interrupt }));
+        const { baseUrl } = at;
+        finish(await verb({ ...clients, baseUrl, archive, json, terminal, keyboard, interrupt }));
       } finally {
         await clients.client.close();
       }

@@ -1,5 +1,5 @@
-/** Why a service does not start: collects faults of configuration, modules, agents, Redis and ports.
- *  It must never treat a bug of our own as one of these: a bug keeps its stack. */
+/** The start of a long-lived process: the faults that prevent it (configuration, modules, agents, Redis, ports), and the
+ *  removal of its environment from /proc. A bug of the service is none of these faults: it keeps its stack. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type { ServiceUnavailable } from '../contract/problem.ts';

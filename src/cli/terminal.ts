@@ -1,6 +1,7 @@
 /** The output of a command: results to stdout, everything else to stderr, one live line while something runs.
- *  It must never colour or overwrite in files and pipes: they get plain lines only. */
+ *  Files and pipes get whole plain lines: nothing is coloured, overwritten or cut there. */
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { table } from './table.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -9,6 +10,8 @@ export type Paint = (style: Style, text: string) => string;
 export interface Terminal {
   /** A line of the command's result. */
   out(line: string): void;
+  /** Rows of a list, in columns; a terminal shows the beginning of a line that is too wide. */
+  rows(cells: readonly (readonly string[])[]): void;
   /** A line about the command: progress, errors. */
   err(line: string): void;
   /** Writes a part of the result, without a line end. Later lines start on their own line. */
@@ -21,6 +24,8 @@ export interface Terminal {
   readonly live: boolean;
   /** Whether a person reads stdout live: it is a terminal. */
   readonly liveOut: boolean;
+  /** Width of stdout; Infinity where it is no terminal. */
+  readonly columns: number;
   /** Replaces the live line; an empty text removes it. */
   status(text: string): void;
   /** For `out`; plain when stdout has no colours. */
@@ -39,10 +44,15 @@ const DEFAULT_COLUMNS = 80;
 export function createTerminal(stdout: Output, stderr: Output): Terminal {
   const live = stderr.isTTY === true;
   const screen = createScreen(stdout, stderr);
+  const columns = stdout.isTTY === true ? stdout.columns || DEFAULT_COLUMNS : Infinity;
   return {
     live,
+    columns,
     liveOut: stdout.isTTY === true,
     out: (line) => screen.write('out', `${line}\n`, true),
+    rows: (cells) => {
+      for (const line of table(cells)) screen.write('out', `${cut(line, columns)}\n`, true);
+    },
     err: (line) => screen.write('err', `${line}\n`, true),
     write: (text) => screen.write('out', text, false),
     writeErr: (text) => screen.write('err', text, false),
@@ -86,16 +96,26 @@ function createScreen(stdout: Output, stderr: Output) {
     status(text: string): void {
       if (open.err || (shared && open.out)) return;
       clear();
-      if (text !== '') stderr.write(shownOn(stderr, fitted(text, stderr.columns || DEFAULT_COLUMNS)));
+      // A live line that wraps cannot be removed.
+      if (text !== '') stderr.write(shownOn(stderr, cut(text, (stderr.columns || DEFAULT_COLUMNS) - 1)));
       shown = text !== '';
     },
   };
 }
 
-/** A live line that wraps cannot be removed. */
-function fitted(text: string, columns: number): string {
-  const plain = stripVTControlCharacters(text);
-  return plain.length < columns ? text : `${plain.slice(0, Math.max(1, columns - 2))}…`;
+/** The beginning of a line that is wider than `columns`, with its colours and an ellipsis. */
+export function cut(line: string, columns: number): string {
+  if (stripVTControlCharacters(line).length <= columns) return line;
+  let left = Math.max(1, columns - 1);
+  let shown = '';
+  // oxlint-disable-next-line no-control-regex
+  for (const part of line.split(/(\u001B\[\d+m)/)) {
+    const isColour = part.startsWith('\u001B');
+    shown += isColour ? part : part.slice(0, left);
+    if (!isColour && left > 0 && part.length >= left) shown += '…';
+    if (!isColour) left = Math.max(0, left - part.length);
+  }
+  return shown;
 }
 
 /** The styles of `Paint`, and what a terminal obeys: controls, and marks that reverse the order of letters. */

@@ -1,5 +1,5 @@
-/** Every verb of the command line, in the order of its help.
- *  A verb is a file in `commands`, which says its name, options and help; this is its only other place. */
+/** Every verb of the command line, in the groups and the order of its help.
+ *  A verb is a file in `commands`, which has its name, options and help; this is its only other place. */
 import { addAgain } from './commands/again.ts';
 import { addAnswer } from './commands/answer.ts';
 import { addAsk } from './commands/ask.ts';
@@ -10,6 +10,7 @@ import { addCancel } from './commands/cancel.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addControl } from './commands/control.ts';
 import { addDead } from './commands/dead.ts';
+import { addDev } from './commands/dev.ts';
 import { addFolder } from './commands/directive-folder.ts';
 import { addDiff } from './commands/diff.ts';
 import { addDirectiveServer } from './commands/directive-server.ts';
@@ -37,40 +38,17 @@ import { addTrace } from './commands/trace.ts';
 import { addWorkers } from './commands/workers.ts';
 import type { CommandLine } from './invocation.ts';
 
-export const VERBS: readonly ((line: CommandLine) => void)[] = [
-  addRoles,
-  addCall,
-  addSubmit,
-  addTail,
-  addGet,
-  addTrace,
-  addDiff,
-  addRecord,
-  addEval,
-  addCancel,
-  addPrioritize,
-  addAnswer,
-  addDead,
-  addPayload,
-  addListings,
-  addBudgets,
-  addWorkers,
-  addRequests,
-  addListen,
-  addReindex,
-  addLlm,
-  addAsk,
-  addAgain,
-  addSteering,
-  addResume,
-  addSchedules,
-  addKeys,
-  addAudit,
-  addDoctor,
-  addInit,
-  addDirectiveServer,
-  addFolder,
-  addMcp,
-  addControl,
-  addCompletion,
+type AddVerb = (line: CommandLine) => void;
+
+export const VERBS: readonly { readonly group: string; readonly verbs: readonly AddVerb[] }[] = [
+  { group: 'Set up and run:', verbs: [addInit, addDev, addRoles, addDoctor, addCompletion] },
+  { group: 'Call and ask:', verbs: [addCall, addLlm, addAsk, addSubmit, addAgain, addResume, addSchedules] },
+  { group: 'Follow and find:', verbs: [addGet, addTail, addTrace, addRequests, addPayload, addListen] },
+  { group: 'Steer:', verbs: [addSteering, addAnswer, addCancel, addPrioritize, addDead] },
+  { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff] },
+  {
+    group: 'Operate:',
+    verbs: [addListings, addWorkers, addBudgets, addKeys, addAudit, addReindex],
+  },
+  { group: 'Serve MCP:', verbs: [addMcp, addControl, addDirectiveServer, addFolder] },
 ];

@@ -73,7 +73,7 @@ export type Place = z.output<z.ZodObject<typeof placeFields>>;
 export function requireOnePlace(place: Place, context: z.RefinementCtx): void {
   const { folder, bucket } = place;
   if ((folder === undefined) === (bucket === undefined))
-    context.addIssue({ code: 'custom', message: 'needs either a folder or a bucket, not both' });
+    context.addIssue({ code: 'custom', message: 'needs `folder` or `bucket`, exactly one of them' });
   // Of two places nobody knows which one is meant.
   if (bucket === undefined || folder !== undefined) return;
   for (const key of BUCKET_KEYS)

@@ -1,5 +1,5 @@
-// What models may cost in a day: budgets by tenant, key and model, or of the whole installation.
-// Must never accept a budget that nobody could reach, nor a cheaper model that there is not.
+// The limits of models' use in a day: budgets by tenant, key and model, or of the whole installation. Never accepts a
+// budget that cannot be reached, nor an unknown cheaper model.
 import * as z from 'zod';
 import { parseModelName } from '../contract/model/model-name.ts';
 import { type BudgetSettings, EACH, MOST_OF_A_DAY, onBreachSchema } from '../contract/model/budget.ts';

@@ -1,5 +1,5 @@
-// What a program imports with a client of either transport: the errors it catches, the types it names.
-// Must never define anything: it only re-exports.
+// The names that a program imports with a client of either transport: errors that it catches, types that it names. Only
+// re-exports.
 export type { AgentListing, ListedAgent } from './run/agent-listing.ts';
 export type { ApprovalListing, ApprovalQuery, OpenApproval } from './run/approval-listing.ts';
 export type { BudgetListing, ListedBudget } from './model/budget-listing.ts';

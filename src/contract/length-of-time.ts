@@ -1,5 +1,5 @@
-// Lengths of time as a person types them: `90s`, `2h`, `7d`.
-// Must never guess: what does not fit is null, and whoever asked names the forms.
+// Lengths of time as a person types them: `90s`, `2h`, `7d`. Never guesses: an invalid text is null, and the caller
+// names the forms.
 
 /** Milliseconds of each unit; without one it is milliseconds. */
 export const UNIT_MS: Readonly<Record<string, number>> = {

@@ -1,5 +1,5 @@
-// A time in the past as a person types it: so long ago, a word, a local time, or an instant.
-// Must never guess: what has none of these forms is null, and whoever asked names the forms.
+// A time in the past as a person types it: a length of time, a word, a local time, or an instant. Never guesses: a text
+// of another form is null, and the caller names the forms.
 import { lengthOfTime } from './length-of-time.ts';
 
 /** Local days and hours: days back, hour. */

@@ -1,5 +1,5 @@
-// The version of the wire contract and the digest of the schemas it stands for.
-// Must never change its digest without a new version: the contract only grows.
+// The version of the wire contract and the digest of its schemas. The digest never changes without a new version: the
+// contract only grows.
 
 /** Version of the wire contract. */
 export const CONTRACT_VERSION = '1.3.0';

@@ -1,5 +1,5 @@
-// Where the spans of an attempt are, and those of an attempt whose worker died: whoever goes on reports them.
-// Must never depend on the process: the ids follow from the directive and its claim.
+// The place of the spans of an attempt, also of one whose worker died: its successor reports them. Independent of the
+// process: the ids follow from the directive and its claim.
 import type { Directive } from '../contract/directive/directive.ts';
 import type { LostClaim } from '../store/request/verdicts.ts';
 import { operationOf } from '../platform/telemetry/traces/directive-operation.ts';

@@ -1,5 +1,5 @@
-// The refusal of what is submitted in clear where the operator requires encryption.
-// Must never look at what the service makes of something that was accepted: deliveries, redrives, directives of runs.
+// The refusal of clear submissions where the operator requires encryption. Never applied to work that the service makes
+// of an accepted one: deliveries, redrives, directives of runs.
 import type { RunCalls } from '../contract/directive/directive-client.ts';
 import { encodedIn, encryptableFields, encryptedFields } from '../contract/encrypted/encrypted.ts';
 import { isObject } from '../contract/json/json-object.ts';

@@ -1,5 +1,5 @@
-// What a submission may not pass: the size of a member, the farthest instant; and what it adds to what waits.
-// Must never count what is open: that is asked of Redis.
+// The bounds of a submission: the size of a member, the farthest instant; and its share of the waiting work. Never
+// counts open work: Redis does.
 import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { tenantOf } from '../contract/access/tenant.ts';

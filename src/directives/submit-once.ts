@@ -1,5 +1,5 @@
-// The way in of a directive that is submitted under a key: accepted where it begins, else answered with the one that stands for it.
-// Must never begin what is only to join another one, nor count what has not begun.
+// Submission of a directive under a key: accepted where it begins, else answered with the one that represents it. A
+// directive that only joins another one never begins, and only started ones are counted.
 import { requestLinks } from '../contract/api-path.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { DirectiveRefused } from '../contract/problem.ts';

@@ -1,5 +1,4 @@
-// What surrounds the decision about a submission under a key, of directives and of runs alike: its room before, its answer and what it
-// changed after. Must never refuse for lack of room what another one under the key may stand for, nor show an id as another tenant knows it.
+// A submission under a key, of a directive or a run, around the script that decides: its bounds before, its answer and changes after. Must never refuse for lack of room what another one under the key may stand for, nor show an id as another tenant knows it.
 import { ownId } from '../contract/access/tenant.ts';
 import type { Once, OnceAnswer } from '../contract/directive/once.ts';
 import { DirectiveRefused, type FieldError, type Problem, problem } from '../contract/problem.ts';

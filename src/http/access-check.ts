@@ -35,13 +35,13 @@ export interface Caller {
   readonly principal: Principal;
   /** When its session ends, milliseconds since the epoch. Absent: it has none. */
   readonly untilAt?: number;
-  /** Who spoke for the person of its session. Absent: nobody, it stands for a key. */
+  /** The source of the person's claims. Absent: the session represents a key. */
   readonly source?: PersonSource;
 }
 
 const callers = new WeakMap<FastifyRequest, Caller | 'open'>();
 
-/** Who sent the request; `open`: nobody is asked; null: nobody who is known. */
+/** The sender of the request; `open`: no key is required; null: unknown. */
 export function callerOf(request: FastifyRequest): Caller | 'open' | null {
   return callers.get(request) ?? null;
 }
@@ -52,7 +52,7 @@ export interface Doors {
   readonly sessions: Sessions;
 }
 
-/** Call it before the routes are registered. `doors` null: nobody is asked. */
+/** Must be called before the routes are registered. `doors` null: no key is required. */
 export function checkAccess(app: App, doors: Doors | null): SeesDetails {
   app.addHook('onRoute', giveRule);
   if (doors === null) return () => true;
@@ -102,7 +102,7 @@ function ruleOfRequest({ routeOptions }: FastifyRequest): RouteRule | undefined 
   return (routeOptions.config as RuledConfig).rule;
 }
 
-/** A route of ours that only refuses has its rule already. */
+/** A route of this file that only refuses has its rule already. */
 function giveRule(route: RouteOptions): void {
   if ((route.config as RuledConfig | undefined)?.rule !== undefined) return;
   const rules = [route.method].flat().map((method) => ruleOf(method, route.url));
@@ -145,7 +145,7 @@ type Done = (error?: Error) => void;
 interface Asked {
   readonly request: FastifyRequest;
   readonly rule: RouteRule;
-  /** Of a session that does not count for this request. */
+  /** The refusal of a session that does not count for this request. */
   readonly refusal: Error | undefined;
 }
 
@@ -198,7 +198,10 @@ function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {
 const CHECK_MS = 500;
 
 interface OpenAnswers {
-  /** Until it is closed. `credential`: what the caller brought; `admit` looks whether it still counts. */
+  /**
+   * Checks an open answer until it is closed. `credential`: that of the caller; `admit` tells whether it is still
+   * valid.
+   */
   watch(answer: ServerResponse, credential: string, admit: Admit): void;
 }
 

@@ -1,5 +1,5 @@
-/** The Host names that requests may use: refuses a web page that rebinds its own name to our address.
- *  It must never be taken for authentication: whoever reaches the port may send any name. */
+/** The Host names that requests may use: refuses a web page that rebinds its own name to the address of this service.
+ *  Never counts as authentication: any client that reaches the port may send any name. */
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { App } from './app.ts';
 

@@ -59,7 +59,7 @@ export interface ApiOptions {
   readonly scrape?: (() => Promise<string>) | null;
   /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
   readonly mcp?: McpHandler | null;
-  /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
+  /** The access rules and how they are changed. null: no key exists, and none is required. Default: null. */
   readonly access?:
     | (Doors & {
         readonly keys: AccessClient;
@@ -69,7 +69,7 @@ export interface ApiOptions {
     | null;
   /** Reads archived requests. null: nothing is archived. Default: null. */
   readonly archive?: ArchiveOf | null;
-  /** Default: nobody is told. */
+  /** Observer of requests. Default: none. */
   readonly reports?: RequestReports;
   /** Default: nothing is traced. */
   readonly spans?: Spans;
@@ -91,7 +91,7 @@ const DEFAULT_STREAMS = 1_000;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** The largest body within it is 35 KB a second. Answers may take longer. */
 const LONGEST_UPLOAD_MS = 120_000;
-/** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
+/** Bound for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
 const MAX_PARAM_CHARACTERS = 1_024;
 
 /** `listen` and `close` are fastify's; `close` ends every stream and every wait first. */

@@ -34,7 +34,10 @@ export function createBodyPace(now?: () => number): CallerPace {
   return { waitMs, charge: (caller, bytes) => void (bytes >= PACED_FROM_BYTES && charge(caller, bytes)) };
 }
 
-/** What is larger to `/mcp` holds arguments of a call, or an answer: a caller that may neither submit nor decide sends none. */
+/**
+ * A larger body to `/mcp` holds arguments of a call, or an answer: a caller that may neither submit nor decide sends
+ * none.
+ */
 const READER_BYTES = 65_536;
 
 interface Held {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
 
-/** What is built carries a hash in its name, and never changes. */
+/** A built file carries a hash in its name, and never changes. */
 const HASHED = /^assets\/.+-[\w-]{8,}\.\w+$/;
 const MOST_BYTES = 32 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export interface ConsoleFile {
   readonly gzip?: Buffer;
 }
 
-/** By path within the console, as `assets/index-….js`. */
+/** The files by their path within the console, such as `assets/index-….js`. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
 export const CONSOLE_INDEX = 'index.html';

@@ -73,10 +73,10 @@ const KEY_SECURITY = {
   type: 'http',
   scheme: 'bearer',
   description:
-    'An API key, where the service asks for one. Each operation names the scope that the key needs.',
+    'An API key, where the service requires one. Each operation names the scopes that the key needs.',
 } as const;
 
-/** Scope that an operation asks of a key; nothing where it is public. */
+/** Scopes that an operation requires of a key; nothing where it is public. */
 export function securityOf(rule: RouteRule, also?: Scope): Record<string, string[]>[] {
   return rule === 'public' ? [] : [{ [KEY_SCHEME]: also === undefined ? [rule] : [rule, also] }];
 }

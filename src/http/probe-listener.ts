@@ -27,7 +27,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Whoever asks sends a few hundred bytes, and reads a few thousand. */
+/** A probe sends a few hundred bytes, and reads a few thousand. */
 const LONGEST_REQUEST_MS = 10_000;
 
 export function createProbeListener(options: ProbeListenerOptions): ProbeListener {

@@ -45,7 +45,7 @@ const CUT_OFF: Refusal = {
   retryAfterSeconds: null,
 };
 
-/** The client left in the middle of its body: not our fault, and nobody reads the answer. */
+/** The client left in the middle of its body: no fault of the service, and the answer is not read. */
 function isCutOff({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }

@@ -13,7 +13,7 @@ export interface RequestReports {
   readonly failures: Pick<FailureLog, 'refused'>;
 }
 
-/** What an answer refuses, by its reply. */
+/** The refusal in an answer, by its reply. */
 const refusals = new WeakMap<FastifyReply, Problem>();
 
 export function noteRefusal(reply: FastifyReply, refusal: Problem): void {
@@ -59,7 +59,7 @@ function refusedRequest({ method, url, params, headers }: FastifyRequest, { stat
 const QUERY = /\?\S+/g;
 const VALUE = /(?<=[?&])(?<name>[^=&]*=)?[^&]*/g;
 
-/** Of an address, or of a text that repeats one. */
+/** An address, or a text that repeats one, without the values of its query. */
 export function withoutQueryValues(text: string): string {
   return text.replaceAll(QUERY, (query) => query.replaceAll(VALUE, '$<name>…'));
 }

@@ -69,7 +69,7 @@ function schemaOfRoute(name: OperationName): FastifySchema {
 
 export interface CalledClients {
   readonly client: DirectiveClient;
-  /** null: nobody is asked for a key, and there are none. */
+  /** null: no key exists, and none is required. */
   readonly keys: AccessClient | null;
   readonly requester: RequesterSignal;
 }

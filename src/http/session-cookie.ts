@@ -65,7 +65,7 @@ export function loginCookie(
 
 const LONGEST_SEALED = 4_096;
 
-/** What a login left; null: nothing. */
+/** The state that a login has left in a cookie; null: none. */
 export function loginLeft({ headers: { cookie, host } }: FastifyRequest): string | null {
   const names = namesOf(host, LOGIN_NAME);
   const pairs = (cookie ?? '').split(';', 64).map((each) => each.trim());

@@ -9,7 +9,7 @@ export function isTrustedOrigin(request: FastifyRequest): boolean {
   return request.headers['sec-fetch-mode'] !== undefined || isHttps(request) || isLocal(request.hostname);
 }
 
-/** By its name alone, as browsers know it. */
+/** Whether a name is local, by the name alone, as browsers decide it. */
 function isLocal(name: string): boolean {
   return isLoopback(name.replace(/^\[|\]$/g, '')) || name.toLowerCase().endsWith('.localhost');
 }

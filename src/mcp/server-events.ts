@@ -1,5 +1,5 @@
-// What the servers of a pool report, for any number of listeners: their tools and their status.
-// Must never let one listener affect a connection, or another listener.
+// The reports of the servers of a pool for any number of listeners: their tools and their status. One listener never
+// affects a connection, or another listener.
 import type { Logger } from '../platform/telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import { type DeclaredOffers, NO_OFFERS } from './tools/server-offers.ts';

@@ -1,5 +1,5 @@
-// What the clients of all providers are created from: the address, the headers, and a fetch that sends the final request.
-// Must never show a key.
+// The settings that the clients of all providers are created from: the address, the headers, and a fetch that sends the
+// final request. Never shows a key.
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answers/answer-limits.ts';
 import { guardedFetch } from './guarded-fetch.ts';

@@ -1,5 +1,5 @@
-// Reads a model's streamed answer to its end, and passes on every piece as it arrives.
-// Must never take a stream that just ended for an answer, nor read faster than the pieces are taken.
+// Reads a model's streamed answer to its end, and passes on every part as it arrives. Never takes a stream that broke
+// off for an answer, nor reads faster than its consumer.
 import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answers/answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';

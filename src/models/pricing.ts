@@ -1,5 +1,4 @@
-// What a model's tokens cost.
-// Must never guess a price: without a configured price there is no cost.
+// The cost of a model's tokens. Never guesses a price: without a configured price there is no cost.
 
 import type { PromptCache } from './requests/prompt-cache.ts';
 

@@ -27,7 +27,10 @@ import {
 export type JobOutcome = (
   | {
       kind: 'done';
-      /** The directive ended in this error: type and message, for whoever reads the failed jobs of a lane. Default: it did not. */
+      /**
+       * The error that the directive ended in: type and message, for readers of the failed jobs of a lane. Default:
+       * none.
+       */
       failure?: string;
     }
   | {
@@ -37,7 +40,7 @@ export type JobOutcome = (
       attempt?: number;
     }
 ) & {
-  /** What was recorded of its directive: null = success, else the type of its error. Absent: nothing was. */
+  /** The recorded outcome of its directive: null: success, else the type of its error. Absent: none was recorded. */
   errorType?: string | null;
 };
 
@@ -49,13 +52,13 @@ export interface ConsumeOptions {
   concurrency: number;
   /** How long a job is locked for a silent worker, milliseconds. */
   lockMs: number;
-  /** How often BullMQ looks for jobs without a lock, milliseconds. */
+  /** Interval of BullMQ's checks for jobs without a lock, milliseconds. */
   stalledCheckMs: number;
   /** `held`: the directive was claimed with the job; null: it is to be claimed. */
   handle: (job: JobData, held: HeldJob | null) => Promise<JobOutcome>;
   /** How directives are claimed as their jobs are taken, where one script can. Default: none is. */
   claiming?: ClaimingLane | undefined;
-  /** How free slots are offered while nothing waits. Default: jobs are only pulled. */
+  /** The announcement of idle slots while the lane is empty. Default: jobs are only pulled. */
   offering?: Offering | undefined;
   onError: (error: Error) => void;
 }
@@ -126,7 +129,6 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   worker.on('error', onError);
   const backend = worker.getBackend();
   const base = backend.toKey('');
-  const runBase = `${lanePrefix(prefix, RUN_LANE)}:${RUN_LANE}:`;
   const about = { lane, lockMs, sweep: claiming?.sweep ?? '' };
   /** The place where the last take is remembered: there is one at a time. */
   const place = newShortId();
@@ -134,9 +136,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   const running = new Map<string, TakenJob>();
   let isOpen = true;
   let isStopped = false;
-  /** The last look found nothing, and nothing is due before `dueAt` (0: nothing is). */
+  /** The last check found the lane empty, and no job is due before `dueAt` (0: none is). */
   let empty: { dueAt: number } | null = null;
-  /** Jobs on their way, and looks that were asked for: an answer of before a look does not say that the lane is empty. */
+  /** Jobs on their way, and requested checks: an answer from before a check does not say that the lane is empty. */
   let [coming, looks] = [0, 0];
   let changed = Promise.withResolvers<void>();
   let renewing: NodeJS.Timeout | undefined;
@@ -364,7 +366,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     job.isEnding = true;
     const found = await offeringSlots(ask.claims ? 1 : 0, false, async (offered) => {
       const given = [...args, job.id, job.lock, failure, ask.claims ? 1 : 0, ...ask.words(offered), ...texts];
-      const [ended = [], then = []] = pairOf(await run('job-end', [...keys, runBase, base], given));
+      const [ended = [], then = []] = pairOf(
+        await run('job-end', [...keys, runLaneBase(prefix), base], given),
+      );
       verdict = ended;
       return foundIn(then);
     });
@@ -448,6 +452,10 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       await worker.close();
     },
   };
+}
+
+function runLaneBase(prefix: string): string {
+  return `${lanePrefix(prefix, RUN_LANE)}:${RUN_LANE}:`;
 }
 
 const always = (): boolean => true;

@@ -29,9 +29,9 @@ export interface Entry<V> {
   onlyLane?: string | undefined;
   /** The request that has something new. Default: `requestId`. */
   changes?(verdict: V): string;
-  /** What was there before, and begins as it was accepted then. Default: nothing. */
+  /** The ids that existed before, and begin as they were accepted then. Default: none. */
   wereThere?(verdict: V): readonly string[];
-  /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
+  /** The steps after the acceptance, beside the jobs; the sweeper repeats those that fail. */
   afterwards?(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface EntranceOptions {
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
-  /** Where each request is noted that has something new. Default: nobody lists requests. */
+  /** The list of requests that have changed. Default: requests are not listed. */
   changes?: Pick<ChangedRequests, 'note' | 'noteAhead' | 'rowAfterMs'>;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
@@ -52,7 +52,7 @@ export interface EntranceOptions {
 
 export type Entrance = ReturnType<typeof createEntrance>;
 
-/** The sweeper looks at what has entered this long after it, if it is still open. */
+/** The sweeper checks an entry this long after its acceptance, if it is still open. */
 export const FIRST_LOOK_MS = 5_000;
 /** With one acceptance: the largest batch and the note of its spans. Lua's stack bounds it. */
 const MOST_ANNOUNCED = 1_001;
@@ -119,7 +119,7 @@ export function createEntrance(options: EntranceOptions) {
   return { enter };
 }
 
-/** What Redis takes whole or not at all; undefined: it keeps the steps. */
+/** The writes that Redis makes as a whole or not at all; undefined: the steps stay separate. */
 function togetherOf<V>(
   { ordered, lanes, changes }: EntranceOptions,
   entry: Entry<V>,
@@ -140,7 +140,7 @@ function isNoted(together: WithAcceptance | undefined): boolean {
   return together !== undefined && together.rowAfterMs !== null;
 }
 
-/** When the sweeper looks, by milliseconds from the announcement on. */
+/** The entries by the time of the sweeper's check, milliseconds after the announcement. */
 type Scores = ReadonlyMap<number, string>;
 const NO_SCORES: Scores = new Map();
 
@@ -161,7 +161,10 @@ async function announce(
   return new Map(scores);
 }
 
-/** What begins later, announced in steps: until here it is in the sweep index like all else, which forgets what was refused. */
+/**
+ * A directive that begins later, announced in steps: until here it is in the sweep index like all others, which forgets
+ * refused ones.
+ */
 async function addLater<V>(
   later: EntranceOptions['later'],
   entry: Entry<V>,

@@ -1,5 +1,5 @@
-// What a process knows of the gates of lanes without asking: which are in use, and when something is due in one.
-// Must never be relied on: another process may know more, and each gate is looked at every second.
+// The local knowledge of a process about the gates of lanes: those in use, and the next due time of each. A hint only:
+// another process may know more, and each gate is checked every second.
 
 import type { Gate } from '../store/limits/gate.ts';
 
@@ -15,7 +15,7 @@ export function createGateNews() {
     replace: (lanes: readonly string[]): void => void (listed = new Set(lanes)),
     lanes: (): ReadonlySet<string> => listed,
     due: (lane: string, dueMs: number): void => hear(lane, dueMs),
-    /** From now on `heard` is told when something is due. */
+    /** From now on `heard` is called when a directive is due. */
     onDue(heard: typeof hear): void {
       hear = heard;
     },

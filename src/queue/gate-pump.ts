@@ -1,5 +1,5 @@
-// Looks at the gate of each lane when something is due there, and every second.
-// Must never be the only one who does: each process has one, and any of them is enough.
+// Checks the gate of each lane when a directive is due there, and every second. Each process has one, and any of them
+// is enough.
 import type { Gate } from '../store/limits/gate.ts';
 import { asError, pause, settledWithin, type Startable } from '../platform/lifecycle.ts';
 import type { GateNews } from './gate-news.ts';

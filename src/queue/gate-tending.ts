@@ -1,5 +1,5 @@
-// One look at the gate of a lane: what was let out gets its job, also where whoever let it out died; what has ended goes.
-// Must never enqueue what still waits, nor leave in the gate what has ended.
+// One check of the gate of a lane: released directives get their jobs, also those of a process that died; ended ones
+// are removed. Never enqueues a waiting directive, nor leaves an ended one in the gate.
 import type { LetOut, Pumped } from '../store/limits/gate.ts';
 import type { Journal } from '../store/request/journal.ts';
 import { type GatedLanes, isSame } from './gated-lanes.ts';
@@ -12,10 +12,10 @@ export interface GateTendingParts {
   journal: Pick<Journal, 'directive' | 'envelope'>;
 }
 
-/** Looks at the gate of a lane. */
+/** Releases the due directives from the gate of a lane. */
 export type TendGate = (lane: string) => Promise<Pick<Pumped, 'size' | 'dueMs'>>;
 
-/** Of one gate, one after the other, before others have their turn. */
+/** Maximum number of rounds at one gate before other gates follow. */
 const MOST_ROUNDS = 20;
 
 export function createGateTending({ gated, lanes, journal }: GateTendingParts): TendGate {

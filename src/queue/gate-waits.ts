@@ -1,5 +1,5 @@
-// What directives wait for in the gates of their lanes, at the moment when somebody asks.
-// Must never cost anything where no gate holds anything, nor look at more directives than one answer shows.
+// The waits of directives in the gates of their lanes, read at a request. Costs nothing where no gate holds anything,
+// and reads no more directives than one answer shows.
 import type { GateWait } from '../contract/directive/flow.ts';
 import type { WaitFacts } from '../contract/request/waiting.ts';
 import { tenantOf } from '../contract/access/tenant.ts';
@@ -14,10 +14,10 @@ export interface GateLooks {
   counts(lane: string): Promise<{ waiting: number }>;
 }
 
-/** Of a request; `get` of one directive shows what the others wait for. */
+/** Maximum number of directives of a request; `get` of one directive shows the wait of each further one. */
 const MOST_LOOKED_AT = 20;
 
-/** By the id of the directive. Rejects when Redis does not answer. */
+/** The waits by the id of the directive. Rejects when Redis does not answer. */
 export async function gateWaits(
   { journal, gates }: { journal: Pick<Journal, 'envelope'>; gates: GateLooks },
   requestId: string,

@@ -1,5 +1,6 @@
-// The way through the gates of lanes: what waits there gets its job when it is let out, by whichever process finds it.
-// Must never enqueue what was not let out, nor rely on this process: what it leaves undone the next look at the gate does.
+// The passage through the gates of lanes: a waiting directive gets its job when it is released, by whichever process
+// finds it. Never enqueues one that was not released; the next check of the gate completes what this process leaves
+// undone.
 import type { Ticket, Tickets } from '../contract/directive/flow.ts';
 import { ticketIn } from './flow/ticket.ts';
 import type { Journal } from '../store/request/journal.ts';
@@ -12,14 +13,14 @@ import type { Lanes } from './lanes.ts';
 export interface GatedLanesParts {
   gate: Gate;
   lanes: Pick<Lanes, 'enqueue' | 'enqueueOpen' | 'enqueueFirst'>;
-  /** What was let out gets the job that it has in the journal by then. */
+  /** A released directive gets the job that it has in the journal by then. */
   journal: Pick<Journal, 'directive' | 'envelope'>;
   roomIn: LaneRoom;
-  /** Of the process. */
+  /** The announcements of the process. */
   news: GateNews;
 }
 
-/** What holds a lane's gate for an attempt. */
+/** The hold of an attempt in a lane's gate. */
 export interface Pass {
   readonly lane: string;
   readonly token: string;
@@ -67,7 +68,10 @@ export function createGatedLanes({ gate, lanes, journal, roomIn, news }: GatedLa
     return left.released.some((each) => isSame(each, ref));
   }
 
-  /** Of an ended directive. Never rejects: one that stays leaves with its next attempt, or at the sweeper's next look. */
+  /**
+   * Removes an ended directive. Never rejects: one that stays leaves with its next attempt, or at the sweeper's next
+   * check.
+   */
   async function remove(lane: string, ref: GateRef): Promise<void> {
     try {
       await follow(lane, await gate.remove(lane, ref, await roomIn(lane)));

@@ -1,12 +1,12 @@
-// What other processes hand over to this one: a job that is taken for it already, with its claim, for a slot that it has offered.
-// Must never be the only way: what is not heard comes back as the work of a process that died.
+// Jobs that other processes dispatch to this one: already dequeued for it, with their claims, for an announced slot. A
+// lost dispatch comes back as the work of a process that died.
 import { createOwnChannel } from '../store/log/own-channel.ts';
 import type { SubscriptionsOptions } from '../store/log/subscriptions.ts';
 import type { KeySpace } from '../store/keys.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import { newShortId } from '../platform/telemetry/identifier.ts';
 
-/** One job for one offered slot. */
+/** One job for one announced slot. */
 export interface Handed {
   slot: string;
   /** Id of the job. */
@@ -22,11 +22,11 @@ export interface Handed {
 }
 
 export interface HandOver extends Startable {
-  /** What the offers of this process are named after. */
+  /** The name under which this process announces slots. */
   readonly process: string;
   /** Whether what is handed over now would be heard. */
   isHeard(): boolean;
-  /** What is for the lane comes to `take` from now on. */
+  /** Jobs for the lane are passed to `take` from now on. */
   join(lane: string, take: (handed: Handed) => void): void;
   /** Redis' clock has shown `now` in the answer to what was asked at `askedAt`, by the process' monotonic clock; milliseconds. */
   noteClock(now: number, askedAt: number): void;
@@ -34,7 +34,7 @@ export interface HandOver extends Startable {
   instantOf(at: number): number;
 }
 
-/** Both clocks are read in whole milliseconds by somebody. */
+/** Both clocks are read in whole milliseconds. */
 const UNIT_MS = 2;
 
 export function createHandOver(
@@ -72,7 +72,7 @@ export function createHandOver(
 
 const HEAD = /^([0-9a-z]{1,12}) (\S{1,300}) (\S{1,300}) (\d{1,15}) (\d{1,15}) ([01])$/;
 
-/** As include-offers.lua writes it. Throws when it cannot be read. */
+/** The job as `include-offers.lua` writes it. Throws when it cannot be read. */
 function readHanded(message: string): Handed & { lane: string } {
   const [head = '', data] = message.split('\n');
   const [, slot = '', lane = '', name = '', at, deadlineAt, owes] = HEAD.exec(head) ?? [];

@@ -1,5 +1,5 @@
-// The data, options and id of a BullMQ job: the directive it stands for, and the facts that an operator wants to see in a dashboard.
-// Must never hold arguments, context or secrets, nor anything that the journal does not hold: a job may be lost, and enqueued again at any time.
+// The data, options and id of a BullMQ job: its directive, and the facts for a dashboard. Never holds arguments,
+// context or secrets, nor anything that the journal does not hold: a job may be lost, and enqueued again at any time.
 import { hash } from 'node:crypto';
 import { DEFAULT_PRIORITY } from '../contract/directive/flow.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -30,7 +30,7 @@ export interface JobFacts {
   attempt: number;
   priority: number;
   traceparent: string;
-  /** Milliseconds since the epoch. The last member: include-entrance.lua appends it to the rest. */
+  /** Milliseconds since the epoch. The last member: the script that accepts the directive appends it. */
   deadline_at: number;
 }
 
@@ -59,8 +59,8 @@ export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | un
 const JOB_ID_CHARACTERS = 20;
 
 /**
- * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than the ids it stands
- * for, which are in the data. It begins with a letter: BullMQ refuses numbers, and ':'.
+ * The job's id, which `job_id` of include-job-data.lua makes too. Each move of the job writes it, so it is shorter than
+ * the ids that it represents, which are in the data. It begins with a letter: BullMQ refuses numbers, and ':'.
  */
 export function jobId(requestId: string, directiveId: string): string {
   return `d${hash('sha1', `${requestId}/${directiveId}`, 'base64url').slice(0, JOB_ID_CHARACTERS)}`;

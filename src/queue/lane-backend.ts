@@ -12,7 +12,7 @@ export type LaneBackend = BackendFactory<RedisQueueBackend>;
 /** Options of a job that ask BullMQ for nothing; nor does one that is 0 or absent, as BullMQ's default delay. */
 const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'backoff', 'jobId']);
 
-/** Of one script: Redis does nothing else while it adds them. */
+/** Maximum number of one script: Redis is blocked while it adds them. */
 const MOST_ADDED = 64;
 
 /** `usesOurs`: asked at each call, since it is known only after a check of this Redis. */

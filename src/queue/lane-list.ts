@@ -1,5 +1,5 @@
-// Lists the lanes that are known, with how busy they are and which of them wait for a server that is away.
-// Must never open a lane that nobody could submit to.
+// Lists the known lanes with their load, and those that wait for an unreachable server. Never opens a lane that no
+// submission could use.
 import type { LaneListing, ListedLane } from '../contract/request/lane-listing.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import { waitOf } from '../contract/request/waiting.ts';
@@ -15,7 +15,7 @@ import { RUN_LANE } from './run-wake.ts';
 export interface LaneListParts {
   catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers'>;
   lanes: Lanes;
-  /** What begins later in each lane. Default: nothing. */
+  /** Directives that begin later in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   /** Default: nothing waits in a gate. */
   gates?: Pick<GateLooks, 'counts'> | undefined;

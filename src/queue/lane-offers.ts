@@ -1,11 +1,11 @@
-// The free slots of one lane that this process offers in Redis while nothing waits there: who accepts something hands it over.
-// Must never keep a slot for an offer: it is a hint, and what is handed over beyond the free slots is given back.
+// The idle slots of one lane that this process announces in Redis while the lane is empty: an accepting process
+// dispatches to them. A hint only: a job beyond the idle slots is returned.
 import type { RunScript } from '../store/scripts.ts';
 import type { Handed, HandOver } from './hand-over.ts';
 import type { Found } from './lane-take.ts';
 
 export interface Offering {
-  /** Of this process. */
+  /** The announcements of this process. */
   handOver: HandOver;
   /** Lease of the claim that comes with a job, milliseconds. */
   leaseMs: number;
@@ -19,13 +19,13 @@ interface OffersOptions extends Offering {
   /** Base of the lane's keys. */
   base: string;
   run: RunScript;
-  /** Of the lock of a job. */
+  /** Duration of the lock of a job. */
   lockMs: number;
 }
 
-/** Slots that are offered where a take finds nothing. */
+/** Slots that are announced where a dequeue finds no job. */
 export interface PreparedOffers {
-  /** As include-offers.lua reads it. */
+  /** The text that `include-offers.lua` reads. */
   readonly text: string;
   /** Call in any case. `found`: what the take found; undefined: no answer came. */
   settle(found: Found | undefined): void;
@@ -33,11 +33,11 @@ export interface PreparedOffers {
 
 export interface LaneOffers {
   /**
-   * `slots`: those of a take, which gives them back where it finds nothing. `areAll`: with the offers that stand, from time to time. null:
-   * there is none to be made, or what is handed over would not be heard.
+   * `slots`: those of a dequeue, which releases them where it finds no job. `areAll`: with the current announcements,
+   * at intervals. null: none can be made, or a dispatched job would not arrive.
    */
   prepare(slots: number, areAll: boolean): PreparedOffers | null;
-  /** What was handed over has come. */
+  /** A dispatched job has arrived. */
   used(handed: Handed): void;
   /** Takes them all back. */
   withdraw(): Promise<void>;
@@ -47,10 +47,10 @@ export interface LaneOffers {
 
 /** With one script. */
 const MOST_MADE = 16;
-/** Of one lane and process: further slots take jobs. */
+/** Maximum number of announced slots of one lane and process: further slots dequeue jobs. */
 const MOST_STANDING = 64;
 
-/** The loop of a lane looks at an empty one every 5 s. */
+/** Interval of repeated announcements: the loop of a lane checks an empty lane every 5 s. */
 const SAID_AGAIN_MS = 4_000;
 
 function nameOf({ process }: Pick<HandOver, 'process'>, slot: string): string {
@@ -62,7 +62,7 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
   const { handOver, base, run, leaseMs, lockMs, owesStart } = options;
   const words = `${leaseMs} ${lockMs} ${owesStart ? 1 : 0}`;
   const standing = new Set<string>();
-  /** Offers of takes that are under way. */
+  /** Announced slots of dequeues that are in flight. */
   let coming = 0;
   let made = 0;
   let saidAt = -Infinity;
@@ -101,7 +101,7 @@ export function createLaneOffers(options: OffersOptions, free: () => number): La
     };
   }
 
-  /** Of more offers than there are slots now, some are taken back. */
+  /** Withdraws announcements beyond the number of idle slots. */
   function trim(): void {
     const excess = standing.size - free();
     if (excess > 0) takeBack([...standing].slice(0, excess)).catch(() => {});

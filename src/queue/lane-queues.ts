@@ -6,7 +6,7 @@ import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 import { isKnown, laneScriptsOn } from './lane-scripts.ts';
 
-/** Nobody listens to BullMQ's own events, so their stream is kept short. */
+/** BullMQ's own events have no subscriber, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
 
 export type LaneQueues = ReturnType<typeof createLaneQueues>;

@@ -1,25 +1,35 @@
-// Which lanes have keys in Redis, and the removal of those that nobody uses any more.
-// Must never remove a lane that a worker serves or that holds a job: workers say each minute what they serve.
+// The lanes with keys in Redis, and the removal of unused ones. Never removes a lane that a worker serves or that holds
+// a job: workers report each minute what they serve.
 import type { KeySpace } from '../store/keys.ts';
 import { prepareScripts } from '../store/scripts.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 
 /** A lane is noted as used this often at most by one process. */
 const NOTE_EVERY_MS = 60_000;
-/** One that nobody has used for so long is removed, and opened anew by who uses it again. */
+/** A lane that is unused for this long is removed, and opened again at its next use. */
 const LANE_IDLE_MS = 3_600_000;
-/** Removed in one look, so that the sweeper does not wait for it. */
+/** Maximum number removed in one check, so that the sweeper does not wait for it. */
 const MOST_REMOVED = 100;
 
-/** Failed jobs of a lane that are removed in one look because they are too old. */
+/** Failed jobs of a lane that are removed in one check because they are too old. */
 const MOST_EXPIRED = 200;
 
 /** BullMQ's names of what holds jobs, and of the rest that it keeps once for each lane. */
 const WITH_JOBS = ['wait', 'active', 'delayed', 'prioritized', 'paused', 'failed'];
-const WITHOUT_JOBS =
-  'meta id events marker offers pc limiter stalled stalled-check completed repeat waiting-children'.split(
-    ' ',
-  );
+const WITHOUT_JOBS = [
+  'meta',
+  'id',
+  'events',
+  'marker',
+  'offers',
+  'pc',
+  'limiter',
+  'stalled',
+  'stalled-check',
+  'completed',
+  'repeat',
+  'waiting-children',
+];
 export const LANE_KEYS: readonly string[] = [...WITH_JOBS, ...WITHOUT_JOBS];
 
 /** The lane's keys share one cluster slot of their own. */

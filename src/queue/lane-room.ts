@@ -1,5 +1,5 @@
-// How many directives the workers of a lane have room for: what the gate of the lane lets out by.
-// Must never count a worker that may be dead: what is let out for it only waits elsewhere.
+// The free capacity of the workers of a lane, by which its gate releases. Never counts a worker that may be dead: a
+// directive that is released for it only waits elsewhere.
 import { recentByName } from '../store/catalog/recent.ts';
 import { heardIn, placesOf, type PresentWorker, type Workers } from '../store/catalog/workers.ts';
 import type { Lanes } from './lanes.ts';
@@ -7,7 +7,7 @@ import type { Lanes } from './lanes.ts';
 /** As it was a second ago at the most, while it is asked for. */
 export type LaneRoom = (lane: string) => Promise<number>;
 
-/** Of a process that serves more lanes than it lists. */
+/** Concurrency of a process that serves more lanes than it lists. */
 const UNKNOWN_CONCURRENCY = 10;
 
 export function createLaneRoom(workers: Pick<Workers, 'known'>, lanes: Pick<Lanes, 'load'>): LaneRoom {

@@ -20,7 +20,7 @@ export interface LaneScripts {
   settled(): Promise<void>;
 }
 
-/** Whose structures include-lane.lua and include-take.lua know. */
+/** The version of BullMQ that include-lane.lua and include-take.lua are written for. */
 const KNOWN_VERSION = '6.7.0';
 /** Whether ours may be used on the structures of one lane, also on a cluster. */
 export function isKnown(backend: RedisQueueBackend): boolean {
@@ -29,9 +29,9 @@ export function isKnown(backend: RedisQueueBackend): boolean {
 
 /** As long as a connection is given to close. */
 const SETTLE_MS = 500;
-/** Of a lane that the check makes; it holds a job no longer. */
+/** Lock of the lane that the check makes; it does not hold a job any longer. */
 const LOCK_MS = 10_000;
-/** Before another look when Redis did not answer: at first, doubled with each, and at most. */
+/** Time before another check when Redis did not answer: the first one, doubled with each, and the longest. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -76,7 +76,7 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
     }
   }
 
-  /** Redis may not have answered. Until then, whoever asks gets the same answer. */
+  /** Checks again later: Redis may not have answered. Until then, every caller gets the same answer. */
   function lookLater(): void {
     const again = (): void => {
       if (connection.status !== 'end') checking = look();
@@ -136,7 +136,7 @@ function recording(
 /** Where job-take.lua remembers a take of the check. */
 const PLACE = 'check';
 
-/** What `fault` looks at, in its order, and at last the removal of all of it. */
+/** The records that `fault` checks, in its order, and at last the removal of all of them. */
 async function record(
   theirs: RedisQueueBackend,
   ours: RedisQueueBackend,

@@ -1,5 +1,5 @@
-// What waits in all lanes, for metrics: a few commands a lane that each cost Redis a microsecond, whatever waits there.
-// Must never open a lane, nor count as its use: who only looks would keep idle lanes alive.
+// The waiting work in all lanes, for metrics: a few commands a lane that each cost Redis a microsecond. Never opens a
+// lane, nor counts as its use: readers would keep idle lanes alive.
 import type { DeadLetterIndex } from '../store/index/dead-letter-index.ts';
 import type { RunActivity, RunActivityIndex } from '../store/run/run-activity-index.ts';
 import type { KeySpace } from '../store/keys.ts';
@@ -57,7 +57,7 @@ export function createLaneSurvey({ connection, keys, index, dead, activity, now 
     return { lane, waiting: waiting + prioritized, active, delayed, gated, oldestMs };
   }
 
-  /** Of the lanes that somebody has used within an hour. */
+  /** The lanes that were used within an hour. */
   return async (): Promise<Survey> => {
     const [names, open, deadLetters, runs] = await Promise.all([
       connection.zrange(keys.lanes, '0', String(MOST_LANES - 1)),

@@ -1,5 +1,5 @@
-// What is asked of the scripts that take jobs of a lane and claim their directives, and what they answer.
-// Must never read a reply by its places, nor let a job come twice for one ask.
+// The requests to the scripts that dequeue jobs of a lane and claim their directives, and their replies. Never reads a
+// reply by positions, nor lets a job come twice for one request.
 import { EARLY_SLACK_MS } from '../store/request/claim-request.ts';
 import type { EndWithJob } from '../store/request/endings.ts';
 import { namedIn, type ScriptReply } from '../store/scripts.ts';
@@ -27,7 +27,7 @@ export interface ClaimingLane {
 
 /** A job that came with its claim. */
 export interface HeldJob {
-  /** Of the claim: asking again with it is the same claim. */
+  /** Token of the claim: a repeat with it is the same claim. */
   readonly token: string;
   /** null: it is not known to be durable, and is asked for again. */
   readonly verdict: ClaimVerdict | null;
@@ -41,7 +41,10 @@ export interface HeldJob {
 export interface Ask {
   readonly askedAt: number;
   readonly claims: boolean;
-  /** As `ask_at` of include-take.lua reads them. `offers`: as in `PreparedOffers`; '' = no slot is offered. */
+  /**
+   * The arguments that `ask_at` of include-take.lua reads. `offers`: those of `PreparedOffers`; '': no slot is
+   * announced.
+   */
   words(offers: string): readonly (string | number)[];
 }
 
@@ -80,9 +83,9 @@ export interface JobFound {
 }
 
 /**
- * `slow`: BullMQ's own script decides. `none`: the lane is empty until `dueAt`, when a delayed job is due (0: there is none);
- * `offeredAt`: slots are offered since, by the clock of Redis, milliseconds. `done`: nothing was asked for. `kept`, `lost`: the job
- * did not end with its directive; another worker may have it.
+ * `slow`: BullMQ's own script decides. `none`: the lane is empty until `dueAt`, when a delayed job is due (0: none is);
+ * `offeredAt`: slots are announced since, by the clock of Redis, milliseconds. `done`: no job was requested. `kept`,
+ * `lost`: the job did not end with its directive; another worker may have it.
  */
 export type Found =
   | { kind: 'jobs'; jobs: JobFound[] }

@@ -5,7 +5,7 @@ import type { Queue } from 'bullmq';
 /** A rate that no lane reaches. BullMQ obeys a pause only in a lane that has a rate. */
 const NO_RATE = 1_000_000;
 
-/** Nobody takes a job of a lane for so long. `byRate`: as many as its rate allows were taken; else it is paused. */
+/** Time for which no worker dequeues a job of the lane. `byRate`: the rate is exhausted; else it is paused. */
 export interface HeldBack {
   forMs: number;
   byRate: boolean;

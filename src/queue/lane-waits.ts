@@ -1,5 +1,5 @@
-// Why the directives of a lane do not go on: nobody serves it, its server is away, it is limited, or it is full.
-// Must never be used to decide about a directive: it is a look of a moment, for those who wait.
+// The reason why the directives of a lane wait: no worker serves it, its server is unreachable, it is limited, or it is
+// full. A snapshot for waiting callers; never decides about a directive.
 import type { Catalog } from '../store/catalog/catalog.ts';
 import type { CatalogEntry } from '../store/catalog/tool-catalog.ts';
 import { recent, recentByName } from '../store/catalog/recent.ts';
@@ -12,13 +12,13 @@ import type { HeldBack } from './lane-throttle.ts';
 
 export interface LaneWait {
   reason: WaitReason;
-  /** Milliseconds since the epoch; null: nobody knows. */
+  /** Milliseconds since the epoch; null: unknown. */
   untilAt: number | null;
-  /** What is known beside it: the cause, which limit, which workers. */
+  /** Further facts: the cause, the limit, the workers. */
   detail?: string;
 }
 
-/** What is known of one lane. */
+/** The known facts of one lane. */
 export interface LaneFacts {
   workers: readonly PresentWorker[];
   /** Default: its server is in reach, as far as known. */
@@ -54,7 +54,10 @@ export function laneWait(
   return isFull(lane, workers, load) ? { reason: 'concurrency', untilAt: null } : null;
 }
 
-/** What the jobs of a silent worker hold is no limit. As many run as a limit over all workers allows, or as the workers that are there take at once. */
+/**
+ * Whether the lane is full: as many jobs run as a limit over all workers allows, or as the present workers run at once.
+ * Jobs of a silent worker do not count.
+ */
 function isFull(
   lane: string,
   workers: readonly PresentWorker[],
@@ -101,7 +104,7 @@ export interface LaneWaitParts {
   lanes: Pick<Lanes, 'load' | 'heldBack'>;
 }
 
-/** Whoever asks within a tenth of a second shares the answer. */
+/** Callers within a tenth of a second share the answer. */
 export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
   const blocked = recent(() => blockedLanes(catalog));
   const looks = recentByName(async (lane: string): Promise<LaneWait | null> => {
@@ -117,7 +120,7 @@ export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
   return { of: (lane: string): Promise<LaneWait | null> => looks(lane).recheck() };
 }
 
-/** By lane. */
+/** The blocked lanes by name. */
 export async function blockedLanes({
   published,
 }: Pick<Catalog, 'published'>): Promise<Map<string, BlockedLane>> {

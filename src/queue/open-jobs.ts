@@ -1,5 +1,5 @@
-// Adds the jobs of directives that may have ended since somebody looked: let out of a gate, or enqueued again.
-// Must never leave the job of one that has ended: where nobody serves its lane, it would stay for ever.
+// Adds the jobs of directives that may have ended since the last check: released from a gate, or enqueued again. Never
+// leaves the job of an ended one: without a worker it would stay for ever.
 import type { KeySpace } from '../store/keys.ts';
 import type { DirectiveStatus } from '../store/request/records.ts';
 import { prepareScripts } from '../store/scripts.ts';
@@ -59,7 +59,7 @@ export function createOpenJobs(
     if (scriptedBase(lane) === null) await removeEnded(lane, jobs);
   }
 
-  /** What BullMQ's own scripts have added without a look. A job that a worker has stays with it. */
+  /** Removes jobs that BullMQ's own scripts have added without a check. A job that a worker has stays with it. */
   async function removeEnded(lane: string, jobs: readonly JobData[]): Promise<void> {
     await Promise.all(
       jobs.map(async ({ request_id: requestId, id }) => {

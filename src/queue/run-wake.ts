@@ -4,10 +4,12 @@ import type { JobData } from './job.ts';
 import type { Lanes } from './lanes.ts';
 
 export const RUN_LANE = 'run';
-/** Stands for the run among the directives of a request; no identifier begins so. */
+/** Represents the run among the directives of a request; no identifier begins so. */
 export const RUN_ENTRY = '@run';
 
-/** Nearer instants get a delayed job of their own; the sweeper, which looks at least this often, sees to the others. */
+/**
+ * Nearer instants get a delayed job of their own; the sweeper, which checks at least this often, continues the others.
+ */
 export const WAKE_AHEAD_MS = 61_000;
 
 export type RunWaker = ReturnType<typeof createRunWaker>;
@@ -15,7 +17,7 @@ export type RunWaker = ReturnType<typeof createRunWaker>;
 /** Wakes a run of which `version` is known; never rejects. */
 export type WakeRun = (requestId: string, version: number) => Promise<void>;
 
-/** One job for each version: what came since the turn of that version waits for one look, however often it is enqueued. */
+/** One job for each version: signals since the turn of that version wait for one turn, however often it is enqueued. */
 export function wakeJob(requestId: string, version: number): JobData {
   return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '', type: 'run', version };
 }
@@ -26,7 +28,7 @@ function jobAt(requestId: string, at: number): JobData {
 
 export function createRunWaker(lanes: Lanes) {
   return {
-    /** By a job: any engine may take it. */
+    /** Wakes the run with a job: any engine may take it. */
     wake: (requestId: string, version: number): Promise<void> =>
       lanes.enqueue(RUN_LANE, wakeJob(requestId, version)),
     /** At an instant, milliseconds since the epoch. */
@@ -38,7 +40,7 @@ export function createRunWaker(lanes: Lanes) {
   };
 }
 
-/** By a job; one that cannot be enqueued is enqueued by the sweeper. */
+/** Wakes runs with jobs; one that cannot be enqueued is enqueued by the sweeper. */
 export function wakeRuns(waker: RunWaker): WakeRun {
   return (requestId, version) => waker.wake(requestId, version).catch(() => {});
 }

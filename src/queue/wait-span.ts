@@ -1,5 +1,5 @@
-// The span of a wait that somebody has ordered: until a directive may begin, and for its turn or a limit in the gate of its lane.
-// Must never be made of a wait in a lane that takes directives as they come: `adjutant.queue_ms` says that.
+// The span of a wait that a caller or a limit has caused: until a directive may begin, and in the gate of its lane.
+// Never made of a wait in a lane without such order: `adjutant.queue_ms` has that.
 import type { Directive } from '../contract/directive/directive.ts';
 import type { WaitReason } from '../contract/request/waiting.ts';
 import { ownId, tenantField } from '../contract/access/tenant.ts';
@@ -13,7 +13,7 @@ export interface Waited {
   readonly traceparent: string;
   /** Tells it from the others of the directive: `later`, or the number of the claim that ended it. */
   readonly name: string | number;
-  /** As far as somebody said so. */
+  /** The reasons, as far as they are known. */
   readonly reasons: readonly string[];
   /** Milliseconds since the epoch. */
   readonly from: number;

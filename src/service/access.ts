@@ -1,5 +1,5 @@
-// Who may use the API of this process: its keys in Redis, how their changes are heard, and whether it may listen at all.
-// Must never let an API listen beyond this machine while nobody needs a key, unless the operator says so.
+// Access to the API of this process: its keys in Redis, the subscription to their changes, and whether it may listen at
+// all. An API listens beyond loopback without keys only where the operator allows it.
 import type { Logger } from 'pino';
 import { type Audit, createAudit } from '../http/access/audit.ts';
 import { createGate, type Gate } from '../http/access/gate.ts';

@@ -1,5 +1,5 @@
-// What a process reaches the outside with, whichever store the work comes from: MCP servers, model providers, schema checks.
-// Must never know a store: a second one shares them.
+// The adapters of a process, whichever store the work comes from: MCP servers, model providers, schema checks. Never
+// know a store: a second one shares them.
 import type { Config } from '../config/config.ts';
 import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-text.ts';
 import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';

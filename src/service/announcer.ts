@@ -1,5 +1,5 @@
-// Publishes what this process serves, again and again, until it stops: what nobody repeats is forgotten by the others.
-// Must never keep the process alive, nor fail a stop because Redis is away.
+// Publishes the lanes that this process serves at an interval until it stops: entries that are not repeated expire.
+// Never keeps the process alive, nor fails a stop because Redis is unreachable.
 import { PRESENT_EVERY_MS } from '../store/catalog/presence.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 

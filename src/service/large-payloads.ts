@@ -1,5 +1,5 @@
-// The store of large payloads of a process: its place, and the removal of what no request needs any more.
-// Must never remove what belongs to a request that is there, nor while it cannot be told.
+// The store of large payloads of a process: its place, and the removal of unused objects. Never removes an object of an
+// existing request, nor while that is unknown.
 import { randomUUID } from 'node:crypto';
 import { createBucketObjects } from '../features/archive/bucket-objects.ts';
 import { createFolderObjects } from '../features/archive/folder-objects.ts';

@@ -1,5 +1,5 @@
-// What a process reports of itself: its log, its metrics, the lines about failures.
-// Must never change what a role does.
+// The reports of a process about itself: its log, its metrics, the lines about failures. Never changes the work of a
+// role.
 import type { Logger } from 'pino';
 import { createProbeListener, type ProbeListener } from '../http/probe-listener.ts';
 import type { Config } from '../config/config.ts';

@@ -1,5 +1,5 @@
-// Says that this process is there, what it serves and how busy it is; reads whether it shall take no more work.
-// Must never fail a start or a stop, nor keep the process alive.
+// Reports that this process is alive, the lanes that it serves and its load; reads whether it must take no more work.
+// Never fails a start or a stop, nor keeps the process alive.
 import { hostname } from 'node:os';
 import { BEAT_MS, type WorkerEntry, type Workers } from '../store/catalog/workers.ts';
 import { asError, settledWithin, type Startable } from '../platform/lifecycle.ts';

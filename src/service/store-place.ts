@@ -1,5 +1,5 @@
-// The store at a place that the configuration names: a folder or a bucket.
-// Must never look whether it is there: that is the store's to say.
+// The store at a place that the configuration names: a folder or a bucket. Never checks whether it exists: the store
+// does.
 import { resolve } from 'node:path';
 import type { BucketOptions } from '../features/archive/bucket-requests.ts';
 import type { Place } from '../config/archive.ts';

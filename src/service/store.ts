@@ -1,5 +1,5 @@
-// What a process keeps in Redis on one connection: records, lanes, and who serves what. Roles on the connection share it.
-// Must never open a connection, nor know which roles use it.
+// The records, lanes and catalogs of a process in Redis on one connection. Roles on the connection share it. Never
+// opens a connection, nor knows the roles that use it.
 import { type EndNotices, UNKNOWN_END_NOTICES } from '../contract/signal/end-notices.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/access/tenant-limits.ts';
 import { type Configured, createCatalog } from '../store/catalog/catalog.ts';

@@ -1,5 +1,4 @@
-// The sweeper of a process, joined from its store.
-// Must never be one for each store: a process looks once at what is due.
+// The sweeper of a process, joined from its store. One for all stores: a process checks due entries once.
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { requestField } from '../contract/access/tenant.ts';

@@ -1,5 +1,5 @@
-// What a process makes for each tenant when it is first needed, and keeps: clients, MCP endpoints.
-// Must never grow with what callers name: a tenant is named by a key or the configuration, and the oldest make room.
+// The parts that a process makes for each tenant when it is first needed, and keeps: clients, MCP endpoints. Never
+// grows with names from callers: a key or the configuration names a tenant, and the oldest are removed.
 
 const MOST_KEPT = 1_000;
 

@@ -1,5 +1,5 @@
-// Joins notices of ends with the stores of a process, and deliveries with its configuration.
-// Must never lose a notice that a receiver has no room for: it waits, as long as what has ended is kept.
+// Joins notices of ends with the stores of a process, and deliveries with its configuration. Never loses a notice for a
+// busy receiver: it waits, as long as the ended work is kept.
 import type { Config } from '../config/config.ts';
 import type { WebhookEndpoint } from '../config/webhooks.ts';
 import { webhookLane } from '../store/catalog/route.ts';

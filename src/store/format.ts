@@ -6,7 +6,7 @@ import { isObject } from '../contract/json/json-object.ts';
 /** Member `format`; not written where it is 1. A change that an older process would misunderstand writes the next one. */
 const FORMAT = 1;
 
-/** What is of a later format is offered to the others again after this time, milliseconds. */
+/** A record of a later format is released to the other processes again after this time, milliseconds. */
 export const LEFT_ALONE_MS = 5_000;
 
 export function isLater(stored: unknown): boolean {

@@ -14,7 +14,7 @@ export interface KeySpace {
   waited(requestId: string): string;
   /** [active string, waiting list, history string], the KEYS of every conversation script. */
   conversation(conversationId: string): [active: string, waiting: string, history: string];
-  /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
+  /** Sorted set of `<request>/<directive>`, score: the next check, milliseconds since the epoch. */
   readonly sweep: string;
   /** [sorted set of `<request>/<directive>|<lane>`, score = when it begins, milliseconds since the epoch; hash of lane → how many of
    * them], in the slot of `sweep`. */
@@ -51,7 +51,7 @@ export interface KeySpace {
   readonly runs: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
-  /** Hash of process → what it does, and of the processes that shall take no more work. */
+  /** Hash of process → its report, and of the processes that must take no more work. */
   readonly workers: string;
   /** [hash of a login at an MCP server, its lock]: version and sealed text. */
   login(principal: string, server: string): [record: string, lock: string];
@@ -86,7 +86,10 @@ export interface KeySpace {
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
   /** Hash: what each request of a tenant with such a limit holds, bytes; the field '' has the sum. In the slot of its search index. */
   storedBytes(tenant: string): string;
-  /** Sorted set of schedules, score = when to look at each, milliseconds since the epoch. All keys of schedules are in one slot. */
+  /**
+   * Sorted set of schedules, score: the next check of each, milliseconds since the epoch. All keys of schedules are in
+   * one slot.
+   */
   readonly schedulesDue: string;
   /** Sorted set of the ids of a tenant's schedules. */
   schedulesOf(tenant: string): string;
@@ -100,14 +103,17 @@ export interface KeySpace {
   readonly catalogChanges: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
-  /** Channel on which a process hears what is handed over to it. */
+  /** Channel on which a process receives the jobs that are dispatched to it. */
   handed(process: string): string;
 }
 
 /** Before the last part of a request's id under a key: once.ts of the queue makes such ids. */
 const UNDER_KEY = /^((?:[^~]*~)?once\.[0-9A-Fa-f]{32})(\..+)$/;
 
-/** Requests under one key are in one slot: what closes its tag stands before the last part of the id. As include-tag.lua has it. */
+/**
+ * The hash tag of a request. Requests under one key are in one slot: the end of the tag comes before the last part of
+ * the id. The same as in include-tag.lua.
+ */
 function tagOf(requestId: string): string {
   return requestId.includes('once.') ? `{${requestId.replace(UNDER_KEY, '$1}$2')}}` : `{${requestId}}`;
 }

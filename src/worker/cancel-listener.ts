@@ -1,5 +1,5 @@
-// Hears cancellations announced by any process and stops the attempts this one makes.
-// Must never be the only way: a lost announcement is found by the next heartbeat.
+// Subscribes to cancellations and aborts the attempts of this process. Never the only way: the next heartbeat finds a
+// lost announcement.
 import type { KeySpace } from '../store/keys.ts';
 import type { Hearing } from '../store/log/channel.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../store/log/subscriptions.ts';

@@ -1,5 +1,5 @@
-// Stops a lane of this worker while its server cannot be reached, so that waiting costs no attempts.
-// Must never stay open by itself: after each pause the lane is tried again, or whoever tries the server says that it is up.
+// Stops a lane of this worker while its server is unreachable, so that waiting costs no attempts. Never stays open by
+// itself: after each pause the lane is tried again, or a probe reports that the server is up.
 
 export interface CircuitBreakerOptions {
   /** Connection failures in a row that open the breaker. */
@@ -80,7 +80,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
     return state?.down ? Math.max(state.openUntil - now(), SHORTEST_DOWN_MS) : null;
   }
 
-  /** By a call. One that was under way before its server went down proves nothing. */
+  /** Notes a success of a call. A call that was in flight before its server went down proves nothing. */
   function reached(lane: string): void {
     const state = lanes.get(lane);
     if (!state || state.down) return;

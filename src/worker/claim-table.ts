@@ -11,7 +11,7 @@ export interface TableEntry {
   /** Milliseconds since the epoch. */
   startedAt: number;
   claim: ClaimRef;
-  /** Of the gate of its lane; null: it has none. */
+  /** The pass of the gate of its lane; null: it has none. */
   pass: Pass | null;
 }
 

@@ -15,7 +15,10 @@ import { persistently } from './record/durably.ts';
 
 /** Share of a lease after which a pass that nothing has extended is asked for again before a call. */
 const FRESH_PER_LEASE = 1 / 3;
-/** Share of a lease after which a call is not written any more, though it was looked at in time: whoever wakes late does not ask again. */
+/**
+ * Share of a lease after which a call is not written any more, though it was checked in time: a process that wakes late
+ * does not check again.
+ */
 const WRITTEN_PER_LEASE = 2 / 3;
 
 /** A pass, and when it was last asked for: by the process' monotonic clock and by that of the machine, milliseconds. */
@@ -48,7 +51,10 @@ export async function throughGate(
   return isOut ? { kind: 'later', at: Date.now() } : DONE;
 }
 
-/** Of what was let out, and does not begin now: it holds nothing until it is due again. `lane`: whose gate it is in. */
+/**
+ * Returns the pass of a directive that was released from the gate and does not begin now: it holds nothing until it is
+ * due again. `lane`: that of its gate.
+ */
 export async function passedBack(
   parts: GateParts,
   { request_id: requestId, id }: JobData,
@@ -68,7 +74,9 @@ async function askedAt<T>({ running }: Pick<GateParts, 'running'>, ask: () => Pr
   return { answer, heldAt, heldAtWall };
 }
 
-/** What is due again waits in the gate, not in the lane. Where the pass cannot be given back, it lapses. */
+/**
+ * Leaves a directive in the gate, not in the lane, until it is due again. Where the pass cannot be returned, it lapses.
+ */
 async function leaveAfter(
   { gated }: GateParts,
   pass: Pass,
@@ -106,9 +114,9 @@ async function heldPass(parts: GateParts, pass: HeldPass, claim: Claimed['claim'
 }
 
 /**
- * What an attempt under limits asks once more when its call is about to be sent, after all that it has waited for, and as it is written.
- * It is told to stop when its pass has lapsed, or may have, and waits for its turn again; once it is, nothing may begin, whether or
- * not Redis answers.
+ * The last check of an attempt under limits when its call is about to be sent, after all its waits. The attempt is
+ * aborted when its pass has lapsed, or may have, and returns to the gate; then nothing may begin, whether or not Redis
+ * answers.
  */
 export function lastLook(
   parts: GateParts,
@@ -147,7 +155,7 @@ async function unlessStopped<T>(looking: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** The one clock stands still while the machine sleeps, the other may be set. */
+/** Whether both clocks are within the bound: one stops while the machine sleeps, the other may be set. */
 function isWithin({ heldAt, heldAtWall }: HeldPass, mostMs: number): boolean {
   // @guard flow-machine-slept
   return performance.now() - heldAt <= mostMs && Math.abs(Date.now() - heldAtWall) <= mostMs;

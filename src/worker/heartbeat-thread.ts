@@ -7,7 +7,7 @@ import { prepareSome } from '../store/scripts.ts';
 import { connectRedis } from '../platform/redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface HeartbeatThreadData {
   redisUrl: string;
   prefix: string;

@@ -48,7 +48,7 @@ export function createLaneRates(now: () => number = () => performance.now()): La
   };
 }
 
-/** What came to nothing by itself, and not by a cancellation or a stop. */
+/** The outcomes that failed by themselves, and not by a cancellation or a stop. */
 const FAILED: ReadonlySet<string> = new Set(['end', 'retry', 'fallback']);
 
 /** Given back without an outcome, as the journal counts them: a storm of pauses is no storm of attempts. */

@@ -1,5 +1,5 @@
-// What this worker and the others allow of its lanes: the tightest holds, and each worker keeps to it.
-// Must never loosen what another worker that is there has configured.
+// The limits of lanes over all workers: the lowest applies, and each worker keeps to it. Never loosens what another
+// present worker has configured.
 import { randomUUID } from 'node:crypto';
 import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../store/catalog/lane-limits.ts';
 import { PRESENT_EVERY_MS } from '../store/catalog/presence.ts';
@@ -65,7 +65,7 @@ export function createSharedLimits({ serves, limits, serial, lanes, logger, onEr
     stop(): void {
       clearInterval(timer);
     },
-    /** Whether somebody limits the lane over all workers: then only a job may begin an attempt. */
+    /** Whether a limit over all workers applies to the lane: then only a job may begin an attempt. */
     isLimited(lane: string): boolean {
       const { concurrency, rate } = inForce.get(lane) ?? own[lane] ?? NO_LIMIT;
       return concurrency !== null || rate !== null;

@@ -37,11 +37,11 @@ export interface WorkerOptions {
   serves: readonly ServedLane[];
   /** How work is handed over to it. Default: it takes its jobs. */
   handOver?: HandOver | undefined;
-  /** Of the last minute. Default: nobody counts. */
+  /** Rates of the last minute. Default: not counted. */
   rates?: Pick<LaneRates, 'of'>;
   /** How long a stop waits for running attempts before it aborts them, milliseconds. */
   drainMs: number;
-  /** BullMQ's lock on a job and how often it looks for dead ones, milliseconds. */
+  /** BullMQ's lock on a job and its interval of checks for dead ones, milliseconds. */
   lockMs: number;
   stalledCheckMs: number;
   onError(error: Error): void;
@@ -74,8 +74,8 @@ function consumerOf(options: WorkerOptions, lane: ServedLane, work: LaneWork): L
 }
 
 /**
- * How the claims of a lane come with its jobs, and how its free slots are offered; nothing: a limit over all workers decides, so that each
- * attempt asks for its own claim.
+ * The way in which the claims of a lane come with its jobs, and in which its idle slots are announced; nothing: a limit
+ * over all workers decides, so that each attempt makes its own claim.
  */
 function claimingOf(
   { attempt: { confirm, limits, breaker }, keys, handOver }: WorkerOptions,

@@ -337,6 +337,9 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'offer-again': 'return [];\n}',
     'offer-bound': 'if false then',
   },
+  'test/integration/agents/run.test.ts': {
+    'wake-again': 'if false then',
+  },
   'test/integration/agents/resume.test.ts': {
     'resume-ended': 'elseif false then',
     'resume-version': 'elseif false then',

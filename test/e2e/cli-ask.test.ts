@@ -182,8 +182,8 @@ test('agents are listed, the built-in one among them', async () => {
   const { stdout } = await run(['agents']);
   expect(stdout).toMatch(/^careful +fast +peer\.\* +Asks first$/m);
   expect(stdout).toMatch(/^default +fast +\* /m);
-  const { agents } = JSON.parse((await cli('agents', '--json')).stdout) as { agents: { name: string }[] };
-  expect(agents.map(({ name }) => name)).toEqual(['careful', 'default']);
+  const lines = (await cli('agents', '--json')).stdout.trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual(['careful', 'default']);
 });
 
 describe('a tool call that needs approval', () => {
@@ -299,6 +299,21 @@ describe('an interrupt', () => {
     expect(stderr).toMatch(/^failed cancelled: /m);
     const view = requestViewSchema.parse(JSON.parse((await cli('get', 'stopped', '--json')).stdout));
     expect(view.run).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('by a hang-up leaves the run running, and names how to follow it', async () => {
+    const running = start(['ask', 'wait for ever', '--request', 'left']);
+    await eventually(async () => (await cli('get', 'left')).stdout).toMatch(/tool_exec +running/);
+    running.child.kill('SIGHUP');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /request left continues\.\n.*adjutant tail left; cancel it: .*adjutant cancel left$/m,
+    );
+    const view = requestViewSchema.parse(JSON.parse((await cli('get', 'left', '--json')).stdout));
+    expect(view.run?.cancel_requested).not.toBe(true);
+    expect(view.run?.ended_at).toBeNull();
+    await cli('cancel', 'left');
   });
 });
 

@@ -17,9 +17,10 @@ beforeAll(async () => {
   script = stdout;
 });
 
-/** What bash offers for the last of these words. */
+/** The completions of bash for the last of these words, where the program knows the names of two tools. */
 async function offered(...words: string[]): Promise<string[]> {
-  const commands = `${script}
+  const commands = `adjutant() { echo "$1 $2" >&2; printf '%s\\n' peer.add peer.wait; }
+${script}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _adjutant; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout } = await run('bash', ['-c', commands, 'bash', 'adjutant', ...words], { cwd: resolve('.') });
   return stdout.split('\n').filter((line) => line !== '');
@@ -41,6 +42,9 @@ test.each<[string[], string[]]>([
   [['tools', '--js'], ['--json']],
   [['up', '--config', 'adjutant.j'], ['adjutant.json']],
   [['submit', 'adjutant.j'], ['adjutant.json']],
+  [['call', 'peer.a'], ['peer.add']],
+  [['requests', '--tool', 'peer.w'], ['peer.wait']],
+  [['call', 'peer.add', 'peer.a'], []],
   [['completion', 'no-verb-follows', 'x'], []],
 ])('%j offers %j', async (words, expected) => {
   expect(await offered(...words)).toEqual(expected);
@@ -52,5 +56,6 @@ test('an unknown shell is refused, and the others have a script', async () => {
   expect((await script('zsh')).stdout).toContain('bashcompinit');
   const fish = (await script('fish')).stdout;
   expect(fish).toMatch(/-a call -d '/);
+  expect(fish).toContain("seen_subcommand_from call' -a '(adjutant complete tools 2>/dev/null)'");
   expect(fish).toMatch(/seen_subcommand_from call.* -l backoff -x -a 'fixed exponential'/);
 });

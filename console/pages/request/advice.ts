@@ -52,7 +52,7 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
   denied: ['The call was denied by a person or the policy.', 'Nothing, or change `policies.approvals`.'],
   approval_expired: ['Nobody decided in time.', 'Decide earlier, or raise `policies.approval_timeout_ms`.'],
   budget_spent: [
-    'A budget of the day has no room for the call of the model.',
+    'A budget of the day is too small for the call of the model.',
     'Redrive it after `resets_at`, or raise the limit of the rule in `budgets`.',
   ],
   payload_lost: [

@@ -14,7 +14,7 @@ export interface Breach {
   used: number;
 }
 
-/** A shorter answer is useless: with less room the budget counts as used up. */
+/** A shorter answer is useless: below this the budget counts as used up. */
 const SHORTEST_ANSWER_TOKENS = 64;
 
 /** The budget that this call would exceed; null = it may start. `inputTokens` is called only when tokens are limited. */

@@ -1,5 +1,5 @@
-// Child runs: started with deterministic ids, and followed until they end.
-// Must never accept news of a child from anything but that child's own run.
+// Child runs: started with deterministic ids, and followed until they end. Accepts signals of a child only from that
+// child's own run.
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { ID_PATTERN } from '../../contract/identifiers.ts';

@@ -30,7 +30,7 @@ export interface StopCause {
   details?: JsonObject;
 }
 
-/** Reasons of `stop` that look like a normal end. They cause a warning: a normal end is a strategy's outcome. */
+/** Reasons of `stop` that resemble a normal end. They cause a warning: a normal end is a strategy's outcome. */
 export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([
   'normal',
   'completed',
@@ -91,7 +91,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   WEBHOOK_TYPE,
 ]);
 
-/** What is wrong with the name of a type; null = nothing. */
+/** The fault in the name of a type; null: none. */
 export function typeNameFault(type: string): string | null {
   if (!CUSTOM_TYPE_PATTERN.test(type))
     return `directive type "${type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`;

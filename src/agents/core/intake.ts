@@ -1,5 +1,4 @@
-// What each signal of the log does to a run.
-// Must never let a stale, foreign or repeated signal change anything but a count.
+// The effect of each signal of the log on a run. A stale, foreign or repeated signal changes nothing but a count.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
 import { decide } from './approvals.ts';

@@ -1,5 +1,5 @@
-// What the end of a run interrupts, kept with its document so that a resume can restore it.
-// Never changes the run.
+// The work that the end of a run interrupts, kept with its document so that a resume can restore it. Never changes the
+// run.
 import { isObject } from '../../contract/json/json-object.ts';
 import type { Message } from '../../contract/model/message.ts';
 import type { Result } from '../../contract/result.ts';

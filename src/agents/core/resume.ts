@@ -100,7 +100,7 @@ function endChildren(run: Run): void {
   }
 }
 
-/** What the strategy reads of an answer: under the id that it knows; null: the call is made again. */
+/** The answer as the strategy reads it, under the id that it knows; null: the call is made again. */
 export function answerOf(
   run: Run,
   call: OpenCall,

@@ -1,5 +1,5 @@
-// What a run asks people: the calls that it holds for approval, and more budget.
-// Must never show what is redacted in its log.
+// The questions of a run to people: calls that wait for approval, and more budget. Never shows what is redacted in its
+// log.
 import { redact } from '../../contract/json/redaction.ts';
 import { jsonSafe } from '../../contract/json/json-safe.ts';
 import type { RunAsk } from '../../contract/run/run-ask.ts';

@@ -1,5 +1,5 @@
-// What a run stores between its turns, and the working copy that one transition changes.
-// Must never be changed below its first level: documents of earlier turns share those objects.
+// The state that a run stores between its turns, and the working copy that one transition changes. Never changed below
+// its first level: documents of earlier turns share those objects.
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -180,7 +180,7 @@ export interface RunState {
   reopened?: Readonly<Record<string, ReopenedCall>>;
 }
 
-/** What the core is built from, the same for every run. */
+/** The parts that the core is built from, the same for every run. */
 export interface CoreParts {
   readonly strategies: ReadonlyMap<string, AnyStrategy>;
   readonly customTypes: ReadonlyMap<string, CustomDirectiveType>;
@@ -206,7 +206,7 @@ export interface Run {
   readonly before: RunState | null;
   /** The same while the strategy takes a step, for a step that fails; undefined: it takes none. */
   undo: RunState | null | undefined;
-  /** What the end interrupts, where the history has changed since; null: as it is at the end. */
+  /** The work that the end interrupts, where the history has changed since; null: as at the end. */
   left: Interrupted | null;
   readonly state: RunState;
   outbox: OutboxEntry[];

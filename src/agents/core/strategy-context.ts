@@ -1,5 +1,4 @@
-// What a strategy can see of its run.
-// Must never show anything that a repeat of the same turn could not show again.
+// The view of a run for its strategy. Shows only what a repeat of the same turn could show again.
 import type { StrategyContext } from '../strategies/strategy.ts';
 import { applyControls } from './control/apply-controls.ts';
 import type { AppliedControls, CallControls, ControlOptions } from './control/control-context.ts';

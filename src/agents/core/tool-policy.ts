@@ -73,7 +73,7 @@ function configured(
 }
 
 /**
- * By default only a tool annotated as destructive needs approval. The protocol reads a missing hint as "destructive",
+ * The default: only a tool annotated as destructive needs approval. The protocol reads a missing hint as "destructive",
  * but few servers annotate at all: following it would hold back nearly every call of every agent, and people who are
  * asked about everything approve everything. An operator who wants that writes `{"*": "ask"}`.
  */

@@ -1,5 +1,5 @@
-// Tool calls of a model whose arguments cannot be used: whatever a user's strategy does with them, the tool is not called.
-// Must never let such a call start with the {} that is in the place of its arguments.
+// Tool calls of a model with unusable arguments: a user's strategy cannot start such a call with the {} that replaces
+// its arguments.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { ToolCall } from '../../contract/model/message.ts';

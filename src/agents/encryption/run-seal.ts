@@ -43,7 +43,7 @@ export function unsealable({ directives }: Pick<Folded, 'directives'>): string |
   return found?.type ?? null;
 }
 
-/** What the turn writes, encrypted. `spec`: of the run, in clear. */
+/** The records of the turn, encrypted. `spec`: that of the run, in clear. */
 export async function sealFolded(run: RunSeal, folded: Folded, spec: RunSpec): Promise<Folded> {
   const { document } = folded;
   const [sealed, signals, directives] = await Promise.all([
@@ -59,7 +59,7 @@ export async function sealFolded(run: RunSeal, folded: Folded, spec: RunSpec): P
   return { document: sealed, signals, directives, log: folded.log.flatMap((entry) => hidden(run, entry)) };
 }
 
-/** What it says may be content. */
+/** The log entry without its text, which may be content. */
 function hidden({ keyId }: RunSeal, { level }: LogEntry): LogEntry[] {
   // @guard encrypted-run-log
   if (level === 'info') return [];
@@ -130,7 +130,7 @@ export async function sealSignal(
   return { ...signal, data: { ...shownData(signal, document, run.keyId), ...form } };
 }
 
-/** What the core itself notes of a directive. */
+/** The members that the core itself notes of a directive. */
 const NOTED = ['request_id', 'run_id', 'iteration', 'strategy', 'agent', 'arguments_edited'];
 
 async function sealDirective(run: RunSeal, directive: Made, document: RunDocument): Promise<Made> {

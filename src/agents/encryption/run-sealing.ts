@@ -5,7 +5,7 @@ import type { RunJournal } from '../../store/run/run-journal.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 
 interface Sent {
-  /** Of the text, in the body. */
+  /** Path of the text in the body. */
   readonly path: string;
   readonly isEncrypted: boolean;
 }

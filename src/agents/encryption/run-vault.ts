@@ -1,5 +1,5 @@
-// Opens what is stored of an encrypted run, for the engine that takes its turn.
-// Must never open with a key that is not the tenant's, nor take text in clear for what a worker or a client has encrypted.
+// Opens the stored parts of an encrypted run, for the engine that makes its turn. Never opens with a key of another
+// tenant, nor reads clear text where a worker or a client encrypts.
 import {
   encodedIn,
   type EncodedPayload,
@@ -130,7 +130,7 @@ async function openDocument({ codec, keyId, request }: RunSeal, document: RunDoc
   return { ...rest, outbox, inner: { ...inner, ...answers } };
 }
 
-/** What cannot be opened is read as an error, an empty input or a denial: the run goes on with that. */
+/** A signal that cannot be opened is read as an error, an empty input or a denial: the run continues with that. */
 async function openSignal({ codec, request }: RunSeal, signal: Signal, whole: WholePayload): Promise<Signal> {
   try {
     // @guard encrypted-run-answer
@@ -187,7 +187,7 @@ function unread(signal: End, message: string): Signal {
 const INPUT_LEFT_OUT = '[An input was left out: it could not be decrypted.]';
 const NOT_APPROVED = 'the arguments of the approval could not be decrypted';
 
-/** Whoever sends in clear to an encrypted run has gone past the API. */
+/** Clear content sent to an encrypted run has bypassed the API. */
 function withoutClear(signal: Signal): Signal {
   const data = signal.data as JsonObject;
   return { ...signal, data: { ...data, ...insteadOf(signal.type, data) } } as unknown as Signal;

@@ -1,5 +1,5 @@
-// What of an encrypted run stays in clear: names, ids, times, counts, and how it went.
-// Must never show a text that a caller, a model or a tool wrote.
+// The clear parts of an encrypted run: names, ids, times, counts, and its outcome. Never shows a text of a caller, a
+// model or a tool.
 import { ENCRYPTED, encryptedNote } from '../../contract/encrypted/encrypted.ts';
 import { ERROR_TYPES } from '../../contract/error-envelope.ts';
 import { FINISH_REASONS } from '../../contract/model/finish-reason.ts';
@@ -31,7 +31,7 @@ export function shownReason(reason: unknown, keyId: string): string {
   return typeof reason === 'string' && REASONS.has(reason) ? reason : encryptedNote(keyId);
 }
 
-/** Of an error, what decides what others do about it. */
+/** The members of an error that decide what others do about it. */
 function shownError(error: unknown, keyId: string): object | null {
   if (error === null || error === undefined) return null;
   const { type, retryable } = isObject(error) ? error : {};
@@ -54,7 +54,7 @@ export function shownTool(name: string, { setup }: Pick<RunDocument, 'setup'>): 
   return isOwn ? name : 'unknown';
 }
 
-/** Which key, for whoever sees only that. */
+/** The id of the key, for readers without the key. */
 function headOf(keyId: string): object {
   return { [ENCRYPTED]: { key_id: keyId } };
 }

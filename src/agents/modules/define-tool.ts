@@ -21,7 +21,7 @@ export interface ToolContext extends Pick<
 /** The outcome of one call. */
 export interface ToolAnswer {
   result: Result;
-  /** What it asks of the run; obeyed as far as `directives` of the entry allows it. */
+  /** Directives to the run; obeyed as far as `directives` of the entry allows it. */
   directives?: readonly ControlDirectiveInput[];
   /** The work may be done although no answer came. */
   ambiguous?: boolean;
@@ -45,7 +45,7 @@ export interface ModuleTool<A = JsonObject> {
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** What is wrong with a tool; null = nothing. */
+/** The fault of a tool; null: none. */
 export function toolFault(value: object): string | null {
   const { name, description, input, execute } = value as Partial<ModuleTool>;
   if (typeof name !== 'string' || !NAME.test(name))

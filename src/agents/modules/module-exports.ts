@@ -1,5 +1,4 @@
-// What a user's module exports, and how a fault of it is reported.
-// Must never look into what it exports.
+// The exports of a user's module, and the report of a fault of it. Never reads inside the exports.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../../config/error.ts';

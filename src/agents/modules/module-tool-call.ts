@@ -92,7 +92,7 @@ function late({ server, tool }: ToolPlace, limitMs: number): Execution {
 
 const TIMEOUT = Symbol('timeout');
 
-/** Code that does not hear its signal is left behind. */
+/** Code that ignores its signal is left behind. */
 async function withinTime<T>(
   limitMs: number,
   outer: AbortSignal,

@@ -10,7 +10,7 @@ export interface LoadedTool {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** By the name of the server, then of the tool. */
+/** The tools by the name of the server, then of the tool. */
 export type ToolModules = ReadonlyMap<string, ReadonlyMap<string, LoadedTool>>;
 
 export const isTool = (value: object): boolean => 'input' in value && 'execute' in value;

@@ -115,8 +115,8 @@ function applied(
 }
 
 /**
- * What a tool that may send control directives reads of what they have done: also those of calls of this round that
- * have answered, so that a second change of a list finds the first one. Other tools read nothing of it.
+ * State for a tool that may send control directives: the effects of earlier ones, also of calls of this round that have
+ * answered, so that a second change of a list finds the first one. Other tools read nothing of it.
  */
 function stateFor(state: ReactState, calls: readonly RoundCall[], context: ReactContext): StateOf {
   let control: JsonObject | null = null;
@@ -198,7 +198,7 @@ function mayChangeRound({ directives = [] }: ListedTool): boolean {
 
 const CHANGING = ['stop_processing', 'todo_state_changed'];
 
-/** What a tool gets of the run's state beside the snapshot; null = nothing. */
+/** The part of the run's state that a tool gets beside the snapshot; null: nothing. */
 type StateOf = (toolName: string) => JsonObject | null;
 
 /** Begins every call that no earlier one blocks. */

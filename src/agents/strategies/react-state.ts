@@ -1,5 +1,5 @@
-// What the ReAct machine stores between signals.
-// Must never hold what the run itself stores: history, usage, open calls.
+// The state that the ReAct machine stores between signals. Never holds what the run itself stores: history, usage, open
+// calls.
 import * as z from 'zod';
 import type { ToolCall } from '../../contract/model/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
@@ -11,7 +11,7 @@ export const reactOptionsSchema = z.strictObject({
   duplicate_calls: z.int().min(0).default(3),
   /** Calls of a round begin one after the other, each after the answer of the one before. Default: all at once. */
   calls_in_order: z.boolean().default(false),
-  /** What the model reads in a phase, by its name, for tools that send `phase_change`. Default: no phases. */
+  /** Text that the model reads in a phase, by its name, for tools that send `phase_change`. Default: no phases. */
   phases: z.record(z.string().min(1).max(100), z.string().max(10_000)).default({}),
 });
 

@@ -26,7 +26,7 @@ export function guarded<T>(
   }
 }
 
-/** The end of a run whose turn threw what nobody expected. */
+/** The end of a run whose turn threw an unexpected error. */
 export function brokenBy(parts: BrokenRunParts, run: StoredRun, error: unknown): Transition {
   parts.logger.error(loggedOf(run, error), 'a turn failed unexpectedly; its run ends');
   return endOf(parts, run, { reason: 'internal_error', message: messageOf(error) });

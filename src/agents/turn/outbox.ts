@@ -1,5 +1,5 @@
-// What a run asks for outside its request: children, other runs, cancellations, the end of a conversation.
-// Must never do an entry so that a repeat does it again.
+// The effects of a run outside its request: children, other runs, cancellations, the end of a conversation. A repeat of
+// an entry has no second effect.
 import { ownId, scopedAs } from '../../contract/access/tenant.ts';
 import type { ConversationJournal } from '../../store/run/conversation-journal.ts';
 import type { Canceller } from '../../directives/change/cancel.ts';

@@ -21,7 +21,7 @@ export interface StoredRun {
   endedAt: number | null;
   traceparent: string;
   agent: string;
-  /** Its caller said when it begins; null: nobody did, or it has begun. */
+  /** The begin that its caller set; null: none, or it has begun. */
   begin: RecordedBegin | null;
   /** The request for whose end it waits; null: it waits for none. */
   behind: string | null;

@@ -131,7 +131,7 @@ function isOutbox(value: unknown): boolean {
   return Array.isArray(value) && value.every((entry) => isObject(entry) && typeof entry['kind'] === 'string');
 }
 
-/** What is known of a run whose spec is lost: no parent, no conversation. */
+/** The known identity of a run whose spec is lost: no parent, no conversation. */
 function identity({ requestId, agent }: RunTexts): StoredSpec {
   return {
     request_id: ownId(requestId),

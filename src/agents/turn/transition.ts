@@ -40,7 +40,7 @@ export interface ForkedTools {
 /** `tools`: absent: they act as in any run. */
 export type RunOrigin = RequestOrigin & { tools?: ForkedTools | undefined };
 
-/** What the run was started with; written once. */
+/** The input and settings that the run was started with; written once. */
 export interface RunSpec {
   request_id: string;
   run_id: string;
@@ -55,15 +55,15 @@ export interface RunSpec {
   parent: { request_id: string; tag: string; depth: number } | null;
   /** On whose budget its models are called; absent: it was started without a key. */
   spender?: Spender | undefined;
-  /** Of the directives that it makes, and of its children; absent: none. */
+  /** Priority and limits of the directives that it makes, and of its children; absent: none. */
   flow?: FlowFields | undefined;
   /** The request that it repeats or was forked from; absent: none. */
   origin?: RunOrigin | undefined;
-  /** Who is notified of its end; [] = whom the rules name; absent: nobody. */
+  /** The endpoints notified of its end; []: those that the rules name; absent: none. */
   on_end?: OnEnd | undefined;
   /** As its sender encrypted it; absent: it came in clear, or its first turn is over. */
   encrypted?: unknown;
-  /** What an engine has encrypted of it after its first turn; absent: nothing. */
+  /** The content that an engine has encrypted after the first turn; absent: none. */
   sealed?: unknown;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
@@ -88,7 +88,10 @@ export interface RunDocument {
   inputs: number;
   /** Strategy, gate, budget, timers, children, counters. */
   inner: JsonObject;
-  /** What an engine has encrypted of it; `inner` and `outbox` then hold what everybody may see. Never in a turn. */
+  /**
+   * The content that an engine has encrypted; `inner` and `outbox` then hold only what every reader may see. Never in a
+   * turn.
+   */
   sealed?: unknown;
 }
 

@@ -10,7 +10,7 @@ import { limitsOf } from '../overrides.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunSpec } from './transition.ts';
 
-/** What a turn will write. `spec` null: unchanged. */
+/** The records that a turn will write. `spec` null: unchanged. */
 export interface Turn {
   folded: Folded;
   spec: RunSpec | null;
@@ -36,7 +36,7 @@ function plainTexts(run: StoredRun, folded: Folded): TurnTexts {
   return { document: JSON.stringify(writtenDocument(folded)), signals: writtenSignals(run, folded) };
 }
 
-/** What is written of the document, as JSON. */
+/** The document as it is written, as JSON. */
 export function writtenDocument({ document }: Folded): object {
   return { ...document, setup: undefined };
 }

@@ -41,9 +41,9 @@ import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 
 export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   store: RunStore;
-  /** What the first turn needs. */
+  /** The parts that the first turn needs. */
   beginning: BeginningParts;
-  /** What a turn requests outside its request. */
+  /** The parts that a turn needs for effects outside its request. */
   outbox: OutboxParts;
   preparer: Preparer;
   entrance: Entrance;
@@ -85,7 +85,10 @@ function isLockedEnd({ lock, endedAt }: StoredRun): boolean {
   return lock !== null && endedAt !== null;
 }
 
-/** By a job that every engine may take. At whole multiples, so that however often it is woken there is one. */
+/**
+ * Wakes the run with a job that every engine may take. The time is a whole multiple, so that repeated wakes make one
+ * job.
+ */
 function leaveToOthers({ waker }: TurnParts, requestId: string): Promise<void> {
   return waker.wakeAt(requestId, Math.ceil(Date.now() / LEFT_ALONE_MS + 1) * LEFT_ALONE_MS);
 }
@@ -159,7 +162,7 @@ async function write(
     const message = `${verdict.open} directives would be open at once`;
     turn.folded = failed(parts, run, { reason: 'queue_overflow', message });
   } else if (verdict.kind === 'no_room') {
-    const message = `the request holds ${verdict.bytes} bytes, and limits.request_bytes has no room for more`;
+    const message = `the request holds ${verdict.bytes} bytes, and more would exceed limits.request_bytes`;
     turn.folded = failed(parts, run, { reason: 'request_full', message });
   } else if (verdict.kind === 'conflict') {
     const message = `the request holds another directive with the id "${verdict.id}"`;
@@ -276,7 +279,7 @@ async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: F
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }
 
-/** Whether it is cancelled before it begins: until then no sweeper looks at it. */
+/** Whether it is cancelled before it begins: until then no sweeper checks it. */
 function isBefore({ begin, now }: Pick<StoredRun, 'begin' | 'now'>): boolean {
   return begin !== null && begin.at > now;
 }

@@ -1,15 +1,17 @@
-/** `adjutant ask`: starts a run of an agent and follows it; an interrupt cancels the run.
- *  It must never print anything but the answer on stdout, except for live text. */
+/** `adjutant ask`: starts a run of an agent and follows it. Never prints anything but the answer on stdout, except for live text. */
 import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, StartedRun, SubmittedRun } from '../../contract/run/run.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
 import { type AnswerMode, createRunPrinter, type RunPrinter } from '../following/answer-printer.ts';
 import { createPrompts, promptFor } from '../following/prompts.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import { onInterrupt, type OnInterrupt, orUnread } from '../on-interrupt.ts';
+import { openConsole } from '../browser.ts';
+import { examples } from '../examples.ts';
 import {
   addEndOption,
   addFlowOptions,
+  addFollowOptions,
   addLaterOptions,
   addOnceOptions,
   beginsInWords,
@@ -18,23 +20,25 @@ import {
   type EndOptions,
   type FlowOptions,
   flowOptionsOf,
+  type FollowOptions,
   isOthers,
   laterFieldsOf,
   type LaterOptions,
   onceFieldsOf,
   onceInWords,
   type OnceOptions,
+  tagFieldsOf,
   WITH_KEY,
 } from '../options/submission-options.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { payloadText } from './payload.ts';
 import { promptOf } from '../options/option-values.ts';
 import { runLine } from '../following/run-lines.ts';
 import { anyErrorText } from '../following/signal-gist.ts';
 
-export interface AskOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
+export interface AskOptions extends FollowOptions, LaterOptions, FlowOptions, OnceOptions, EndOptions {
   /** Default: `default`. */
   readonly agent?: string;
   /** Runs of one conversation share its history. */
@@ -61,32 +65,37 @@ export function addAsk({ program, withClient }: CommandLine): void {
     .option('--no-stream', 'request whole answers from the models')
     .option('--request <id>', 'id of the request; default: a new one')
     .option('--encrypt', `encrypt the query ${WITH_KEY}`);
+  addFollowOptions(verb);
   addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(verb)), 'run')).action(
     async (query: string, given: AskOptions) =>
       withClient(async (invocation) => ask(invocation, query, given)),
   );
+  examples(verb, [
+    `ask 'What changed this week?'`,
+    `ask --agent clerk 'Refund order 1001' --request refund-1001 --detach`,
+    'ask - --json < question.txt | jq -r .result',
+  ]);
 }
 
 async function ask(given: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
   const invocation = encryptingWhere(given, options);
   const { client, terminal } = invocation;
-  using cancellation = cancelOnInterrupt(invocation);
+  using interruption = onInterrupt(invocation);
   const run = await client.runs.start(runOf(await promptOf(query), options));
   const { request_id: requestId } = run;
+  if (options.web === true) openConsole(terminal, invocation.baseUrl, requestId);
   const begins = laterBegin(run, options);
-  if (begins !== null) return printLater(invocation, run, begins);
-  const stands = onceInWords(run.once, requestId);
-  if (stands !== null) terminal.err(stands);
-  const isTheirs = isOthers(run.once);
-  if (!isTheirs) cancellation.watch(requestId);
+  if (begins !== null) return printLater(invocation, run, `begins ${begins}`);
+  if (options.detach === true) return printLater(invocation, run, null);
+  const deduplicated = onceInWords(run.once, requestId);
+  if (deduplicated !== null) terminal.err(deduplicated);
   const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
   const printer = createRunPrinter(terminal, mode);
-  const signals = client.signals(requestId, {
-    signal: isTheirs ? invocation.interrupt : cancellation.giveUp,
-  });
-  const read = <T>(reading: () => Promise<T>): Promise<T> => orUnread(reading, { requestId });
-  const ending = await read(async () => follow(signals, invocation, requestId, printer));
-  if (ending === null) return unended(requestId, invocation.interrupt, isTheirs ? null : cancellation);
+  const work = { requestId, isShared: isOthers(run.once), quiet: printer.quiet };
+  interruption.watch(work);
+  const read = <T>(reading: () => Promise<T>): Promise<T> => orUnread(reading, work);
+  const ending = await read(async () => follow(invocation, requestId, printer, interruption));
+  if (ending === null) throw interruption.unended(work);
   const view = (await read(async () => client.request(requestId)))?.run ?? null;
   return printEnding(ending, view, invocation, { requestId, printer });
 }
@@ -96,21 +105,22 @@ function laterBegin({ once }: StartedRun, options: AskOptions): string | null {
   return options.debounce === undefined ? beginsInWords(options) : `at ${once?.until}, if nothing else comes`;
 }
 
-/** Prints the ids instead of waiting for a delayed answer. */
-function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string): ExitCode {
+/** Prints the ids instead of waiting for the answer. `begins`: null: as soon as it can. */
+function printLater({ terminal, json }: Invocation, run: StartedRun, begins: string | null): ExitCode {
   const { request_id: requestId, once } = run;
-  const stands = onceInWords(once, requestId);
+  const deduplicated = onceInWords(once, requestId);
   if (json) terminal.out(JSON.stringify(run));
-  else terminal.out(isOthers(once) && stands !== null ? stands : laterWords(run, begins));
-  if (!json && once?.outcome === 'replaced') terminal.err(String(stands));
+  else terminal.out(isOthers(once) && deduplicated !== null ? deduplicated : laterWords(run, begins));
+  if (!json && once?.outcome === 'replaced') terminal.err(String(deduplicated));
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   if (!isOthers(once)) terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId}`);
   return EXIT.done;
 }
 
-function laterWords({ request_id: requestId, status, once }: StartedRun, begins: string): string {
+function laterWords({ request_id: requestId, status, once }: StartedRun, begins: string | null): string {
   if (status !== 'pending') return `existing ${requestId}, ${status}`;
-  return `${once?.outcome === 'debounced' ? once.outcome : 'accepted'} ${requestId}, begins ${begins}`;
+  const word = once?.outcome === 'debounced' ? once.outcome : 'accepted';
+  return `${word} ${requestId}${begins === null ? '' : `, ${begins}`}`;
 }
 
 function runOf(query: string, options: AskOptions): SubmittedRun {
@@ -129,19 +139,20 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
     ...onceFieldsOf(options),
     ...endFieldsOf(options),
     ...flowOptionsOf(options),
+    ...tagFieldsOf(options),
   };
 }
 
 /** Shows the run until it ends; null when its end did not arrive. */
 async function follow(
-  signals: AsyncIterable<Signal>,
   invocation: Invocation,
   requestId: string,
   printer: RunPrinter,
+  { giveUp }: OnInterrupt,
 ): Promise<Ending | null> {
   const prompts = createPrompts(invocation, printer.quiet);
   try {
-    for await (const signal of signals) {
+    for await (const signal of invocation.client.signals(requestId, { signal: giveUp })) {
       if (!invocation.json) printer.show(signal);
       promptFor(signal, invocation, requestId, prompts);
       if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') return signal;
@@ -182,12 +193,4 @@ function printError(error: unknown, terminal: Invocation['terminal'], requestId:
   if (envelope.success) return printFailure(terminal, envelope.data, { requestId });
   terminal.err(`${terminal.paintErr('red', 'failed')} ${anyErrorText(error)}`);
   printPlace(terminal, { requestId });
-}
-
-/** `cancellation` null: others wait for it as well. */
-function unended(requestId: string, interrupt: AbortSignal, cancellation: CancelOnInterrupt | null): never {
-  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
-  const how = `See its state: ${ADJUTANT} get ${requestId}`;
-  if (cancellation !== null) throw cancellation.unconfirmed(how);
-  throw new CliFailure({ what: 'Interrupted; the run goes on for others.', how, exitCode: EXIT.interrupted });
 }

@@ -2,7 +2,7 @@
  *  It must never show a key. */
 import type { AuditEntry } from '../../contract/access/audit.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { instantText, table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
@@ -15,7 +15,7 @@ export interface AuditOptions {
 export function addAudit({ program, withKeys }: CommandLine): void {
   program
     .command('audit')
-    .description('who has changed what with which key, newest first')
+    .description('show the changes that were made with each key, newest first')
     .option(
       '--submissions',
       'who has submitted, started runs, given input or cancelled, instead of all other changes',
@@ -30,12 +30,7 @@ async function showAudit(
 ): Promise<ExitCode> {
   const { entries } = await keys.audit({ log: submissions ? 'submissions' : 'changes', limit });
   if (json) for (const entry of entries) terminal.out(JSON.stringify(entry));
-  else
-    for (const line of table([
-      ['AT', 'KEY', 'NAME', 'ACTION', 'REQUEST', 'TARGET'],
-      ...entries.map(auditRow),
-    ]))
-      terminal.out(line);
+  else terminal.rows([['AT (UTC)', 'KEY', 'NAME', 'ACTION', 'REQUEST', 'TARGET'], ...entries.map(auditRow)]);
   return EXIT.done;
 }
 

@@ -3,25 +3,25 @@
 import type { BudgetListing, ListedBudget } from '../../contract/model/budget-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { instantText, table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 
 export function addBudgets({ program, withClient }: CommandLine): void {
   program
     .command('budgets')
-    .description('show what models have used today, and what is left')
+    .description('show the use of models today, and the rest of each budget')
     .action(async () => withClient(budgets));
 }
 
 export async function budgets({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.budgets();
   if (json) {
-    terminal.out(JSON.stringify(listing));
+    const { currency, day, resets_at } = listing;
+    for (const each of listing.budgets) terminal.out(JSON.stringify({ ...each, currency, day, resets_at }));
     return EXIT.done;
   }
   const head = ['BUDGET', 'OF', 'TOKENS', `MONEY (${listing.currency})`, 'CALLS', 'HELD BACK', 'WHEN SPENT'];
-  if (listing.budgets.length > 0)
-    for (const line of table([head, ...listing.budgets.map(rowOf)])) terminal.out(line);
+  if (listing.budgets.length > 0) terminal.rows([head, ...listing.budgets.map(rowOf)]);
   for (const { name, budgets: left } of listing.more ?? [])
     terminal.err(terminal.paintErr('dim', `${oneLine(name, 80)}: ${left} more, of which less is used.`));
   terminal.err(terminal.paintErr('dim', footOf(listing)));

@@ -1,5 +1,4 @@
-/** `adjutant call`: one tool call, with its progress and its answer.
- *  It must never start the call twice. */
+/** `adjutant call`: one tool call, with its progress and its answer. Never starts the call twice. */
 import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive/directive.ts';
 import type { OnceAnswer } from '../../contract/directive/once.ts';
@@ -8,6 +7,7 @@ import { isTerminalSignal, type TerminalSignal } from '../../contract/signal/sig
 import {
   addEndOption,
   addFlowOptions,
+  addFollowOptions,
   addLaterOptions,
   addOnceOptions,
   beginsInWords,
@@ -16,26 +16,31 @@ import {
   type EndOptions,
   type FlowOptions,
   flowOptionsOf,
+  type FollowOptions,
   isOthers,
   laterFieldsOf,
   type LaterOptions,
   onceFieldsOf,
   onceInWords,
   type OnceOptions,
+  tagFieldsOf,
 } from '../options/submission-options.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
 import { printFailure } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { createLiveLine } from '../following/live-line.ts';
-import { objectArgument, wholeNumber } from '../options/option-values.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt, orUnread } from '../cancel-on-interrupt.ts';
+import { wholeNumber } from '../options/option-values.ts';
+import { schemaOfTool, toolArguments } from '../options/tool-arguments.ts';
+import { type FollowedWork, onInterrupt, type OnInterrupt, orUnread } from '../on-interrupt.ts';
+import { openConsole } from '../browser.ts';
+import { examples } from '../examples.ts';
 import { createPrompts, promptFor } from '../following/prompts.ts';
 import { callIdOf } from '../following/signal-lines.ts';
 import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
 import { Option } from 'commander';
 
-export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, EndOptions {
+export interface CallOptions extends FollowOptions, LaterOptions, FlowOptions, OnceOptions, EndOptions {
   readonly timeoutMs?: number;
   readonly deadlineMs?: number;
   readonly maxRetries?: number;
@@ -50,8 +55,8 @@ export interface CallOptions extends LaterOptions, FlowOptions, OnceOptions, End
 
 export function addCall({ program, withClient }: CommandLine): void {
   const command = program
-    .command('call <tool> [json]')
-    .description('call a tool (server.tool) with a JSON object, and print its answer')
+    .command('call <tool> [arguments...]')
+    .description('call a tool (server.tool) with one JSON object or words key=value, and print its answer')
     .option(
       '--timeout-ms <ms>',
       'limit of one attempt; default: 30000, or as the lane is configured',
@@ -66,95 +71,83 @@ export function addCall({ program, withClient }: CommandLine): void {
     .addOption(
       new Option(
         '--effect <effect>',
-        'whether it may be repeated when its worker dies; default: as the tool declares',
+        'whether the call may be repeated when its worker dies; default: as the tool declares',
       ).choices(['read', 'idempotent', 'once']),
     )
     .option('--server <name>', 'the MCP server, when the tool name has none')
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one')
     .option('--encrypt', 'encrypt the arguments with the first key of ADJUTANT_ENCRYPTION_KEYS');
+  addFollowOptions(command);
   addEndOption(addOnceOptions(addFlowOptions(addLaterOptions(command)))).action(
-    async (tool: string, json: string | undefined, given: CallOptions) =>
-      withClient(async (invocation) => call(invocation, tool, json, given)),
+    async (tool: string, words: string[], given: CallOptions) =>
+      withClient(async (invocation) => call(invocation, tool, words, given)),
   );
+  examples(command, [
+    'call everything.get-sum a=2 b=3',
+    `call everything.get-sum '{"a": 2, "b": 3}' --json`,
+    'call shop.refund order=1001 --detach --tag refund',
+  ]);
 }
 
 export async function call(
   given: Invocation,
   tool: string,
-  argumentText: string | undefined,
+  words: readonly string[],
   options: CallOptions,
 ): Promise<ExitCode> {
   const invocation = encryptingWhere(given, options);
-  const directive = directiveOf(
-    tool,
-    argumentText === undefined ? {} : objectArgument(argumentText),
-    options,
-  );
-  using cancellation = cancelOnInterrupt(invocation);
-  const submission = await invocation.client.submit(directive, { signal: cancellation.giveUp });
-  const [{ id, once } = { id: '', once: undefined }] = submission.directives;
+  const { client, terminal } = invocation;
+  const fullName = options.server === undefined ? tool : `${options.server}.${tool}`;
+  const schema = await schemaOfTool(fullName, client);
+  const directive = directiveOf(tool, toolArguments(words, schema), options);
+  using interruption = onInterrupt(invocation);
+  const submission = await client.submit(directive, { signal: interruption.giveUp });
+  const { request_id: requestId, directives } = submission;
+  const [{ id, once } = { id: '', once: undefined }] = directives;
+  if (options.web === true) openConsole(terminal, invocation.baseUrl, requestId);
   if (options.debounce !== undefined)
-    return printLater(invocation, submission, `at ${once?.until}, if nothing else comes`, options.debounce);
+    return printLater(invocation, submission, `begins at ${once?.until}, if nothing else comes`, options);
   const begins = beginsInWords(options);
-  if (begins !== null) return printLater(invocation, submission, begins);
-  const place = { requestId: submission.request_id, id };
-  const stands = onceInWords(once, nameOf(place));
-  if (stands !== null) invocation.terminal.err(stands);
-  return await answerTo(invocation, { tool, place, isOthers: isOthers(once) }, cancellation);
+  if (begins !== null) return printLater(invocation, submission, `begins ${begins}`, options);
+  if (options.detach === true) return printLater(invocation, submission, null, options);
+  const work = { requestId, id, isShared: isOthers(once) };
+  const deduplicated = onceInWords(once, nameOf(work));
+  if (deduplicated !== null) terminal.err(deduplicated);
+  const code = await orUnread(async () => follow(invocation, tool, work, interruption), work);
+  if (code === null) throw interruption.unended(work);
+  return code;
 }
 
-interface Called {
-  readonly tool: string;
-  readonly place: Place;
-  /** Others wait for it as well. */
-  readonly isOthers: boolean;
+/** A call that this command follows. */
+interface Call extends FollowedWork {
+  readonly id: string;
 }
 
-async function answerTo(
-  invocation: Invocation,
-  { tool, place, isOthers: isTheirs }: Called,
-  cancellation: CancelOnInterrupt,
-): Promise<ExitCode> {
-  const { interrupt } = invocation;
-  const { requestId, id } = place;
-  if (!isTheirs) cancellation.watch(requestId, id);
-  const giveUp = isTheirs ? interrupt : cancellation.giveUp;
-  const code = await orUnread(async () => follow(invocation, tool, place, giveUp), place);
-  if (code !== null) return code;
-  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
-  const how = `See its state: ${ADJUTANT} get ${requestId} ${id}`;
-  if (!isTheirs) throw cancellation.unconfirmed(how);
-  throw new CliFailure({
-    what: 'Interrupted; the call goes on for others.',
-    how,
-    exitCode: EXIT.interrupted,
-  });
-}
+const nameOf = ({ requestId, id }: Call): string => `${requestId}/${id}`;
 
-const nameOf = ({ requestId, id }: Place): string => `${requestId}/${id}`;
-
-/** Prints the ids instead of waiting for a delayed answer. */
+/** Prints the ids instead of waiting for the answer. `begins`: null: as soon as it can. */
 function printLater(
   { terminal, json }: Invocation,
   submission: Submission,
-  begins: string,
-  key?: string,
+  begins: string | null,
+  { debounce: key }: CallOptions,
 ): ExitCode {
   const { request_id: requestId, directives } = submission;
   const [{ id, status, once } = { id: '', status: 'accepted', once: undefined }] = directives;
   const theirs = isOthers(once) ? onceInWords(once, `${requestId}/${id}`) : null;
+  const begin = begins === null ? '' : `, ${begins}`;
   if (json) terminal.out(JSON.stringify(submission));
   else if (theirs !== null) terminal.out(theirs);
   else if (status === 'existing' && once === undefined)
-    terminal.out(`existing ${requestId}/${id}, begins as accepted before`);
-  else terminal.out(`${onceWord(once, status)} ${requestId}/${id}${underKey(key)}, begins ${begins}`);
+    terminal.out(`existing ${requestId}/${id}${begins === null ? '' : ', begins as accepted before'}`);
+  else terminal.out(`${onceWord(once, status)} ${requestId}/${id}${underKey(key)}${begin}`);
   terminal.err(`follow it: ${ADJUTANT} tail ${requestId}`);
   if (theirs === null) terminal.err(`cancel it: ${ADJUTANT} cancel ${requestId} ${id}`);
   return EXIT.done;
 }
 
-/** Its content took the place of the one before. */
+/** `debounced`: its content replaced that of the call before. */
 function onceWord(once: OnceAnswer | undefined, status: string): string {
   return once?.outcome === 'debounced' ? once.outcome : status;
 }
@@ -163,27 +156,24 @@ function underKey(key: string | undefined): string {
   return key === undefined ? '' : ` under the key ${oneLine(key, 256)}`;
 }
 
-interface Place {
-  readonly requestId: string;
-  readonly id: string;
-}
-
 /** Shows the call until it ends; null when its end did not arrive. */
 async function follow(
   invocation: Invocation,
   tool: string,
-  place: Place,
-  giveUp: AbortSignal,
+  work: Call,
+  interruption: OnInterrupt,
 ): Promise<ExitCode | null> {
   const { client, terminal, json } = invocation;
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
-  const prompts = createPrompts(invocation, (asking) => line?.quiet(asking));
+  const quiet = (asking: boolean): void => line?.quiet(asking);
+  const prompts = createPrompts(invocation, quiet);
+  interruption.watch({ ...work, quiet });
   try {
-    for await (const signal of client.signals(place.requestId, { signal: giveUp })) {
-      if (callIdOf(signal) !== place.id) continue;
-      promptFor(signal, invocation, place.requestId, prompts);
+    for await (const signal of client.signals(work.requestId, { signal: interruption.giveUp })) {
+      if (callIdOf(signal) !== work.id) continue;
+      promptFor(signal, invocation, work.requestId, prompts);
       if (!isTerminalSignal(signal)) line?.show(signal);
-      else return await answer(signal, invocation, place, () => line?.end());
+      else return await answer(signal, invocation, work, () => line?.end());
     }
     return null;
   } finally {
@@ -210,6 +200,7 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
     ...flowOptionsOf(options),
     ...onceFieldsOf(options),
     ...endFieldsOf(options),
+    ...tagFieldsOf(options),
   };
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given, ...when };
 }
@@ -217,7 +208,7 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
 async function answer(
   signal: TerminalSignal,
   { client, terminal, json, interrupt }: Invocation,
-  { requestId, id }: Place,
+  { requestId, id }: Call,
   endLine: () => void,
 ): Promise<ExitCode> {
   if (signal.type === 'ai.request.error') throw new Error(signal.data.message);

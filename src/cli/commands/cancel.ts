@@ -6,7 +6,6 @@ import { DirectiveRefused } from '../../contract/problem.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { table } from '../table.ts';
 import { ownMember } from '../../contract/json/json-object.ts';
 
 interface CancelOptions {
@@ -38,8 +37,8 @@ async function cancel(
   const cancellation = await client.cancel(requestId, directiveId, options);
   const rows = cancellation.directives.map(({ id, status }) => [id, ownMember(MEANING, status) ?? status]);
   const run = json || directiveId !== undefined ? [] : await runRows(client, requestId);
-  const lines = json ? [JSON.stringify(cancellation)] : table([...rows, ...run]);
-  for (const line of lines) terminal.out(line);
+  if (json) terminal.out(JSON.stringify(cancellation));
+  else terminal.rows([...rows, ...run]);
   return EXIT.done;
 }
 

@@ -5,11 +5,12 @@ import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/direc
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { defaultVerb, wholeNumber } from '../options/option-values.ts';
-import { table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 
 interface DeadOptions {
@@ -42,14 +43,16 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
 }
 
 export function addDead({ program, withClient }: CommandLine): void {
-  const dead = program.command('dead').description('directives that ended in an error');
-  filtered(defaultVerb(dead, 'list').description('show them, oldest first')).action(
+  const dead = program.command('dead').description('list dead letters, and execute them again');
+  filtered(defaultVerb(dead, 'list').description('show dead letters, oldest first')).action(
     async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
   );
+  const redrive = dead
+    .command('redrive [names...]')
+    .description('execute dead letters again: those named <request>/<directive>, or all that match');
+  examples(redrive, ['dead redrive refund-1001/a', 'dead redrive --error-type timeout --dry-run']);
   filtered(
-    dead
-      .command('redrive [names...]')
-      .description('execute them again, by <request>/<directive> names or all that match')
+    redrive
       .option('--all', 'every dead letter')
       .option('--dry-run', 'name them, at most 1000, and do nothing'),
   ).action(async (names: string[], given: DeadOptions) =>
@@ -61,16 +64,14 @@ function filtered(command: Command): Command {
   return command
     .option('--lane <lane>', 'only of this lane')
     .option('--error-type <type>', 'only with this type of error')
-    .option('--limit <count>', 'at most this many', wholeNumber);
+    .option('--limit <count>', '1 to 1000 dead letters', wholeNumber);
 }
 
 async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
   const limit = options.limit === undefined ? {} : { limit: options.limit };
   const page = await client.deadLetters({ ...filterOf(options), ...limit });
-  const lines = json
-    ? page.dead_letters.map((letter) => JSON.stringify(letter))
-    : table(page.dead_letters.map(row));
-  for (const line of lines) terminal.out(line);
+  if (json) for (const letter of page.dead_letters) terminal.out(JSON.stringify(letter));
+  else if (page.dead_letters.length > 0) terminal.rows([HEAD, ...page.dead_letters.map(row)]);
   if (page.dead_letters.length === 0 && !json)
     await sayNothing(options, { client, terminal }, 'no dead letter');
   if (page.next !== null) terminal.err(`more: --limit shows up to 1000 at once`);
@@ -87,9 +88,12 @@ async function sayNothing(
   terminal.err([nothing, ...hints].join(': '));
 }
 
+const HEAD = ['ENDED (UTC)', 'REQUEST', 'DIRECTIVE', 'CALLS', 'ATTEMPTS', 'ERROR'];
+
 function row({ request_id, id, name, about, error, attempts, ended_at }: DeadLetter): string[] {
   const what = `${name ?? '-'}${about === undefined ? '' : `, end of ${endOf(about)}`}`;
-  return [request_id, id, oneLine(what, 200), `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
+  const fault = oneLine(`${error.type}: ${error.message}`, 1_000);
+  return [instantText(ended_at), request_id, id, oneLine(what, 200), String(attempts), fault];
 }
 
 function endOf({ request_id: requestId, id }: NonNullable<DeadLetter['about']>): string {
@@ -168,9 +172,8 @@ async function report(
     ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...repeats(nameOf(from))]),
     ...found.map((ref) => [nameOf(ref), 'would be redriven', ...repeats(nameOf(ref))]),
   ];
-  const lines = json ? [JSON.stringify(redrive)] : table(rows);
-  for (const line of lines) terminal.out(line);
-  if (json) return;
+  if (json) return terminal.out(JSON.stringify(redrive));
+  terminal.rows(rows);
   for (const { request_id, id } of redrive.not_found) terminal.err(`no dead letter: ${request_id}/${id}`);
   for (const { from, code, detail } of redrive.refused)
     terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);
@@ -198,8 +201,8 @@ async function uncertainOf(
   return new Set((await Promise.all(read)).flat());
 }
 
-/** The call may have reached the tool, and no answer of the tool came back. */
-function mayHaveHappened(data: unknown): boolean {
+/** Whether the call may have reached the tool without an answer. */
+export function mayHaveHappened(data: unknown): boolean {
   const result = isObject(data) ? data['result'] : null;
   const error = isObject(result) ? result['error'] : null;
   if (!isObject(error)) return false;
@@ -209,5 +212,5 @@ function mayHaveHappened(data: unknown): boolean {
   );
 }
 
-/** Beside each that is redriven, or would be. */
-const REPEATS = 'may have happened already: it is called again';
+/** Printed beside each such dead letter that is redriven, or would be. */
+export const REPEATS = 'may have happened already: it is called again';

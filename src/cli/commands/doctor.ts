@@ -38,7 +38,7 @@ const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: read its lo
 export function addDoctor({ program, local }: CommandLine): void {
   program
     .command('doctor')
-    .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
+    .description('check Redis, the MCP servers and the service, and name a fix for each fault')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
       local(async ({ terminal, interrupt, json, service }) =>
@@ -247,7 +247,10 @@ export function roleFindings(
 ): Finding[] {
   if (present === null) return [];
   const has = (role: string): boolean => present.some(({ roles }) => roles.includes(role));
-  const unserved = lanes.filter(({ name, waits }) => name !== 'run' && waits?.reason === 'no_worker');
+  // A lane without work is left over from a removed server or provider: it lacks nothing.
+  const unserved = lanes.filter(
+    (lane) => lane.name !== 'run' && lane.waits?.reason === 'no_worker' && hasWork(lane),
+  );
   const lanesOf = has('worker') ? unserved.map(({ name }) => laneFinding(name)) : [];
   return [
     ...(present.length > 0 ? [fine('processes', processText(present))] : []),
@@ -255,6 +258,10 @@ export function roleFindings(
     ...(has('worker') ? [] : [fault('workers', 'none works: every directive waits', startA('worker'))]),
     ...lanesOf,
   ];
+}
+
+function hasWork({ waiting, delayed, gated = 0, later = 0 }: ListedLane): boolean {
+  return waiting + delayed + gated + later > 0;
 }
 
 function laneFinding(lane: string): Finding {

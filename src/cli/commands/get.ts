@@ -1,5 +1,4 @@
-/** `adjutant get`: the state of a request, or of one directive.
- *  It must never wait for anything. */
+/** `adjutant get`: the state of a request, or of one directive. */
 import type { ArchiveLine } from '../../contract/request/archive.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
@@ -14,6 +13,9 @@ import type {
 } from '../../contract/request/request-view.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { mayHaveHappened, REPEATS } from './dead.ts';
+import { openConsole } from '../browser.ts';
+import { examples } from '../examples.ts';
 import {
   counted,
   durationText,
@@ -30,23 +32,35 @@ import { commandLines, questionLines } from '../following/questions.ts';
 import { gistOf, waitText, whyText } from '../following/signal-gist.ts';
 import { signalLine } from '../following/signal-lines.ts';
 import { table } from '../table.ts';
-import { oneLine, type Style, type Terminal } from '../terminal.ts';
+import { cut, oneLine, type Style, type Terminal } from '../terminal.ts';
 
 const MOST_ERRORS = 20;
+/** Columns of the indentation below a title. */
+const INDENT = 2;
 const CANCEL_ASKED = 'a cancellation is asked for';
 
+interface GetOptions {
+  readonly archive?: boolean;
+  readonly web?: boolean;
+}
+
 export function addGet({ program, withClient }: CommandLine): void {
-  program
+  const verb = program
     .command('get <request> [directive]')
     .description('show the state of a request, or of one directive')
     .option('--archive', 'the request as it was archived when it closed, also after it has expired')
-    .action(async (request: string, directive: string | undefined, given: { archive?: boolean }) => {
+    .option('--web', 'open its page in the console; without a browser the address is printed')
+    .action(async (request: string, directive: string | undefined, given: GetOptions) => {
       if (given.archive !== true)
-        return withClient(async (invocation) => get(invocation, request, directive));
+        return withClient(async (invocation) => {
+          if (given.web === true) openConsole(invocation.terminal, invocation.baseUrl, request);
+          return get(invocation, request, directive);
+        });
       if (directive !== undefined)
         throw usage('--archive shows a whole request.', 'Leave the directive out.');
       return withClient(async (invocation) => getArchived(invocation, request));
     });
+  examples(verb, ['get refund-1001', 'get refund-1001 --web', 'get refund-1001 --json | jq .run.status']);
 }
 
 export async function get(
@@ -89,7 +103,8 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 /** `urgent`: lines above all that is listed. */
 function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
   const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${counted(view.sequence, 'signal')}`;
-  const directives = table(view.directives.map((summary) => summaryRow(summary, view.directives, terminal)));
+  const rows = table(view.directives.map((summary) => summaryRow(summary, view.directives, terminal)));
+  const directives = rows.map((line) => cut(line, terminal.columns - INDENT));
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;
   const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
@@ -272,7 +287,10 @@ export function nextCommands(
     return [...decisions, `${ADJUTANT} resume ${request_id}`].slice(0, MOST_COMMANDS);
   const redrives = failed
     .filter((each) => isDeadLetter(each, directives))
-    .map(({ id }) => `${ADJUTANT} dead redrive ${request_id}/${word(id)}`);
+    .map(({ id, result }) => {
+      const remark = mayHaveHappened(result.data) ? `  # ${REPEATS}` : '';
+      return `${ADJUTANT} dead redrive ${request_id}/${word(id)}${remark}`;
+    });
   return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
 }
 

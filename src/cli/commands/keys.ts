@@ -11,7 +11,7 @@ import { ADJUTANT } from '../command-name.ts';
 import { lengthOfTime } from '../../contract/length-of-time.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import { instantText, table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 import { wholeNumber } from '../options/option-values.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
@@ -33,7 +33,7 @@ interface NewKeyOptions {
 }
 
 export function addKeys({ program, withKeys }: CommandLine): void {
-  const keys = program.command('keys').description('API keys: who may use the service, and for what');
+  const keys = program.command('keys').description('manage API keys');
   keys
     .command('create <name>')
     .description('make a key and print it, this once; from the first one on every call needs a key')
@@ -113,11 +113,11 @@ export async function createKey(
 async function listKeys({ keys, terminal, json }: KeyInvocation): Promise<ExitCode> {
   const listing = await keys.list();
   if (json) {
-    terminal.out(JSON.stringify(listing));
+    for (const key of listing.keys) terminal.out(JSON.stringify(key));
     return EXIT.done;
   }
-  const head = ['ID', 'NAME', 'TENANT', 'SCOPES', 'LIMITED TO', 'CREATED', 'EXPIRES', 'LAST USED'];
-  for (const line of table([head, ...listing.keys.map(keyRow)])) terminal.out(line);
+  const head = ['ID', 'NAME', 'TENANT', 'SCOPES', 'LIMITED TO', 'CREATED (UTC)', 'EXPIRES', 'LAST USED'];
+  terminal.rows([head, ...listing.keys.map(keyRow)]);
   return EXIT.done;
 }
 

@@ -32,7 +32,7 @@ const ID_CHARACTERS = 32;
 export function addListen({ program, withClient }: CommandLine): void {
   program
     .command('listen')
-    .description('pass ends on to a program on this machine, signed as webhooks are, until interrupted')
+    .description('forward webhooks to a program on this machine, signed, until interrupted')
     .requiredOption('--forward <url>', 'where they are posted, as in http://localhost:3000/hook')
     .option('--request <id>', 'only those of this request, also earlier ones, until it is closed')
     .option('--secret <whsec>', 'signs them; default: a new one, which is printed')

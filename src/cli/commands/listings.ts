@@ -2,13 +2,13 @@
  *  It must never change anything. */
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';
+import type { ListedAgent } from '../../contract/run/agent-listing.ts';
 import type { ListedLane } from '../../contract/request/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { whyText } from '../following/signal-gist.ts';
 import { loginLine } from './mcp-login.ts';
-import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export function addListings({ program, withClient }: CommandLine): void {
@@ -29,26 +29,25 @@ export function addListings({ program, withClient }: CommandLine): void {
 /** `server`: only its tools. Throws `CliFailure` when there is no such server. */
 async function tools({ client, terminal, json }: Invocation, server: string | undefined): Promise<ExitCode> {
   const listing = ofServer(await client.tools(), server);
-  if (json) terminal.out(JSON.stringify(listing));
-  else {
-    for (const line of table(listing.tools.map((tool) => toolRow(tool, terminal)))) terminal.out(line);
-    for (const server of listing.servers)
-      if (server.status !== 'ready') terminal.err(serverLine(server, terminal));
-    for (const { name, login } of listing.servers)
-      if (login !== undefined)
-        terminal.err(`${terminal.paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
-    for (const { name, sampling } of listing.servers)
-      if (sampling !== undefined)
-        terminal.err(
-          `${terminal.paintErr('dim', `tools of ${name} may ask the model`)} ${oneLine(sampling, 256)}`,
-        );
-    for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
-    if (listing.servers.length === 0) {
-      terminal.err('No worker has reported an MCP server yet.');
-      terminal.err(`${terminal.paintErr('cyan', 'fix')} ${SERVERS_COME}`);
-    }
+  if (json) for (const tool of listing.tools) terminal.out(JSON.stringify(tool));
+  else terminal.rows(listing.tools.map((tool) => toolRow(tool, terminal)));
+  for (const server of listing.servers) printServer(server, terminal);
+  if (listing.servers.length === 0) {
+    terminal.err('No worker has reported an MCP server yet.');
+    terminal.err(`${terminal.paintErr('cyan', 'fix')} ${SERVERS_COME}`);
   }
   return EXIT.done;
+}
+
+/** Prints the state of a server on stderr, where it has something to report. */
+function printServer(server: ListedServer, terminal: Terminal): void {
+  const { name, status, login, sampling } = server;
+  const { paintErr } = terminal;
+  if (status !== 'ready') terminal.err(serverLine(server, terminal));
+  if (login !== undefined) terminal.err(`${paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
+  if (sampling !== undefined)
+    terminal.err(`${paintErr('dim', `tools of ${name} may ask the model`)} ${oneLine(sampling, 256)}`);
+  for (const line of faultLines(server, terminal)) terminal.err(line);
 }
 
 function ofServer(listing: ToolListing, server: string | undefined): ToolListing {
@@ -90,25 +89,20 @@ function faultLines({ name, faults = [] }: ListedServer, terminal: Terminal): st
 
 async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.agents();
-  if (json) {
-    terminal.out(JSON.stringify(listing));
-    return EXIT.done;
-  }
-  const rows = listing.agents.map(({ name, model, tools: patterns, description }) => [
-    terminal.paint('bold', name),
-    model,
-    patterns.join(' '),
-    terminal.paint('dim', oneLine(description, 80)),
-  ]);
-  for (const line of table(rows)) terminal.out(line);
-  if (rows.length === 0) terminal.err('No engine has reported an agent yet.');
+  if (json) for (const agent of listing.agents) terminal.out(JSON.stringify(agent));
+  else terminal.rows(listing.agents.map((agent) => agentRow(agent, terminal)));
+  if (listing.agents.length === 0) terminal.err('No engine has reported an agent yet.');
   return EXIT.done;
+}
+
+function agentRow({ name, model, tools, description }: ListedAgent, { paint }: Terminal): string[] {
+  return [paint('bold', name), model, tools.join(' '), paint('dim', oneLine(description, 80))];
 }
 
 async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.lanes();
   if (json) {
-    terminal.out(JSON.stringify(listing));
+    for (const lane of listing.lanes) terminal.out(JSON.stringify(lane));
     return EXIT.done;
   }
   const head = ['LANE', 'WAITING', 'ACTIVE', 'DELAYED', 'WORKERS', 'CONCURRENCY', 'STATE'];
@@ -118,7 +112,7 @@ async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> 
     String(lane.concurrency ?? '-'),
     [stateOf(lane), ...gatedText(lane), ...laterText(lane)].join(', '),
   ]);
-  for (const line of table([head, ...rows])) terminal.out(line);
+  terminal.rows([head, ...rows]);
   return EXIT.done;
 }
 
@@ -134,6 +128,6 @@ function laterText({ later }: ListedLane): string[] {
 
 function stateOf({ paused, blocked_until, waits }: ListedLane): string {
   if (waits !== undefined) return whyText(waits);
-  if (blocked_until !== null) return `server unreachable, next try at ${blocked_until.slice(11, 19)}`;
+  if (blocked_until !== null) return `server unreachable, next try at ${blocked_until.slice(11, 19)} UTC`;
   return paused ? 'paused' : 'open';
 }

@@ -1,11 +1,10 @@
-/** `adjutant llm`: calls a model and prints its answer as it arrives; an interrupt cancels the call.
- *  It must never print text that is not in the final answer, unless a line reports it as void. */
-import { ADJUTANT } from '../command-name.ts';
+/** `adjutant llm`: calls a model and prints its answer as it arrives.
+ *  Never prints text that is not in the final answer, unless a line reports it as void. */
 import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal/signal.ts';
 import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../following/answer-printer.ts';
-import { type CancelOnInterrupt, cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { onInterrupt, type OnInterrupt } from '../on-interrupt.ts';
 import { printFailure } from '../failure-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
@@ -43,7 +42,7 @@ interface Call {
   readonly requestId: string;
   readonly id: string;
   readonly mode: AnswerMode;
-  readonly cancellation: CancelOnInterrupt;
+  readonly interruption: OnInterrupt;
 }
 
 export function addLlm({ program, withClient }: CommandLine): void {
@@ -70,20 +69,19 @@ export function addLlm({ program, withClient }: CommandLine): void {
 async function llm(invocation: Invocation, prompt: string, options: LlmOptions): Promise<ExitCode> {
   const { client, terminal } = invocation;
   const directive = await directiveOf(await promptOf(prompt), options);
-  using cancellation = cancelOnInterrupt(invocation);
-  const submission = await client.submit(directive, { signal: cancellation.giveUp });
+  using interruption = onInterrupt(invocation);
+  const submission = await client.submit(directive, { signal: interruption.giveUp });
   const [entry] = submission.directives;
-  const call = {
-    requestId: submission.request_id,
-    id: entry?.id ?? '',
-    mode: modeOf(terminal, options),
-    cancellation,
-  };
-  cancellation.watch(call.requestId, call.id);
-  const signals = client.signals(call.requestId, { signal: cancellation.giveUp });
-  if (invocation.json) return printJson(await endOf(signals, call.id), invocation, call);
+  const work = { requestId: submission.request_id, id: entry?.id ?? '' };
+  const call = { ...work, mode: modeOf(terminal, options), interruption };
+  const signals = client.signals(call.requestId, { signal: interruption.giveUp });
+  if (invocation.json) {
+    interruption.watch(work);
+    return printJson(await endOf(signals, call.id), invocation, call);
+  }
   const printer = createAnswerPrinter(terminal, call.mode);
   const line = createLiveLine(terminal, options.model ?? options.alias ?? DEFAULT_ALIAS, 'asked');
+  interruption.watch({ ...work, quiet: line.quiet });
   const response = await endOf(signals, call.id, (signal) => {
     if (signal.type === 'directive.retry_scheduled')
       terminal.err(terminal.paintErr('yellow', retryText(signal.data)));
@@ -150,7 +148,7 @@ async function printAnswer(
   call: Call,
   printer: AnswerPrinter,
 ): Promise<ExitCode> {
-  const { result, metadata } = (response ?? unanswered(call, interrupt)).data;
+  const { result, metadata } = (response ?? unanswered(call)).data;
   if (!result.ok) {
     printFailure(terminal, result.error, call);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
@@ -163,13 +161,12 @@ async function printAnswer(
 }
 
 function printJson(response: Response | null, { terminal, interrupt }: Invocation, call: Call): ExitCode {
-  const { result } = (response ?? unanswered(call, interrupt)).data;
+  const { result } = (response ?? unanswered(call)).data;
   terminal.out(JSON.stringify(result));
   if (result.ok) return EXIT.done;
   return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
 }
 
-function unanswered({ requestId, id, cancellation }: Call, interrupt: AbortSignal): never {
-  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
-  throw cancellation.unconfirmed(`See its state: ${ADJUTANT} get ${requestId} ${id}`);
+function unanswered({ interruption, ...work }: Call): never {
+  throw interruption.unended(work);
 }

@@ -1,12 +1,12 @@
 /** `adjutant mcp login` and `logout`: one login of the service at an MCP server, for all its workers.
  *  It must never print a token, nor send one over the API. */
-import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
 import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { ServerLogin } from '../../contract/tool/tool-listing.ts';
 import { privateRedisUrl } from '../../platform/redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { hideEnvironment, startFault } from '../start-fault.ts';
+import { openBrowser } from '../browser.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine } from '../invocation.ts';
 import { wholeNumber } from '../options/option-values.ts';
@@ -192,24 +192,6 @@ function showAddress(
   else terminal.out(url);
   if (browser) openBrowser(url);
 }
-
-/** Best effort: the address is printed anyway. */
-function openBrowser(url: string): void {
-  const [program = '', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_BROWSERS.test(name)));
-  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env });
-  child.on('error', () => {});
-  child.unref();
-}
-
-/** A browser gets no key, password or token of this environment. */
-const FOR_BROWSERS =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|BROWSER|XDG_.*|DBUS_SESSION_BUS_ADDRESS|WSL.*|SystemRoot|USERPROFILE|APPDATA|LOCALAPPDATA|TEMP|TMP)$/i;
-
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-};
 
 function showLogin(terminal: Terminal, json: boolean, server: string, login: ServerLogin): void {
   if (json) terminal.out(JSON.stringify({ server, ...login }));

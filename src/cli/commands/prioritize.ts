@@ -8,7 +8,7 @@ export function addPrioritize({ program, withClient }: CommandLine): void {
   program
     .command('prioritize <request> <directive>')
     .argument('<0-9>', 'its new priority', priority)
-    .description('change the priority of a directive that waits for its turn')
+    .description('change the priority of a waiting directive')
     .action(async (request: string, directive: string, level: number) =>
       withClient(async (invocation) => prioritize(invocation, request, directive, level)),
     );

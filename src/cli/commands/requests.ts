@@ -4,9 +4,10 @@ import type { BulkCancelBody, BulkRedrive } from '../../contract/directive/bulk.
 import type { ListedRequest, RequestFilter, RequestListing } from '../../contract/request/request-listing.ts';
 import { pause } from '../../platform/lifecycle.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
+import { examples } from '../examples.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { instantText, table, timeText } from '../table.ts';
+import { instantText, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
 import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
@@ -54,17 +55,21 @@ export function addRequests({ program, withClient }: CommandLine): void {
   const requests = program
     .command('requests')
     .description('list requests, and cancel or redrive many at once');
-  filtered(requests.command('list', { isDefault: true }).description('show those that fit, newest first'))
-    .option('--limit <count>', 'at most this many; default: 50', wholeNumber)
+  const list = requests
+    .command('list', { isDefault: true })
+    .description('show matching requests, newest first');
+  filtered(list)
+    .option('--limit <count>', '1 to 200; default: 50', wholeNumber)
     .option('--cursor <cursor>', 'go on where a page ended')
     .option('--watch', 'then show each one that is new or changes, until interrupted')
     .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
-  bulk(requests.command('cancel').description('cancel those that fit and have not ended'))
+  examples(list, ['requests --status failed --since 2h', 'requests --tag refund --json | jq -r .request_id']);
+  bulk(requests.command('cancel').description('cancel matching requests that have not ended'))
     .option('--reason <text>', 'shown in the terminal signals')
     .action(async (given: BulkOptions) =>
       withClient(async (invocation) => cancelRequests(invocation, given)),
     );
-  bulk(requests.command('redrive').description('execute the dead letters of those that fit again')).action(
+  bulk(requests.command('redrive').description('execute the dead letters of matching requests again')).action(
     async (given: BulkOptions) => withClient(async (invocation) => redriveRequests(invocation, given)),
   );
 }
@@ -85,7 +90,11 @@ function filtered(command: Command): Command {
     .option('--error-type <type>', 'only with an error of this type')
     .option('--tag <tag>', 'only with this tag')
     .option('--conversation <id>', 'only of this conversation')
-    .option('--since <when>', 'only created since then: 2h, 7d, noon, yesterday, 14:30, or an instant', when)
+    .option(
+      '--since <when>',
+      'only created since then: 2h, 7d, noon, yesterday, 14:30 (local time), or an instant',
+      when,
+    )
     .option('--until <when>', 'only created before then', when)
     .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
 }
@@ -100,9 +109,11 @@ async function listRequests(invocation: Invocation, options: ListOptions): Promi
   const page = await invocation.client.requests({ ...filterOf(options), limit, cursor });
   sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
-  show(invocation, page.requests);
+  show(invocation, page.requests, HEAD);
   if (!invocation.json && page.requests.length === 0)
-    invocation.terminal.err(['none fits', ...(await filterHints(options, invocation.client))].join(': '));
+    invocation.terminal.err(
+      ['no request matches', ...(await filterHints(options, invocation.client))].join(': '),
+    );
   if (!invocation.json) sayRest(invocation.terminal, page);
   return EXIT.done;
 }
@@ -129,11 +140,17 @@ async function watch(invocation: Invocation, options: ListOptions, first: Reques
   }
 }
 
-function show({ terminal, json }: Invocation, requests: readonly ListedRequest[]): void {
-  const lines = json
-    ? requests.map((request) => JSON.stringify(request))
-    : table(requests.map((request) => row(request, terminal)));
-  for (const line of lines) terminal.out(line);
+const HEAD = ['CREATED (UTC)', 'STATUS', 'REQUEST', 'RUNS', 'TOOK', 'ERROR, WAIT, TAGS, QUESTION'];
+
+/** `head`: printed above the rows, if there are any. */
+function show(
+  { terminal, json }: Invocation,
+  requests: readonly ListedRequest[],
+  head: readonly string[] | null = null,
+): void {
+  if (json) for (const request of requests) terminal.out(JSON.stringify(request));
+  else if (requests.length > 0)
+    terminal.rows([...(head === null ? [] : [head]), ...requests.map((request) => row(request, terminal))]);
 }
 
 function row(request: ListedRequest, { paint }: Terminal): string[] {
@@ -163,14 +180,14 @@ function row(request: ListedRequest, { paint }: Terminal): string[] {
 }
 
 function sayRest(terminal: Terminal, page: RequestListing): void {
-  const { next, searched_until, counts, lag_ms } = page;
+  const { requests, next, searched_until, counts, lag_ms } = page;
   const { open, waiting, succeeded, failed, cancelled } = counts.status;
-  const all = `of all ${counts.total}: ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
+  const all = `${requests.length} shown; all requests: ${counts.total}, ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
   terminal.err(terminal.paintErr('dim', all));
   sayIncomplete(terminal, page);
   if (lag_ms > LATE_MS) terminal.err(terminal.paintErr('yellow', `the list is ${timeText(lag_ms)} behind`));
   if (searched_until !== null)
-    terminal.err(`searched back to ${instantText(searched_until)} only; go on with --cursor ${next}`);
+    terminal.err(`searched back to ${instantText(searched_until)} UTC only; go on with --cursor ${next}`);
   else if (next !== null) terminal.err(`more: --cursor ${next}`);
 }
 
@@ -191,7 +208,8 @@ async function cancelRequests(invocation: Invocation, options: BulkOptions): Pro
     request_id,
     result.dry_run ? 'would be cancelled' : `${cancelled} cancelled, ${requested} being aborted`,
   ]);
-  for (const line of json ? [JSON.stringify(result)] : table(rows)) terminal.out(line);
+  if (json) terminal.out(JSON.stringify(result));
+  else terminal.rows(rows);
   if (!json && rows.length === 0 && !result.more) terminal.err('nothing to cancel');
   if (!json) sayMore(terminal, result);
   return EXIT.done;
@@ -202,7 +220,8 @@ async function redriveRequests(invocation: Invocation, options: BulkOptions): Pr
   sayTimes(invocation, options);
   const { client, terminal, json } = invocation;
   const result = await client.redriveAll(bodyOf(options));
-  for (const line of json ? [JSON.stringify(result)] : table(redriveRows(result))) terminal.out(line);
+  if (json) terminal.out(JSON.stringify(result));
+  else terminal.rows(redriveRows(result));
   if (!json && result.found.length === 0 && !result.more) terminal.err('nothing to redrive');
   if (!json) sayMore(terminal, result);
   for (const { from, code, detail } of json ? [] : result.refused)
@@ -221,13 +240,13 @@ function sayMore(
 ): void {
   sayIncomplete(terminal, { incomplete });
   if (!more) return;
-  terminal.err(`more fit: repeat the command${next === null ? '' : ` with --cursor ${next}`}`);
+  terminal.err(`more match: repeat the command${next === null ? '' : ` with --cursor ${next}`}`);
 }
 
 /** Throws a usage error, in the words of the command line. */
 function requireChoice(options: BulkOptions): void {
   if (options.all === true || Object.keys(filterOf(options)).length > 0) return;
-  throw usage('Nothing says which requests.', 'Give a filter, as in --status open; or --all for every one.');
+  throw usage('No filter is given.', 'Give one, as in --status open; or --all for every request.');
 }
 
 function bodyOf(options: BulkOptions): BulkCancelBody {

@@ -9,6 +9,7 @@ import type {
 import { LARGEST_LISTING } from '../../contract/request/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { durationWords, interval } from '../options/option-values.ts';
+import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import {
@@ -26,7 +27,9 @@ import { OVERLAPS } from '../../contract/schedule/schedule.ts';
 type Schedules = Pick<Invocation, 'client' | 'terminal' | 'json'>;
 
 export function addSchedules({ program, withClient }: CommandLine): void {
-  const schedule = program.command('schedule').description('what is submitted again and again');
+  const schedule = program
+    .command('schedule')
+    .description('manage schedules: calls and runs that are submitted at an interval or by cron');
   addCreate(schedule, withClient);
   addUpdate(schedule, withClient);
   schedule
@@ -64,7 +67,13 @@ export function addSchedules({ program, withClient }: CommandLine): void {
 function addCreate(schedule: Command, withClient: CommandLine['withClient']): void {
   const create = schedule
     .command('create <id>')
-    .description('make a schedule: when (--cron or --every), and what (--tool, --agent or --file)');
+    .description(
+      'create a schedule: its times (--cron or --every) and its submission (--tool, --agent or --file)',
+    );
+  examples(create, [
+    `schedule create nightly --cron '30 2 * * *' --zone Europe/Berlin --agent default --query 'Summarise the day'`,
+    'schedule create sync --every 15m --tool github.list_issues',
+  ]);
   addTiming(addContent(create))
     .option('--starts <instant>', 'not before, as in 2027-01-31T12:00:00Z; default: now')
     .option('--ends <instant>', 'not after; default: never')
@@ -170,7 +179,7 @@ async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     after = page.next ?? undefined;
   } while (after !== undefined);
   if (json) {
-    terminal.out(JSON.stringify({ schedules, next: null }));
+    for (const schedule of schedules) terminal.out(JSON.stringify(schedule));
     return EXIT.done;
   }
   const head = [
@@ -184,7 +193,7 @@ async function listSchedules(invocation: Schedules): Promise<ExitCode> {
     'MISSED',
     'LAST, OR WHY IT WAITS OR IS PAUSED',
   ];
-  for (const line of table([head, ...schedules.map(row)])) terminal.out(line);
+  terminal.rows([head, ...schedules.map(row)]);
   return EXIT.done;
 }
 
@@ -264,7 +273,7 @@ function printSchedule(
   terminal.out('');
   const head = ['INSTANT (UTC)', 'OUTCOME', 'ITS REQUEST', 'REQUEST', 'REASON'];
   const rows = shown.history.map((firing) => firingRow(firing, states));
-  for (const line of table([head, ...rows])) terminal.out(line);
+  terminal.rows([head, ...rows]);
 }
 
 /** Only what was given, beside how late an instant is still fired. */

@@ -73,7 +73,7 @@ export function addRoles({ program, local }: CommandLine): void {
     mayStartRedis: true,
   });
   role('api', 'run the HTTP API alone', { roles: { api: true }, mayStartRedis: false });
-  role('engine', 'run an engine alone: it takes the turns of runs', {
+  role('engine', 'run an engine alone: it advances runs', {
     roles: { engine: true },
     mayStartRedis: false,
   });

@@ -8,6 +8,7 @@ import type { ApprovalDecisionBody } from '../../contract/run/run.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { type EncryptOption, encryptingWhere, WITH_KEY } from '../options/submission-options.ts';
+import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { objectArgument, promptOf } from '../options/option-values.ts';
@@ -39,7 +40,7 @@ export function addSteering({ program, withClient }: CommandLine): void {
     .action(async (request: string, text: string, given: InputOptions) =>
       withClient(async (invocation) => input(invocation, request, text, given)),
     );
-  program
+  const approve = program
     .command('approve [request] [call]')
     .description('approve a waiting tool call')
     .option('--all', 'decide about every call that waits, of the request where one is given')
@@ -53,6 +54,7 @@ export function addSteering({ program, withClient }: CommandLine): void {
     .action(async (requestId: string | undefined, callId: string | undefined, given: DecisionOptions) =>
       withClient(async (invocation) => decideWhich(invocation, { requestId, callId }, 'approve', given)),
     );
+  examples(approve, ['approve refund-1001 call_1', 'approve --all --tool shop.refund --dry-run']);
   program
     .command('deny [request] [call]')
     .description('deny a waiting tool call; the model reads the reason')
@@ -126,7 +128,8 @@ async function decideAll(
     const shown = waiting.map(({ request_id, call_id }) =>
       line(`${request_id}/${call_id}`, `would be ${what}`),
     );
-    terminal.out(json ? JSON.stringify({ waiting }) : shown.join('\n') || 'nothing waits for a decision');
+    if (json) for (const each of waiting) terminal.out(JSON.stringify(each));
+    else terminal.out(shown.join('\n') || 'nothing waits for a decision');
     return EXIT.done;
   }
   const { reason, by } = options;

@@ -16,7 +16,7 @@ const MOST_LINES = 2_000;
 export function addTrace({ program, withClient }: CommandLine): void {
   program
     .command('trace <request>')
-    .description('draw what a request did and when: attempts, waits, turns, children')
+    .description('draw the course of a request: attempts, waits, turns, children')
     .option('--limit <count>', 'at most this many directives of each request, up to 1000', wholeNumber)
     .action(async (request: string, given: TraceOptions) =>
       withClient(async (invocation) => trace(invocation, request, given)),

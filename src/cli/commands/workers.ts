@@ -6,7 +6,7 @@ import type { DirectiveClient } from '../../contract/directive/directive-client.
 import { type ListedWorker, takesWork } from '../../contract/request/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { instantText, table } from '../table.ts';
+import { instantText } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
 import { defaultVerb } from '../options/option-values.ts';
 
@@ -14,7 +14,9 @@ import { defaultVerb } from '../options/option-values.ts';
 const SHOWN_CHARACTERS = 8;
 
 export function addWorkers({ program, withClient }: CommandLine): void {
-  const verbs = program.command('workers').description('the processes of the service');
+  const verbs = program
+    .command('workers')
+    .description('list the processes of the service, drain and resume them');
   defaultVerb(verbs, 'list')
     .description('list processes with their roles, lanes and load')
     .action(async () => withClient(workers));
@@ -31,12 +33,12 @@ export function addWorkers({ program, withClient }: CommandLine): void {
 async function workers({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.workers();
   if (json) {
-    terminal.out(JSON.stringify(listing));
+    for (const worker of listing.workers) terminal.out(JSON.stringify(worker));
     return EXIT.done;
   }
-  const head = ['ID', 'ROLES', 'STATE', 'RUNNING', 'HOST', 'PID', 'VERSION', 'SINCE', 'LANES'];
+  const head = ['ID', 'ROLES', 'STATE', 'RUNNING', 'HOST', 'PID', 'VERSION', 'SINCE (UTC)', 'LANES'];
   const rows = listing.workers.map((worker) => workerRow(worker, terminal.paint));
-  for (const line of table([head, ...rows])) terminal.out(line);
+  terminal.rows([head, ...rows]);
   for (const role of ['engine', 'worker'])
     if (!listing.workers.some(({ roles }) => roles.includes(role)))
       terminal.err(terminal.paintErr('yellow', `No ${role} works. Start one: \`${ADJUTANT} ${role}\`.`));

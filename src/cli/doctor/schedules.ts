@@ -1,5 +1,5 @@
-// Says which schedules fire late, fail, wait for room, or were paused by the service.
-// Must never count a schedule as a fault that somebody has paused.
+// The schedules that fire late, fail, wait for capacity, or were paused by the service. A schedule that a person has
+// paused is no fault.
 import type { ListedSchedule } from '../../contract/schedule/schedule.ts';
 import { fault, fine, type Finding } from './finding.ts';
 

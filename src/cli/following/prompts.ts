@@ -29,9 +29,9 @@ export interface Prompts {
   close(): void;
 }
 
-/** `quiet` is called when a prompt begins and ends, so that nothing is drawn over it. */
+/** `quiet` is called when a prompt begins and ends, so that nothing is drawn over it. An interrupt withdraws them all. */
 export function createPrompts(
-  { terminal, keyboard }: Pick<Invocation, 'terminal' | 'keyboard'>,
+  { terminal, keyboard, interrupt }: Pick<Invocation, 'terminal' | 'keyboard' | 'interrupt'>,
   quiet: (asking: boolean) => void,
 ): Prompts {
   const open = new Map<string, { taken: AbortController; callId: string }>();
@@ -66,8 +66,9 @@ export function createPrompts(
       drop(prompt.key);
       const taken = new AbortController();
       open.set(prompt.key, { taken, callId: prompt.callId });
+      const withdrawn = AbortSignal.any([taken.signal, interrupt]);
       asked = asked
-        .then(async () => ask(prompt, keyboard, taken.signal))
+        .then(async () => ask(prompt, keyboard, withdrawn))
         .catch((error: unknown) => {
           terminal.err(terminal.paintErr('red', String(error)));
           prompt.printCommands();

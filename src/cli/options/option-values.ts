@@ -30,7 +30,7 @@ const INTERVAL = /^(?<count>\d{1,6})(?<unit>[smhd])$/;
 /** Milliseconds, of `30s`, `15m`, `6h` or `1d`. */
 export function interval(text: string): number {
   const ms = lengthOfTime(text, INTERVAL);
-  if (ms === null) throw new InvalidArgumentError('must be a length of time, as in 30s, 15m, 6h or 1d.');
+  if (ms === null) throw new InvalidArgumentError('It must be a length of time, as in 30s, 15m, 6h or 1d.');
   return ms;
 }
 

@@ -1,5 +1,5 @@
-/** The options that `call`, `llm` and `ask` share, and the fields of a submission that they give: deduplication, start, place in the queue, webhook, encryption.
- *  A value that does not fit is a usage error. */
+/** The options that `call`, `llm` and `ask` share, and the fields of a submission that they give: following and tags, deduplication, start, place in the queue, webhook, encryption.
+ *  An invalid value is a usage error. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import type { SubmittedDirective } from '../../contract/directive/directive.ts';
@@ -10,6 +10,34 @@ import type { WebhookTarget } from '../../contract/signal/webhook.ts';
 import { duration, durationWords, instantOption } from './option-values.ts';
 import { usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+
+export interface FollowOptions {
+  /** Do not wait for the end. */
+  readonly detach?: boolean;
+  /** Open the page of the request in the console. */
+  readonly web?: boolean;
+  readonly tag?: readonly string[];
+}
+
+/** Values of an option that may be repeated. */
+function collected(given: string, before: readonly string[] = []): readonly string[] {
+  return [...before, given];
+}
+
+export function addFollowOptions(command: Command): Command {
+  return command
+    .option('--detach', 'print the ids and do not wait for the answer')
+    .option('--web', 'open the page of the request in the console; without a browser its address is printed')
+    .option(
+      '--tag <tag>',
+      'a tag to find the request by (`requests --tag`); may be repeated, up to 16 times',
+      collected,
+    );
+}
+
+export function tagFieldsOf({ tag = [] }: FollowOptions): { metadata?: { tags: string[] } } {
+  return tag.length === 0 ? {} : { metadata: { tags: [...tag] } };
+}
 
 export interface OnceOptions {
   /** Key, with `window`. */
@@ -27,16 +55,17 @@ export interface OnceOptions {
 /** `what`: is submitted. */
 export function addOnceOptions(command: Command, what: 'call' | 'run' = 'call'): Command {
   return command
+    .optionsGroup('Deduplication:')
     .option('--dedupe <key>', `the same answer for all ${what}s under the key, for the time of --window`)
     .option('--window <duration>', 'of --dedupe, as in 30s or 10m', duration)
     .option(
       '--debounce <key>',
       `only the last ${what} under the key, after the time of --quiet, and do not wait`,
     )
-    .option('--quiet <duration>', `of --debounce: begin after so long without another ${what}`, duration)
+    .option('--quiet <duration>', `of --debounce: begin after this time without another ${what}`, duration)
     .option(
       '--at-most <duration>',
-      `of --debounce: begin so long after the first ${what} at the latest`,
+      `of --debounce: begin this long after the first ${what} at the latest`,
       duration,
     )
     .option('--singleton <key>', `one ${what} under the key at a time`)
@@ -120,16 +149,17 @@ export interface LaterOptions {
 
 export function addLaterOptions(command: Command): Command {
   return command
+    .optionsGroup('Begin later:')
     .addOption(
       new Option(
         '--in <duration>',
-        'begin so long from now, as in 90s, 10m or 8h, and do not wait for the answer',
+        'begin after this time, such as 90s, 10m or 8h, and do not wait for the answer',
       )
         .argParser(delay)
         .conflicts('at'),
     )
     .option('--at <instant>', 'begin then, as in 2027-01-31T07:30:00+01:00, and do not wait', instantOption)
-    .option('--start-by <duration>', 'end as expired what has not begun so long after it might', delay);
+    .option('--start-by <duration>', 'expire it if it has not begun this long after it might', delay);
 }
 
 function delay(text: string): number {
@@ -161,9 +191,14 @@ export interface FlowOptions {
 
 export function addFlowOptions(command: Command): Command {
   return command
+    .optionsGroup('Priority and limits:')
     .option('--priority <0-9>', 'higher goes first: each step is 30 s of head start; default: 4', priority)
-    .option('--fairness-key <key>', 'those that wait take turns by it; default: by tenant', keyText)
-    .option('--concurrency <key=n>', 'at most n at once in its lane, of all that name the key', concurrency)
+    .option(
+      '--fairness-key <key>',
+      'waiting work is dequeued in turn between keys; default: by tenant',
+      keyText,
+    )
+    .option('--concurrency <key=n>', 'at most n at once in its lane among those with the key', concurrency)
     .option('--rate <key=n/time>', 'at most n in that time in its lane, as in account-42=10/1m', rate);
 }
 
@@ -214,12 +249,14 @@ export interface EndOptions {
 }
 
 export function addEndOption(command: Command): Command {
-  return command.option(
-    '--on-end <endpoint>',
-    'notify this endpoint of the configuration of the end (or a URL, where that is allowed); may be repeated',
-    (given: string, before: readonly string[]) => [...before, given],
-    [] as readonly string[],
-  );
+  return command
+    .optionsGroup('Options:')
+    .option(
+      '--on-end <endpoint>',
+      'notify this endpoint of the configuration (or a URL, where that is allowed) of the end; may be repeated',
+      (given: string, before: readonly string[]) => [...before, given],
+      [] as readonly string[],
+    );
 }
 
 export function endFieldsOf({ onEnd = [] }: EndOptions): { on_end?: WebhookTarget[] } {

@@ -51,7 +51,7 @@ const EVENT_LABELS: Readonly<Record<string, string>> = {
 export function eventNode({ at, type, message, until }: TracedEvent): TraceNode {
   const instant = Date.parse(at);
   const untilMs = until === null ? null : Date.parse(until) - instant;
-  const wait = untilMs === null || untilMs < 0 ? [] : [`next try after ${timeText(untilMs)}`];
+  const wait = untilMs === null || untilMs < 0 ? [] : [`${untilText(type)} ${timeText(untilMs)}`];
   return {
     ...saying(ownMember(EVENT_LABELS, type) ?? named(type)),
     notes: [...(message === '' ? [] : [note(message)]), ...wait],
@@ -60,6 +60,13 @@ export function eventNode({ at, type, message, until }: TracedEvent): TraceNode 
     endAt: instant,
     isInstant: true,
   };
+}
+
+/** A question waits for a person until its deadline; work waits for its next try. */
+function untilText(type: string): string {
+  return type === 'ai.tool.approval_requested' || type === 'ai.tool.input_requested'
+    ? 'open for'
+    : 'next try after';
 }
 
 export const NOWHERE: Omit<TraceNode, 'label'> = {

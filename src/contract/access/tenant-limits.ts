@@ -1,5 +1,4 @@
-// What a tenant may have open, hold and submit, as the operator has set it.
-// Must never hold what a caller has asked for.
+// The limits of a tenant for open, stored and submitted work, as the operator sets them.
 import { DEFAULT_TENANT, tenantOf } from './tenant.ts';
 
 /** Absent: what holds for the whole installation, or no limit. */

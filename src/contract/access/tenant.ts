@@ -1,5 +1,5 @@
-// Whose a request is: inside the service the id of a request begins with its tenant, so that two tenants may use the same id.
-// Must never let an id from outside name another tenant: no id of a caller has the mark in it.
+// The owner of a request: inside the service the id of a request begins with its tenant, so that two tenants may use
+// the same id. An id from outside never names another tenant: no id of a caller has the mark in it.
 
 /** Tenant of an installation without tenants; its requests have the ids that their callers gave. */
 export const DEFAULT_TENANT = 'default';

@@ -1,5 +1,5 @@
-// What is done to many requests at once, chosen by a filter: cancelling them, or executing again what failed in them.
-// Must never act on all requests because a filter was forgotten.
+// Actions on many requests at once, chosen by a filter: cancellation, or another execution of failed directives. Never
+// acts on all requests because a filter is missing.
 import * as z from 'zod';
 import { redriveSchema } from './dead-letter.ts';
 import { identifierSchema } from '../identifiers.ts';

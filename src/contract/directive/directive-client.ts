@@ -1,5 +1,5 @@
-// The one interface through which programs use the service, over any transport.
-// Must never gain a method that only one transport can offer.
+// The one interface through which programs use the service, over any transport. Has no method that only one transport
+// supports.
 import type { BulkDecision, BulkDecisionBody } from '../run/bulk-decision.ts';
 import type { AgentListing } from '../run/agent-listing.ts';
 import type { AgainBody, ForkBody, RepeatedRequest } from '../run/again.ts';

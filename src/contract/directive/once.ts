@@ -1,5 +1,5 @@
-// Once in a while: what is submitted under a key is done once in a window, once after quiet, or one at a time.
-// Must never read a clock, nor hash: the script that accepts decides, under a name that the queue makes of the key.
+// Deduplication: a submission under a key is executed once in a window, once after a quiet time, or one at a time.
+// Never reads a clock, nor hashes: the accepting script decides, under a name that the queue makes of the key.
 import * as z from 'zod';
 import { fieldPath } from '../json/field-path.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';

@@ -1,5 +1,5 @@
-// Which directive a redrive has made of another, as their ids say.
-// Must never hash: of an id that is too long for that, nobody outside the queue knows it.
+// The directive that a redrive has made of another, by their ids. Never hashes: an id that is too long for that is
+// known to the queue only.
 
 const SUCCESSOR = /^(?<stem>.*)\.redrive-(?<count>\d{1,9})$/;
 

@@ -1,5 +1,5 @@
-// What of a run may be encrypted: what it is started with, what is sent to it, what it says; and where each of that belongs.
-// Must never give two values of one run the same place.
+// The parts of a run that may be encrypted: its start, its inputs and its output; and the place of each. Two values of
+// one run never share a place.
 import * as z from 'zod';
 import { ANSWERED, type EncodedPayload, encodedIn, type PayloadPlace } from './encrypted.ts';
 import { jsonObjectSchema } from '../identifiers.ts';

@@ -1,5 +1,5 @@
-// What stands in place of a value that only its sender and its worker can read, and the codec that makes it.
-// Must never hold the value in clear, nor take another form for it.
+// The form that replaces a value which only its sender and its worker can read, and the codec that makes it. Never
+// holds the value in clear.
 import * as z from 'zod';
 import { ENCRYPTED, encryptedKeyId, encryptedNote } from './encrypted-form.ts';
 import { isObject } from '../json/json-object.ts';

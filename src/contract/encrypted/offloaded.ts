@@ -1,5 +1,5 @@
-// What stands for a member of a directive that lies in the store of large payloads.
-// Must never need a library, nor say more of the member than its size.
+// The form that replaces a member of a directive in the store of large payloads. Needs no library, and discloses only
+// the size of the member.
 import { isObject } from '../json/json-object.ts';
 
 const OFFLOADED = '$offloaded';

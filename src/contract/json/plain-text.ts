@@ -1,5 +1,5 @@
-// Text of a model or tool without terminal control characters.
-// Must never depend on where text was cut: the cleaned pieces joined are the cleaned whole.
+// Text of a model or tool without terminal control characters. Independent of where the text was cut: the cleaned parts
+// joined are the cleaned whole.
 
 /** C0 without tab, line feed and carriage return; DEL; C1. */
 // oxlint-disable-next-line no-control-regex

@@ -1,5 +1,4 @@
-// What a caller has sent, as its schema reads it.
-// Must never pass on what the schema refuses, nor a part of it.
+// The input of a caller, as its schema reads it. Never passes on refused input, nor a part of it.
 import type * as z from 'zod';
 import { fieldErrors, refusedAt } from './field-error.ts';
 import { findJsonHazard } from './json-guard.ts';

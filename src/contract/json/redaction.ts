@@ -1,5 +1,5 @@
-// Hides secrets by the names of their keys.
-// Must never look at values: only names decide, so that every redaction can be explained.
+// Hides secrets by the names of their keys. Never reads values: only names decide, so that every redaction can be
+// explained.
 import { jsonSafe, type JsonValue, TRUNCATED } from './json-safe.ts';
 import { setOwnMember } from './json-object.ts';
 

@@ -1,5 +1,4 @@
-// What a model answered: the payload of a successful `ai.llm.response`.
-// Must never hold half an answer: a turn is always complete.
+// The answer of a model: the payload of a successful `ai.llm.response`. A turn is always complete.
 import * as z from 'zod';
 import { FINISH_REASONS } from './finish-reason.ts';
 import { type AssistantMessage, assistantPartSchema, toolCallSchema } from './message.ts';

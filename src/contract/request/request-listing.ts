@@ -1,5 +1,4 @@
-// Requests as a list shows them, the filters of the list, and its counts.
-// Must never hold arguments or results: whoever wants those reads the request.
+// Requests in a list, the filters of the list, and its counts. Never holds arguments or results: the request has them.
 import * as z from 'zod';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';

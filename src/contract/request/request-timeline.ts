@@ -1,5 +1,5 @@
-// The timeline of a request: attempts and waits as intervals, made of its trace.
-// Must never interpolate: an instant that nobody has kept is null.
+// The timeline of a request: attempts and waits as intervals, made of its trace. Never interpolates: an instant that
+// was not kept is null.
 import * as z from 'zod';
 import { instantSchema } from '../identifiers.ts';
 import {

@@ -1,5 +1,5 @@
-// What a request did and when, as the journal keeps it: directives with their attempts, turns, children.
-// Must never show an argument, a prompt or a result: signals hold them.
+// The course of a request, as the journal keeps it: directives with their attempts, turns, children. Never shows an
+// argument, a prompt or a result: signals hold them.
 import * as z from 'zod';
 import { anyDirectiveTypeSchema } from '../directive/directive.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';

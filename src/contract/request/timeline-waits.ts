@@ -1,5 +1,4 @@
-// What a directive of a trace waited for, as intervals.
-// Must never close an interval by a guess: where the end is not kept, it is null.
+// The waits of a directive of a trace, as intervals. Never closes an interval by a guess: an unknown end is null.
 import type { RequestTrace, TracedAttempt, TracedDirective, TracedEvent } from './request-trace.ts';
 import type { TimelineWait } from './request-timeline.ts';
 

@@ -1,5 +1,5 @@
-// What an agent is: its strategy, model, tools, limits and policies, as configuration and code declare them.
-// Must never hold what a run learns: this is the same for every run of the agent.
+// The definition of an agent: its strategy, model, tools, limits and policies, as configuration and code declare them.
+// The same for every run of the agent.
 import * as z from 'zod';
 import { jsonObjectSchema, positiveDurationMsSchema } from '../identifiers.ts';
 import { providerOptionsSchema } from '../model/provider-options.ts';

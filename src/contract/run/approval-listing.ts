@@ -1,5 +1,5 @@
-// What people are asked at present, over all requests: approvals of calls and budgets, and the questions of tools.
-// Must never hold more than a page can show: whoever decides about the rest reads the request.
+// The open questions to people, over all requests: approvals of calls and budgets, and the questions of tools. Never
+// holds more than a page can show: the request has the rest.
 import * as z from 'zod';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { ASKED_FOR, CURSOR_PATTERN } from '../request/request-listing.ts';

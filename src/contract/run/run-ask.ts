@@ -1,5 +1,5 @@
-// What a run asks a person: a call that it holds for approval, or more budget.
-// Must never hold what is redacted in the log of the run.
+// A question of a run to a person: a call that it holds for approval, or more budget. Never holds what is redacted in
+// the log of the run.
 
 /** Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RunAsk {

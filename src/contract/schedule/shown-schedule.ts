@@ -1,5 +1,5 @@
-// A schedule as it was shown, with what somebody has changed of it, as the content that replaces it.
-// Must never let through a member that neither the content nor the view has, nor content that those who check it do not see.
+// A schedule as it was shown, with the changes of its editor, as the content that replaces it. Never passes on a member
+// that neither the content nor the view has, nor unchecked content.
 import { fieldPath } from '../json/field-path.ts';
 import { refusedAt } from '../json/field-error.ts';
 import { findJsonHazard } from '../json/json-guard.ts';

@@ -1,5 +1,5 @@
-// What an installation says about notices: which endpoints there are, and whom its rules notify of ends and of questions to people.
-// Must never hold an address or a secret of the operator.
+// The notices of an installation: its endpoints, and those that its rules notify of ends and of questions to people.
+// Never holds an address or a secret of the operator.
 import type { OpenApproval } from '../run/approval-listing.ts';
 import type { WebhookTarget } from './webhook.ts';
 import type { EndStatusWord } from './webhook-event.ts';

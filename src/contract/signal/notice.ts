@@ -1,5 +1,5 @@
-// How receivers of webhooks are notified of an end, as a reader of what has ended sees it.
-// Must never show an address: an endpoint has a name, and an address of a caller stands in the delivery.
+// The deliveries of the notice of an end, for a reader of the ended work. Never shows an address: an endpoint has a
+// name, and an address of a caller is in the delivery.
 import * as z from 'zod';
 import { requestPath } from '../api-path.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';

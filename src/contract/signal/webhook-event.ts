@@ -1,5 +1,5 @@
-// What is sent when a directive or a run has ended or a person is asked, and how it is made of what is known.
-// Must never hold more of a result than its receiver takes.
+// The webhook event of a directive or a run that has ended, or of a question to a person, and how it is made. Never
+// holds more of a result than its receiver takes.
 import * as z from 'zod';
 import { directivePath, requestPath } from '../api-path.ts';
 import { boundedText } from '../json/json-safe.ts';

@@ -1,5 +1,5 @@
-// What may be read of an MCP server besides its tools: each is a `tool_exec` of a name that means the same on every server.
-// Must never hold a method that changes something at a server: a read is repeated after a failure.
+// The reads of an MCP server besides its tools: each is a `tool_exec` of a name with the same meaning on every server.
+// Only reads: they are repeated after a failure.
 import { ownId } from '../access/tenant.ts';
 import * as z from 'zod';
 import { jsonObjectSchema } from '../identifiers.ts';

@@ -1,5 +1,4 @@
-// What is said as the first attempt of a tool's call begins.
-// Must never say a secret that the arguments name.
+// The signal of the first attempt of a tool's call. Never shows a secret that the arguments name.
 import { encryptedHead } from '../encrypted/encrypted.ts';
 import { jsonSafe } from '../json/json-safe.ts';
 import { redact } from '../json/redaction.ts';

@@ -1,5 +1,4 @@
-// Patterns over tool names: `*` stands for any characters, also none.
-// Must never treat anything else in a pattern as special.
+// Patterns over tool names: `*` matches any characters, also none. No other character is special.
 
 /** Whether the name of a tool matches a pattern. */
 export function toolMatches(pattern: string, name: string): boolean {

@@ -1,5 +1,4 @@
-// Lists dead letters: directives that ended in an error, as an operator looks at them.
-// Must never list one whose record is gone.
+// Lists dead letters: directives that ended in an error, for operators. Never lists one whose record is gone.
 import { ownId } from '../../contract/access/tenant.ts';
 import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../../contract/directive/dead-letter.ts';
 import type { Directive } from '../../contract/directive/directive.ts';

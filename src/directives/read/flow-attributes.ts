@@ -1,5 +1,5 @@
-// What the span of a directive says of the fields with which its caller orders when, how urgently, how often and how long it runs.
-// Must never show a key that a caller has chosen, unless spans show content: it may name a person.
+// The attributes of a directive's span for the fields about its time, priority and limits. Never shows a key of a
+// caller, unless spans show content: it may name a person.
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import type { FlowFields, Ticket } from '../../contract/directive/flow.ts';

@@ -1,4 +1,4 @@
-// The refusals of what Redis does not hold, and of what a request has no room for.
+// The refusals of what Redis does not hold, and of what exceeds the bounds of a request.
 // Must never say why something is not there: it may never have been, or be kept no longer.
 import { ownId } from '../../contract/access/tenant.ts';
 import { DirectiveRefused, problem, type Problem } from '../../contract/problem.ts';

@@ -1,5 +1,5 @@
-// What spans say of a submission under a key: its field, what became of it, and of a run under which one that is a span of its own.
-// Must never show a key that a caller has chosen, unless spans show content: it may name a person.
+// The attributes of a span for a submission under a key: its field, its outcome, and for a run the span of its own.
+// Never shows a key of a caller, unless spans show content: it may name a person.
 import { onceFieldOf, type OnceFields } from '../../contract/directive/once.ts';
 import { ownId, tenantField } from '../../contract/access/tenant.ts';
 import type { OnceRef } from '../../store/request/once.ts';

@@ -1,5 +1,4 @@
-// What programs read of a request: its signals, its directives and their results.
-// Must never change anything.
+// The reads of a request for programs: its signals, its directives and their results. Never changes anything.
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { resultSchema } from '../../contract/result.ts';
 import type { RequestView } from '../../contract/request/request-view.ts';

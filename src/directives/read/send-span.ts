@@ -1,5 +1,5 @@
-// The spans of a directive's acceptance: sent to its lane, or refused for what nobody serves.
-// Must never be reported before the journal has answered: a refused directive has no span.
+// The spans of a directive's acceptance: sent to its lane, or refused for an unknown name. Reported only after the
+// journal has answered: a refused directive has no span.
 import { ownId, tenantField } from '../../contract/access/tenant.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { operationOf } from '../../platform/telemetry/traces/directive-operation.ts';

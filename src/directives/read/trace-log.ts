@@ -1,5 +1,5 @@
-// What a trace takes from the log of a request: names, errors, waits, approvals. Texts and results stay where they are.
-// Must never read more of a long log than its limits, nor hide that it did.
+// The part of a request's log that its trace needs: names, errors, waits, approvals. Never reads more of a long log
+// than its limits, nor hides that it did.
 import { ownMember } from '../../contract/json/json-object.ts';
 import { isTerminalSignal, type Signal } from '../../contract/signal/signal.ts';
 import type { LogPiece, SignalLog } from '../../store/log/signal-log.ts';

@@ -1,5 +1,4 @@
-// What a reader sees of requests and directives, made from the journal's records.
-// Must never show claims, leases or fencing numbers.
+// The views of requests and directives, made from the journal's records. Never shows claims, leases or fencing numbers.
 import type { Tickets } from '../../contract/directive/flow.ts';
 import { limitText } from '../../queue/flow/gate-wait.ts';
 import { ticketNow } from '../../queue/flow/ticket.ts';

@@ -1,5 +1,5 @@
-// Hands over what begins now: from the index of what begins later to the sweeper, which enqueues it.
-// Must never hold up Redis or this process, however many begin at the same instant: it takes a few, then the next few.
+// Moves due directives from the index of delayed ones to the sweeper, which enqueues them. Never blocks Redis or this
+// process, however many begin at the same instant: it moves a few at a time.
 import { asError, pause, settledWithin } from '../../platform/lifecycle.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { DueEntry } from '../../store/index/sweep-index.ts';

@@ -1,5 +1,5 @@
-// Reads what became of the notices of ends: their deliveries are requests whose ids follow from the end.
-// Must never read more for what nobody is notified of.
+// Reads the outcome of the notices of ends: their deliveries are requests whose ids follow from the end. Reads nothing
+// where there are no notices.
 import { type Notice, unsentNotice } from '../../contract/signal/notice.ts';
 import { requestPath } from '../../contract/api-path.ts';
 import { ownId } from '../../contract/access/tenant.ts';

@@ -1,5 +1,5 @@
-// Decides what the sweeper does with one directive of its index: forget it, look later, enqueue it, or end it.
-// Must never act: the sweeper does.
+// Decides the sweeper's action for one directive of its index: forget it, check later, enqueue it, or end it. Never
+// acts: the sweeper does.
 import { beginsLater, type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
 import type { DueEntry } from '../../store/index/sweep-index.ts';
 

@@ -1,5 +1,5 @@
-// One look of the sweeper at a directive: it enqueues again for it, ends it, or forgets it.
-// Must never leave a step half done: what fails is done by the next look.
+// One check of a directive by the sweeper: it enqueues it again, ends it, or forgets it. Never leaves a step half done:
+// the next check repeats a failed one.
 import type { Result } from '../../contract/result.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';

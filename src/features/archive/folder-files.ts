@@ -1,5 +1,5 @@
-// What the stores in a folder share: how it is checked, who may read it, and that its names survive a power loss.
-// Must never make the folder itself: where it is not mounted, nothing is written.
+// The common parts of the stores in a folder: its check, its permissions, and names that survive a power loss. Never
+// makes the folder itself: where it is not mounted, nothing is written.
 import { constants } from 'node:fs';
 import { access, open } from 'node:fs/promises';
 

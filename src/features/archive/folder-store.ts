@@ -1,5 +1,5 @@
-// Archived requests as files of a folder, which all processes of the service see.
-// Must never show a file that is not whole, nor write over one that is there.
+// Archived requests as files of a folder, which all processes of the service see. Never shows an incomplete file, nor
+// overwrites an existing one.
 import { link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ArchiveStore } from './archive-store.ts';

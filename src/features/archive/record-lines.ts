@@ -1,5 +1,5 @@
-// A closed request as lines of JSON, read piece by piece.
-// Must never hold more of it than a piece, nor show a secret that its signals hide.
+// A closed request as lines of JSON, read in parts. Never holds more of it than a part, nor shows a secret that its
+// signals hide.
 import { ARCHIVE_FORMAT, type ArchiveLine } from '../../contract/request/archive.ts';
 import type { JsonValue } from '../../contract/json/json-safe.ts';
 import { redact } from '../../contract/json/redaction.ts';

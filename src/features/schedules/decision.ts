@@ -1,5 +1,5 @@
-// What is to be done about a schedule now: a pure function of its record, the clock, and whether a request of it is open.
-// Must never fire an instant that is later than the schedule allows, nor leave one without an outcome.
+// The next action for a schedule: a pure function of its record, the clock, and whether a request of it is open. Never
+// fires an instant that is later than the schedule allows, nor leaves one without an outcome.
 import { onceFieldOf } from '../../contract/directive/once.ts';
 import { FIRING_PREFIX } from '../../contract/schedule/schedule.ts';
 import { jitterOf, missedInstants, type Missed, nextInstant } from './instants.ts';

@@ -1,5 +1,5 @@
-// Looks at what is due, in every process, and does what is to be done about it.
-// Must never take a schedule for good: a process that dies leaves what it took to the others.
+// Checks due schedules in every process, and fires them. Never holds a schedule for good: a process that dies leaves
+// its share to the others.
 import { tenantOf } from '../../contract/access/tenant.ts';
 import { asError, createLoop, type Startable } from '../../platform/lifecycle.ts';
 import { following, nextStep, type Step } from './decision.ts';

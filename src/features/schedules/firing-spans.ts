@@ -1,5 +1,5 @@
-// The spans of what a schedule fires by itself: `fire {schedule}`, the first of its trace; what is submitted is under it.
-// Must never be in another trace in another process: whoever repeats a firing continues the same.
+// The spans of the firings of a schedule: `fire {schedule}`, the first of its trace; the submission is under it. A
+// repeated firing in another process continues the same trace.
 import { ownId, tenantField } from '../../contract/access/tenant.ts';
 import { ATTRIBUTE, EVENT } from '../../platform/telemetry/traces/semantic-names.ts';
 import type { SpanEvent, SpanRecord } from '../../platform/telemetry/traces/span.ts';

@@ -1,5 +1,5 @@
-// What callers do with schedules: make, list, replace, pause, resume, trigger, delete them.
-// Must never fire an instant: the firing loop does; a trigger is a firing of its own.
+// The operations of callers on schedules: create, list, replace, pause, resume, trigger, delete. Never fires an
+// instant: the firing loop does; a trigger is a firing of its own.
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { ParseOptions } from '../../contract/directive/directive.ts';

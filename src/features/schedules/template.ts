@@ -1,5 +1,5 @@
-// What a schedule submits: read once when it is made, and completed for each instant.
-// Must never leave an id to chance: the same instant submits the same content under the same ids in every process.
+// The submission of a schedule: read once when it is created, and completed for each instant. The same instant submits
+// the same content under the same ids in every process.
 import {
   type ParseOptions,
   parseSubmission,

@@ -1,5 +1,5 @@
-// What is recorded of an instant that may not be fired, for now or with this key.
-// Must never leave it marked where nobody is to fire it.
+// The record of an instant that may not be fired, for now or with this key. Never leaves its mark where it will not be
+// fired.
 import type { Problem, ProblemCode } from '../../contract/problem.ts';
 import { NO_SPANS } from '../../platform/telemetry/traces/spans.ts';
 import type { Instant } from './decision.ts';

@@ -1,12 +1,15 @@
-// Notes what a caller with a key changes: decisions and what operators do before it is done, submissions after it.
-// Must never fail what was done already, nor note a caller that nobody asked for a key.
+// Notes the changes of callers with keys: decisions and operations before they happen, submissions after them. Never
+// fails a change that has happened, nor notes a caller where no key is required.
 import type { AuditedAction, AuditLogName } from '../../contract/access/audit.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { AuditFields, AuditLog } from '../../store/access/audit-log.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import type { Principal } from './principal.ts';
 
-/** What keys of small scopes may do thousands of times: it must not push out who decided and who made keys. */
+/**
+ * Actions that keys of small scopes may do thousands of times: they must not push out decisions and the creation of
+ * keys.
+ */
 const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'submit',
   'start_run',
@@ -32,7 +35,7 @@ export interface Subject {
 type Caller = Principal | null;
 
 export interface Audit {
-  /** Of what was done. Resolves when it is noted. Never rejects. */
+  /** Appends an action to the audit. Resolves when it is written. Never rejects. */
   note(caller: Caller, action: AuditedAction, subject: Subject): Promise<void>;
   /**
    * Notes it and does it then: a process that dies between leaves an entry of a change that was not made, never a change without an entry.
@@ -61,7 +64,7 @@ function fieldsOf({ id, name, tenant }: Principal, action: AuditedAction, subjec
   };
 }
 
-/** For a script that writes the entry with its change. '': nobody was asked for a key. */
+/** The entry for a script that writes it with its change. '': no key was required. */
 export function auditText(caller: Caller, action: AuditedAction, subject: Subject): string {
   return caller === null ? '' : JSON.stringify(fieldsOf(caller, action, subject));
 }

@@ -32,12 +32,12 @@ export function onBehalfOf(principal: Principal, work: () => void): void {
   callers.run(principal, work);
 }
 
-/** null: nobody is asked for a key, or the service itself calls. */
+/** The caller of this request; null: no key is required, or the service itself calls. */
 export function currentCaller(): Principal | null {
   return callers.getStore() ?? null;
 }
 
-/** On whose budget models are called for what is submitted now; undefined: nobody is asked for a key. */
+/** The budgets that model calls of a submission count against; undefined: no key is required. */
 export function currentSpender(): Spender | undefined {
   const caller = currentCaller();
   if (caller === null) return undefined;
@@ -283,12 +283,12 @@ function redrivenOnes({ redriven }: Pick<Redrive, 'redriven'>): Subject[] {
   return redriven.length === 0 ? [] : [{ target: String(redriven.length) }];
 }
 
-/** What has another form than true is refused by the schema afterwards, or acts. */
+/** A value of another form than true is refused by the schema afterwards, or acts. */
 function isDryRun(body: unknown): boolean {
   return (Object(body) as { dry_run?: unknown }).dry_run === true;
 }
 
-/** Takes what is redriven from the budget of whoever calls, once it is known how much that is. */
+/** Charges the redriven directives to the budget of the caller, once their number is known. */
 export function chargeCaller(spend: SpendBudget): (count: number) => Promise<void> {
   return async (count) => {
     const caller = currentCaller();

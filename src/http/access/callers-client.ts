@@ -1,5 +1,5 @@
-// The client of an API that several tenants use: each call goes to the client of the tenant of whoever calls now.
-// Must never choose the tenant later than the call: what is read afterwards may run on nobody's behalf.
+// The client of an API that several tenants use: each call goes to the client of the present caller's tenant. Never
+// chooses the tenant later than the call: a later read may have no caller.
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import { currentCaller } from './caller.ts';

@@ -10,7 +10,7 @@ import { type Principal, UNLIMITED } from './principal.ts';
 import type { SessionKeys } from './sessions.ts';
 
 export type Admission =
-  /** Nobody is asked for a key. */
+  /** No key is required. */
   | { readonly kind: 'open' }
   | { readonly kind: 'admitted'; readonly principal: Principal }
   | { readonly kind: 'refused'; readonly reason: 'missing' | 'wrong' };
@@ -18,9 +18,9 @@ export type Admission =
 export interface Gate {
   /** `authorization`: the header. Waits only when what is known is too old; rejects when Redis does not answer then. */
   admit(authorization: string | undefined): Admission | Promise<Admission>;
-  /** As `admit`, for what is open to everyone: nobody is asked about a token, and it does not count. */
+  /** Like `admit`, for routes that are open to everyone: a token is not checked, and does not count. */
   admitPublic(authorization: string | undefined): Admission | Promise<Admission>;
-  /** What sessions of browsers ask: they stand for a key. */
+  /** The lookup that sessions of browsers use; they represent a key. */
   readonly sessionKeys: SessionKeys;
   /** Whether anybody may do anything, as far as is known: without waiting. */
   readonly isOpen: boolean;
@@ -32,7 +32,7 @@ export interface GateOptions {
   readonly adminKey: string | null;
   /** Checks the tokens of an issuer; null: there is none. */
   readonly verifyToken: VerifyToken | null;
-  /** Whether nobody gets in without a key, also where there is none. Else that begins with the first key. */
+  /** Whether a key is required even where none exists. Otherwise keys are required from the first key on. */
   readonly closed: boolean;
   /** Whether keys that all were revoked before this start no longer count. */
   readonly reopens: boolean;

@@ -8,7 +8,7 @@ const OK = 200;
 
 export interface IssuerLimits {
   readonly mostBytes?: number;
-  /** After a failure, how long nobody asks. */
+  /** Time without further attempts after a failure. */
   readonly pauseMs?: number;
   readonly now?: () => number;
 }

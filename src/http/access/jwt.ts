@@ -31,7 +31,7 @@ export type VerifyToken = (token: string) => Promise<VerifiedToken | null>;
 /** Only those with a public key: a secret that both sides have would let the service forge tokens. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_S = 30;
-/** How long a checked token is taken without a look at the issuer's keys. */
+/** Time during which a checked token is accepted without checking the issuer's keys again. */
 const KNOWN_MS = 60_000;
 const MOST_KNOWN = 1_000;
 const FETCH_MS = 5_000;
@@ -119,7 +119,7 @@ async function createVerifier({ issuer, audience, jwks_url: url }: JwtRules, onT
   };
 }
 
-/** Of jose or of the network; it has words of ours and of the rules, and never the token. */
+/** The reason of an error of jose or of the network, in the words of this service and of the rules; never the token. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const { code = '', message: below = code } = Object(cause) as { code?: string; message?: string };

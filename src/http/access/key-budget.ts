@@ -1,5 +1,5 @@
-// What may be submitted with a key in a minute and in a day, counted in Redis for all APIs together.
-// Must never ask Redis for a key without such a limit.
+// The submissions of a key in a minute and in a day, counted in Redis for all APIs together. Never calls Redis for a
+// key without such a limit.
 import { TENANT_MARK } from '../../contract/access/tenant.ts';
 import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../../contract/access/tenant-limits.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';

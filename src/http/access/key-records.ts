@@ -25,12 +25,12 @@ export type KeyRecord = z.infer<typeof keyRecordSchema>;
 
 export interface KeyTable {
   readonly version: string;
-  /** With those that this version cannot read: they let nobody in, and the doors stay closed. */
+  /** The number, with records that this version cannot read: such a key is not accepted, and keys stay required. */
   readonly size: number;
   readonly keys: ReadonlyMap<string, KeyRecord>;
 }
 
-/** Of the audit of who makes the change, written with it. */
+/** The audit entry of a change, written with it. */
 export interface EntryOfChange {
   readonly tenant: string;
   /** '': none. */
@@ -107,7 +107,7 @@ export function createKeyRecords(
       const verdict = await change(['remove', id, ''], decidedOver ?? '', entry);
       return verdict === 'done' || verdict === 'changed' ? verdict : 'absent';
     },
-    /** Of a key that has been revoked meanwhile, nothing is kept. */
+    /** The use of a key that has been revoked meanwhile is not stored. */
     async noteUse(id: string, at: number): Promise<void> {
       const rest = [MOST_KEYS, '', '', '', '', ...boundsOf(DEFAULT_TENANT), MOST_NAMED];
       await run('access-change', placesOf(DEFAULT_TENANT), ['use', id, at, ...rest]);
@@ -170,7 +170,7 @@ function changedBetween(before: string, after: string): string[] | null {
   return [...new Set(changes.slice(0, at).map((change) => change.slice(change.indexOf(':') + 1)))];
 }
 
-/** null: of a version that means something else by it. Such a key lets nobody in. */
+/** The record; null: one of a version that gives it another meaning. Such a key is not accepted. */
 function parsedRecord(text: string): KeyRecord | null {
   try {
     return keyRecordSchema.parse(JSON.parse(text));

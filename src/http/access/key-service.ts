@@ -1,5 +1,4 @@
-// What an operator does with keys: makes, lists and revokes them.
-// Must never show a key a second time.
+// The operations of an operator on keys: create, list and revoke. Never shows a key a second time.
 import {
   type AccessKey,
   createKeyBodySchema,
@@ -35,7 +34,7 @@ export interface KeyServiceOptions {
   readonly charge: ChargeKey;
   /** Whether anybody may do anything, until the first key is made. */
   readonly isOpen: () => boolean;
-  /** Whether somebody may make keys without one of Redis: by the environment or an issuer. */
+  /** Whether keys can be made without one of Redis: with the key of the environment, or through an issuer. */
   readonly hasOtherAdmin: boolean;
   readonly now?: () => number;
 }
@@ -50,7 +49,10 @@ export function createKeyService(options: KeyServiceOptions): AccessClient {
     return answer;
   }
 
-  /** Who manages the keys of one tenant must not leave no room for those of the others. null: every version has room. */
+  /**
+   * The version under which another key of the tenant fits; the keys of one tenant must leave capacity for the others.
+   * null: the limit is reached.
+   */
   async function versionWithRoom(tenant: string): Promise<string | null> {
     if (tenant === DEFAULT_TENANT) return null;
     const { keys, version } = await whileAvailable(() => records.read());
@@ -112,7 +114,10 @@ export function createKeyService(options: KeyServiceOptions): AccessClient {
 const DEFAULT_PAGE = 100;
 const MOST_KEYS_OF_TENANT = 100;
 
-/** Whoever manages the keys of the default tenant manages all; the others do not exist for those of another one. */
+/**
+ * An administrator of the default tenant manages all keys; those of other tenants do not exist for an administrator of
+ * one tenant.
+ */
 function isManaged({ tenant }: KeyRecord): boolean {
   const own = currentTenant();
   return own === DEFAULT_TENANT || tenant === own;
@@ -122,7 +127,7 @@ function entryOf(action: 'create_key' | 'revoke_key', id: string): EntryOfChange
   return { tenant: currentTenant(), text: auditText(currentCaller(), action, { target: id }) };
 }
 
-/** Whose the new key is. Throws the refusal. */
+/** The tenant of the new key. Throws the refusal. */
 function tenantOfNew({ tenant }: ParsedKey, isFirst: boolean): string {
   const own = currentTenant();
   const wanted = tenant ?? own;
@@ -131,7 +136,7 @@ function tenantOfNew({ tenant }: ParsedKey, isFirst: boolean): string {
   const detail = `A key of the tenant "${own}" makes keys of its own tenant only.`;
   throw new DirectiveRefused(problem('forbidden', { detail }));
 }
-/** Each is decided again because another key was made or revoked meanwhile, by somebody with the scope admin. */
+/** A decision is made again when an administrator has made or revoked another key meanwhile. */
 const MOST_DECISIONS = 20;
 
 const FIRST_KEY = {
@@ -149,7 +154,7 @@ const FIRST_KEY_LASTS = {
   message: 'must be absent for the first key: after it, no other key could be made',
 };
 
-/** Whether nobody could make keys of all tenants for ever, once the key is gone that now can. */
+/** Whether, without this key, no caller could ever again make keys of all tenants. */
 function isLastAdmin(keys: KeyTable['keys'], id: string, now: number): boolean {
   const admins = [...keys.values()].filter(isOperator);
   if (!admins.some((key) => key.id === id && !hasExpired(key, now))) return false;

@@ -13,7 +13,7 @@ export interface NewKey {
   readonly digest: string;
 }
 
-/** 256 random bits: nobody guesses them, so a fast hash is enough. */
+/** A key has 256 random bits and cannot be guessed, so that a fast hash is enough. */
 export function newKey(random: (bytes: number) => Buffer = randomBytes): NewKey {
   const id = random(ID_BYTES).toString('hex');
   const text = `${KEY_MARK}${id}_${random(SECRET_BYTES).toString('base64url')}`;
@@ -25,7 +25,7 @@ export function keyIdOf(text: string): string | null {
   return KEY.exec(text)?.groups?.['id'] ?? null;
 }
 
-/** Of the whole text, as hex. */
+/** The digest of the whole text, as hex. */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'hex');
 }
@@ -35,5 +35,7 @@ export function sameDigest(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(left, 'latin1'), Buffer.from(right, 'latin1'));
 }
 
-/** What an unknown key is compared with, so that it costs what a known one does. No text has this digest. */
+/**
+ * The digest that an unknown key is compared with, so that it costs the same as a known one. No text has this digest.
+ */
 export const NO_DIGEST = '0'.repeat(64);

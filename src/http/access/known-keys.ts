@@ -20,13 +20,15 @@ export interface KnownKeys {
   readonly isFresh: boolean;
   /** Resolves when it is fresh; calls at the same time ask Redis once. Rejects when Redis does not answer. */
   refresh(): Promise<void>;
-  /** What is known may be wrong. `whole`: even if the version is the same, as after another Redis took over. */
+  /**
+   * Marks the known keys as possibly outdated. `whole`: even if the version is the same, as after a failover of Redis.
+   */
   doubt(whole: boolean): void;
 }
 
 type Records = Pick<KeyRecords, 'read' | 'version'>;
 
-/** Of an installation that never had a key. */
+/** The version of an installation that never had a key. */
 const NEVER_CHANGED = '0';
 const NOTHING: KeyTable = { version: '', size: 0, keys: new Map() };
 
@@ -37,7 +39,7 @@ export function createKnownKeys(records: Records, now: () => number = () => perf
   let doubts = 0;
   let asking: Promise<void> | undefined;
 
-  /** What is heard while Redis answers may be about what the answer does not hold: then it is asked again. */
+  /** A change that is announced while Redis answers may be missing in the answer: then it is read again. */
   async function ask(): Promise<void> {
     for (let left = MOST_ASKED; left > 0; left -= 1) {
       const begun = { at: now(), doubts };

@@ -1,5 +1,5 @@
-// What a login leaves in the browser between its two steps, sealed: state, nonce and verifier, or why it failed.
-// Must never be readable or writable by anybody else, nor count after its time.
+// The state of a login in the browser between its two steps, sealed: state, nonce and verifier, or the cause of its
+// failure. Readable and writable only here, and invalid after its time.
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
@@ -21,7 +21,7 @@ export type LeftLogin = z.infer<typeof leftSchema>;
 
 export interface LoginSeal {
   seal(left: LeftLogin): Promise<string>;
-  /** null: nobody of this installation has sealed it, or its time is over. */
+  /** The stored login; null: this installation has not sealed it, or it has expired. */
   open(sealed: string): Promise<LeftLogin | null>;
 }
 

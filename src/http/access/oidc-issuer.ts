@@ -22,7 +22,7 @@ const CALLBACK = '/console/login/oidc/callback';
 const MOST_BYTES = 1024 * 1024;
 const ASK_MS = 5_000;
 const CLOCK_TOLERANCE_S = 30;
-/** How long what the issuer said of itself counts; and after a failure, how long nobody asks. */
+/** Time for which the issuer's metadata counts, and after a failure the time without further attempts. */
 const KNOWN_MS = 10 * 60 * 1_000;
 const PAUSE_MS = 5_000;
 
@@ -38,7 +38,7 @@ export interface IssuerTimes {
   readonly now?: () => number;
 }
 
-/** Loads the library and asks the issuer only when somebody logs in. */
+/** Loads the library and contacts the issuer only at a login. */
 export function createIssuer(rules: OidcRules, times: IssuerTimes = {}): () => Promise<Known> {
   const { askMs = ASK_MS, now = () => performance.now() } = times;
   let known: Promise<Known> | undefined;

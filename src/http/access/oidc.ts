@@ -9,16 +9,19 @@ import type { SpendLogin } from './spent-logins.ts';
 import { SCOPES } from '../../contract/access/access.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 
-/** Why nobody is signed in, for the person; the log has more. */
+/** The reason why a login failed, for the person; the log has more. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
 }
 
-/** Of another login than this browser has begun, which goes on: any page can send a browser here. */
+/**
+ * The callback of another login than the one that this browser has begun; that one continues. Any page can send a
+ * browser here.
+ */
 export class StrayCallback extends LoginFailed {}
 
 export interface OidcLogin {
-  /** What to leave in the browser, and where to send it. */
+  /** The cookie for the browser, and the address to send it to. */
   begin(returnTo: string): Promise<{ readonly sealed: string; readonly url: string }>;
   /** `query` of the callback. Throws `LoginFailed`. */
   finish(query: string, sealed: string | null): Promise<{ principal: Principal; returnTo: string }>;
@@ -31,12 +34,12 @@ export interface OidcParts {
   readonly seal: LoginSeal;
   readonly spend: SpendLogin;
   readonly knowsTenant: KnowsTenant;
-  /** What went wrong, for the log; never a code, token or secret. */
+  /** Called with the cause of a failure, for the log; never with a code, token or secret. */
   readonly onTrouble: (reason: string) => void;
   readonly times?: IssuerTimes;
 }
 
-/** Whoever began a login can cause one; each asks the issuer up to three times. */
+/** Anyone who began a login can cause one; each contacts the issuer up to three times. */
 const MOST_AT_ONCE = 32;
 const LONGEST_REASON = 300;
 
@@ -123,7 +126,7 @@ interface Answered {
   readonly begun: BegunLogin;
 }
 
-/** Of the ID token; where it lacks one that is needed, of userinfo too. */
+/** The claims of the ID token; where it lacks a required one, also those of userinfo. */
 async function claimsOf(
   library: Library,
   config: Configuration,
@@ -150,7 +153,7 @@ function needed({ scopes_claim, tenant_claim, name_claim }: OidcRules): string[]
   return [scopes_claim, name_claim, ...(tenant_claim === undefined ? [] : [tenant_claim])];
 }
 
-/** Of the library or of the network. */
+/** The reason of an error of the library or of the network. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const { code = '', message: below = code } = Object(cause) as { code?: unknown; message?: unknown };
@@ -166,7 +169,7 @@ interface PersonRules {
   readonly knowsTenant: KnowsTenant;
 }
 
-/** `missing`: a sentence for whoever has logged in. */
+/** `missing`: a sentence for the person who has logged in. */
 function personOf(
   claims: Claims,
   { rules, host, knowsTenant }: PersonRules,

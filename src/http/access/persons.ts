@@ -15,7 +15,10 @@ export type Trusts = Readonly<Record<PersonSource, string | null>>;
 export interface Persons {
   /** For the cookie of a new session. */
   write(principal: Principal, source: PersonSource): { readonly ownerId: string; readonly claims: string };
-  /** null: nobody writes such claims, or they do not count here any more. `digest` is to be compared before the principal counts. */
+  /**
+   * The principal of a person's claims; null: the claims are not accepted here any more. `digest` must be compared
+   * before the principal counts.
+   */
   read(
     claims: string,
   ): { readonly principal: Principal; readonly digest: string; source: PersonSource } | null;

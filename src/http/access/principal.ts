@@ -3,7 +3,7 @@
 import type { Scope } from '../../contract/access/access.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
-/** Names in which `*` stands for any characters; null: any name. */
+/** Names in which `*` matches any characters; null: any name. */
 export type Patterns = readonly string[] | null;
 
 /** The first characters of the id of a caller with a token, and of a person who has signed in at an issuer. */
@@ -11,7 +11,7 @@ export const TOKEN_MARK = 'jwt:';
 export const PERSON_MARK = 'oidc:';
 
 export interface Principal {
-  /** Of its key. Shown to operators. */
+  /** The id of its key. Shown to operators. */
   readonly id: string;
   readonly name: string;
   readonly tenant: string;
@@ -19,15 +19,18 @@ export interface Principal {
   readonly tools: Patterns;
   readonly agents: Patterns;
   readonly models: Patterns;
-  /** What may be submitted in a minute, and in a day; null: no limit. */
+  /** Limits of submissions in a minute, and in a day; null: no limit. */
   readonly perMinute: number | null;
   readonly perDay: number | null;
-  /** What models may take in a day, of what is submitted with it; null: no budget of its own. Money in millionths of a dollar. */
+  /**
+   * Limits of the models' use in a day, for its submissions; null: no budget of its own. Money in millionths of a
+   * dollar.
+   */
   readonly tokensPerDay: number | null;
   readonly moneyPerDay: number | null;
 }
 
-/** Of a caller that no key limits. */
+/** The limits of a caller without a limited key. */
 export const UNLIMITED = {
   tools: null,
   agents: null,
@@ -38,7 +41,7 @@ export const UNLIMITED = {
   moneyPerDay: null,
 };
 
-/** What the caller brought, in sentences. */
+/** The caller's credentials, in sentences. */
 export function callerText({ id, name }: Principal): string {
   const sort = id.startsWith(TOKEN_MARK) ? 'token of' : id.startsWith(PERSON_MARK) ? 'login of' : 'key';
   return `${sort} "${name}"`;

@@ -24,7 +24,7 @@ export interface Owner {
 
 type Template = ScheduleView['template'];
 
-/** null: nobody was asked for a key. */
+/** The owner; null: no key is required. */
 export function ownerOf(caller: Principal | null): Owner | null {
   if (caller === null) return null;
   const { id, name, perMinute, perDay, tokensPerDay, moneyPerDay } = caller;
@@ -45,7 +45,7 @@ export function ownerAsCaller(owner: Owner, tenant: string): Principal {
   return { ...owner, tenant, scopes: new Set(['submit', 'cancel']) };
 }
 
-/** What a schedule submits, and what it does with what is open. */
+/** The submission of a schedule, and its policy for open work. */
 export type Fired = Template & Pick<ScheduleView, 'overlap'>;
 
 export type OwnerCheck = (owner: Owner, tenant: string, fired: Fired) => Promise<string | null>;
@@ -68,7 +68,7 @@ export function createOwnerCheck(
   };
 }
 
-/** What of it the caller may not submit, in a sentence; null: it may submit all. */
+/** The part that the caller may not submit, in a sentence; null: all is allowed. */
 function notAllowed(caller: Principal, fired: unknown): string | null {
   const { directives, run, overlap } = Object(fired) as Partial<Record<keyof Fired, unknown>>;
   if (run !== undefined) {
@@ -86,7 +86,7 @@ function notAllowed(caller: Principal, fired: unknown): string | null {
   return null;
 }
 
-/** Under a key, what is open may be what somebody else submitted. */
+/** The open work under a key may belong to another caller. */
 function forbiddenOverlap(caller: Principal, overlap: unknown, fields: object): string | null {
   if (overlap !== 'cancel_running' || hasScope(caller, 'cancel')) return null;
   const kind = onceFieldOf(fields);

@@ -3,7 +3,7 @@
 import type { KeySpace } from '../../store/keys.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 
-/** Of one key at once; the one that ends first gives way. */
+/** Maximum number of sessions of one key at once; the one that ends first is removed. */
 const MOST_SESSIONS = 64;
 
 export interface SessionRecords {

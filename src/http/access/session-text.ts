@@ -10,7 +10,10 @@ const TEXT =
 export interface SessionText {
   readonly keyId: string;
   readonly secret: string;
-  /** What an issuer said of a person; null: it stands for a key. Anybody can write it: the hash in Redis is over it. */
+  /**
+   * The issuer's claims about a person; null: the session represents a key. Anyone can write them: the hash in Redis
+   * covers them.
+   */
   readonly claims: string | null;
 }
 
@@ -32,12 +35,15 @@ export function readSession(text: string): SessionText | null {
   return keyId === undefined || secret === undefined ? null : { keyId, secret, claims };
 }
 
-/** What Redis keeps. A key that is replaced by another of the same id, as that of the environment may be, ends its sessions. */
+/**
+ * The entry in Redis. A key that is replaced by another of the same id, as that of the environment may be, ends its
+ * sessions.
+ */
 export function sessionMember({ secret }: Pick<SessionText, 'secret'>, keyDigest: string): string {
   return digestOf(`session:${keyDigest}:${secret}`);
 }
 
-/** What a page of this service can read, and one of another cannot. */
+/** A token that a page of this service can read, and a page of another service cannot. */
 export function csrfToken({ secret }: Pick<SessionText, 'secret'>): string {
   return digestOf(`csrf:${secret}`);
 }

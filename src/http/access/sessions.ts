@@ -1,5 +1,5 @@
-// Sessions of browsers: a key, a token or a login is changed into a cookie once, and the cookie then stands for it.
-// Must never let a session do more, or longer, than what it stands for.
+// Sessions of browsers: a key, a token or a login is changed into a cookie once, and the cookie then represents it. A
+// session never permits more, or longer, than that.
 import type { Audit } from './audit.ts';
 import { digestOf } from './key-text.ts';
 import type { Admission } from './gate.ts';
@@ -23,22 +23,22 @@ export type SessionAdmission = Admission & { readonly untilAt?: number; readonly
 export interface Sessions {
   /** `text`: of a key or token. null: it does not count. */
   open(text: string): Promise<OpenedSession | null>;
-  /** Of one for whom an issuer speaks. `untilAt`: the latest end. */
+  /** Opens the session of a person whom an issuer has authenticated. `untilAt`: the latest end. */
   openPerson(principal: Principal, source: PersonSource, untilAt: number): Promise<OpenedSession | null>;
   /** Rejects when Redis does not answer. */
   admit(text: string): Promise<SessionAdmission>;
   close(text: string): Promise<void>;
-  /** Whether there is any key that could sign somebody in. */
+  /** Whether any key exists that a person could sign in with. */
   hasKeys(): Promise<boolean>;
 }
 
-/** What the gate knows of keys. */
+/** The lookup of keys by the gate. */
 export interface SessionKeys {
   /** As for a header; null: it is no API key. */
   admitKey(text: string): Promise<Principal | null>;
   /** null: it has not the form of a token, or tokens do not count. */
   admitToken(text: string): Promise<VerifiedToken | null> | null;
-  /** Of a key that counts now, by its id; null: none. Resolves to `open` where nobody is asked for one. */
+  /** The valid key with this id; null: none. Resolves to `open` where no key is required. */
   find(id: string): Promise<{ readonly digest: string; readonly admission: Admission } | 'open' | null>;
   hasKeys(): Promise<boolean>;
 }
@@ -54,7 +54,7 @@ export interface SessionParts {
 }
 
 export function createSessions({ keys, persons, records, audit, now = Date.now }: SessionParts): Sessions {
-  /** null: what it stands for counts no more. */
+  /** The session; null: its key or its claims are no longer valid. */
   async function known(text: string): Promise<Known | 'open' | null> {
     const session = readSession(text);
     const claims = session?.claims ?? null;

@@ -1,5 +1,5 @@
-// What a directive or a run uses, as names that the patterns of a key are compared with.
-// Must never guess: what has no name here is not allowed to a restricted key.
+// The resources that a directive or a run uses, as names to compare with the patterns of a key. Never guesses: a
+// restricted key does not permit a resource without a name here.
 import { serverReadOf } from '../../contract/tool/server-read.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import { onceFieldOf } from '../../contract/directive/once.ts';
@@ -19,8 +19,8 @@ export function forbiddenUse(principal: Principal, directive: Unchecked): string
 }
 
 /**
- * What of the work of others it would end or change, in a sentence; null: nothing. What is replaced is cancelled; and a key that is limited
- * to names cannot know which name the content has that its own takes the place of.
+ * The work of others that it would end or change, in a sentence; null: none. A replaced directive is cancelled; and a
+ * key that is limited to names cannot know the name of the content that its own replaces.
  */
 export function forbiddenOnce(principal: Principal, directive: Unchecked): string | null {
   if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(directive['type'])) return null;
@@ -37,7 +37,10 @@ export function forbiddenUnderKey(principal: Principal, { singleton, debounce }:
   return `${missing}, which debounce needs of a limited key: its content takes the place of another's.`;
 }
 
-/** Whose end a wait may show that the principal may not read, in a sentence; null: that of its own submission only. */
+/**
+ * The end that a wait may show and that the principal may not read, in a sentence; null: that of its own submission
+ * only.
+ */
 export function forbiddenWait(principal: Principal, directive: Unchecked): string | null {
   if (!(DIRECTIVE_TYPES as readonly unknown[]).includes(directive['type'])) return null;
   const kind = onceFieldOf(directive);

@@ -23,7 +23,7 @@ const IDLE_SESSION_MS = 30 * 60_000;
 const MOST_MESSAGES = 16;
 const INVALID_REQUEST = -32_600;
 const INVALID_PARAMS = -32_602;
-/** Of the protocol. */
+/** Error code of the protocol. */
 const HEADER_MISMATCH = -32_020;
 
 export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {

@@ -38,7 +38,7 @@ export function createMcpEndpoints(given: Omit<ToolServersOptions, 'scope' | 'li
   };
 }
 
-/** All endpoints look at the catalog when it changes: one read, which may be of megabytes, is for all of them. */
+/** One read of the catalog for all endpoints when it changes: it may have megabytes. */
 function sharedListing(client: DirectiveClient): Pick<DirectiveClient, 'tools' | 'agents'> {
   return { tools: shared(async () => client.tools()), agents: shared(async () => client.agents()) };
 }

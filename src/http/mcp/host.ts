@@ -27,7 +27,7 @@ function envelopeOf({ mcpReq }: ServerContext): Readonly<Record<string, unknown>
   return Object(mcpReq.envelope) as Readonly<Record<string, unknown>>;
 }
 
-/** What the client says of its trace, else the request that carries the call. */
+/** The trace context of the client, else that of the request that carries the call. */
 export function traceparentOf({ mcpReq, http }: ServerContext): unknown {
   return mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
 }

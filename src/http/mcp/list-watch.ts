@@ -1,5 +1,5 @@
-/** Notices that the list of tools has changed, while somebody wants to know.
- *  It must never read the catalog for nobody, nor notify twice of one change. */
+/** Detects that the list of tools has changed, while a client is subscribed. Never reads the catalog without a
+ *  subscriber, nor notifies twice of one change. */
 import { createHash, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { descriptor, type Offer, type OfferedTools } from './offered-tools.ts';
@@ -26,7 +26,7 @@ export interface ListWatch {
 }
 
 const GATHER_MS = 1_000;
-/** With hints: servers that nobody serves any more vanish without one. Milliseconds. */
+/** Interval of checks with hints, milliseconds: servers without a worker disappear without one. */
 const WITH_HINTS_MS = 60_000;
 const WITHOUT_HINTS_MS = 5_000;
 
@@ -54,7 +54,7 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
     checking = checking.then(check, check);
   }
 
-  /** One look is planned at a time: the sooner one, so that a storm of hints does not put it off. */
+  /** One check is planned at a time: the sooner one, so that a storm of hints does not put it off. */
   function look(afterMs: number): void {
     const at = performance.now() + afterMs;
     if (listeners.size === 0 || stop.aborted || at >= dueAt) return;
@@ -79,7 +79,10 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
   };
 }
 
-/** Of what a client sees of a tool, except for its name. The catalog gives the same object again until its server changes. */
+/**
+ * Digests of a tool as a client sees it, except for its name. The catalog returns the same object until its server
+ * changes.
+ */
 const digests = new WeakMap<Offer, string>();
 /** Calls of other clients do not wait longer for a list of megabytes, milliseconds. */
 const STEP_MS = 5;

@@ -69,7 +69,7 @@ function uris(resources: readonly Resource[], templates: readonly ResourceTempla
   return new Set([...resources.map(({ uri }) => uri), ...templates.map(({ uriTemplate }) => uriTemplate)]);
 }
 
-/** Whose address it is; null: it is no address, or of none of these servers. */
+/** The server of the address; null: no address, or of none of these servers. */
 export function addressed(servers: readonly string[], uri: string): ResourcePlace | null {
   if (!uri.startsWith(SCHEME)) return null;
   const end = uri.indexOf('/');
@@ -77,7 +77,10 @@ export function addressed(servers: readonly string[], uri: string): ResourcePlac
   return end !== -1 && servers.includes(server) ? { server, uri: uri.slice(end + 1) } : null;
 }
 
-/** Who lists it, else whose template it fits, and whoever may list it too; else every server: a tool may have named it. */
+/**
+ * The servers that list it, else those whose template matches, and those that may list it too; else every server: a
+ * tool may have named it.
+ */
 function candidates(
   lists: readonly ListedResources[],
   owners: readonly string[],
@@ -108,7 +111,7 @@ function chosen(servers: readonly string[], uri: string): ResourcePlace | readon
   return others.length === 0 ? only : [only, ...others];
 }
 
-/** By the fixed parts of the template, in order: it takes linear time, whatever a server writes. */
+/** Matches the fixed parts of the template in order, in linear time, whatever a server writes. */
 export function fits(template: string, uri: string): boolean {
   const [first = '', ...rest] = template.split(/\{[^{}]*\}/);
   const last = rest.pop();

@@ -1,5 +1,5 @@
-/** The tools that a client of the MCP server may see, and which of them a name means.
- *  It must never split a name, nor tell a tool that is not offered from one that does not exist. */
+/** The tools that a client of the MCP server may see, and the tool of each name. Never splits a name, nor distinguishes
+ *  a hidden tool from an unknown one. */
 import type { Tool } from '@modelcontextprotocol/server';
 import type { ListedAgent } from '../../contract/run/agent-listing.ts';
 import type { ListedServer, ListedTool } from '../../contract/tool/tool-listing.ts';
@@ -16,18 +16,18 @@ export interface OfferedAgent {
   readonly description: string;
 }
 
-/** What a name stands for. */
+/** The tool or agent behind a name. */
 export type Offer = ListedTool | OfferedAgent;
 
 export interface OfferedTools {
   readonly descriptors: readonly Tool[];
-  /** What stands behind each name of them. */
+  /** The tool or agent behind each name. */
   readonly offers: ReadonlyMap<string, Offer>;
-  /** The servers that offer more than tools. */
+  /** The servers with more capabilities than tools. */
   readonly offering: readonly OfferingServer[];
-  /** What a client is told of them. */
+  /** The instructions for a client about them. */
   readonly instructions: string;
-  /** undefined: there is no such tool, or it is not offered. */
+  /** The entry; undefined: an unknown or hidden tool. */
   find(name: string): Offer | undefined;
 }
 
@@ -102,7 +102,7 @@ const OWN =
 
 const MAX_BYTES = 2_048;
 
-/** The room is shared evenly; what one server leaves, the next ones have. */
+/** The bytes are shared evenly; the unused share of one server goes to the next ones. */
 export function instructionsFor(servers: readonly Instructing[]): string {
   const speaking = servers.filter(({ instructions = '' }) => instructions !== '');
   const parts = [OWN];
@@ -120,7 +120,7 @@ export function instructionsFor(servers: readonly Instructing[]): string {
 
 const SEPARATOR = '\n\n';
 const CUT = ' …';
-/** A shorter piece says nothing. */
+/** A shorter part has no meaning. */
 const LEAST_BYTES = 40;
 
 function cut(text: string, bytes: number): string {

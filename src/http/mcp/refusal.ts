@@ -22,7 +22,7 @@ export function invalidParams(message: string, data?: unknown): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }
 
-/** What a refused submission is answered with. Throws what the SDK turns into a JSON-RPC error. */
+/** The answer to a refused submission. Throws errors that the SDK turns into a JSON-RPC error. */
 export function refusedCall(error: unknown, place: Place): CallToolResult {
   if (error instanceof DirectiveRefused) return refused(error.problem);
   if (!(error instanceof ServiceUnavailable)) throw error;
@@ -30,7 +30,7 @@ export function refusedCall(error: unknown, place: Place): CallToolResult {
   throw unavailable(error, `Whether the call was accepted is unknown; ${advice}.`, place);
 }
 
-/** Who hears of a failure. */
+/** The receiver of failures. */
 interface Listener {
   /** Aborts when the client has left: no answer reaches it. */
   readonly signal: AbortSignal;

@@ -31,7 +31,7 @@ const PATIENCE_MS = 10_000;
 const MOMENT_MS = 1_000;
 /** After a failure, as long as the server announces no change. */
 const AGAIN_MS = 60_000;
-/** What nobody has asked for so long is forgotten. */
+/** A list that no client has read for this long is forgotten. */
 const FORGOTTEN_MS = 10 * 60_000;
 const MOST_URI_CHARACTERS = 2_048;
 const MOST_NAME_CHARACTERS = 256;

@@ -1,5 +1,5 @@
 /** Reads of the servers behind this one: each is a short directive to the server's lane, cancelled with its client.
- *  It must never be long-lived: nobody comes back for its answer. */
+ *  Never long-lived: no client comes back for its answer. */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { v7 as uuidv7 } from 'uuid';
 import {

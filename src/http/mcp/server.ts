@@ -60,7 +60,7 @@ export async function createToolServer(
   return server;
 }
 
-/** Of a server that has a connection for itself: its client hears of changes of the list. */
+/** Subscribes the client of a server with a connection of its own to changes of the list. */
 export function announceChanges(server: Server, { list }: Pick<ToolServerOptions, 'list'>): Server {
   const end = list.listen((changed) => void announced(server, changed).catch(() => {}));
   const { onclose } = server;

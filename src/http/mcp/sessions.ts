@@ -187,7 +187,7 @@ function refusal(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }
 
-/** The same response; `leave` is called once its body has ended or nobody reads it any more. */
+/** The same response; `leave` is called once its body has ended or is no longer read. */
 function whenSent(response: Response, leave: () => void): Response {
   const { body, status, headers } = response;
   if (body === null) {

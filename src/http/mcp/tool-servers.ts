@@ -32,15 +32,17 @@ export interface ToolServersOptions {
   readonly graceMs?: number;
   /** Where the calls are known that clients wait for elsewhere. Default: a lost client comes back to these servers only. */
   readonly waits?: SharedWaits;
-  /** How often a client that asked for progress hears of a silent call, milliseconds. Default: 15 000. */
+  /**
+   * Interval of the signs of life of a silent call for a client that asked for progress, milliseconds. Default: 15 000.
+   */
   readonly heartbeatMs?: number;
   /** How long a stateless request is held before its client has to come back, milliseconds. Default: 45 000. */
   readonly holdMs?: number;
-  /** Default: the list of tools is read again and again while somebody wants to know of its changes. */
+  /** Hints of changed catalogs. Default: the list of tools is polled while a client is subscribed to its changes. */
   readonly hints?: CatalogHints | undefined;
   /** The sessions of older clients at all endpoints that share it. Default: a pool of its own. */
   readonly sessions?: SessionPool;
-  /** Members of `_meta` in which hosts name a call: keys where there is none of ours. Default: none. */
+  /** Members of `_meta` in which hosts name a call: keys where the key of this service is absent. Default: none. */
   readonly keysFrom?: readonly string[];
 }
 

@@ -12,7 +12,7 @@ export interface ToolSource {
   find(name: string): Promise<Offer | undefined>;
   /** As `find`, among tools that may not be served now; hidden ones are not found. */
   among(listed: readonly ListedTool[], name: string): Offer | undefined;
-  /** As read last, however long ago: what is told of the tools must not cost a call its time. */
+  /** The instructions as read last, however long ago: they must not cost a call its time. */
   told(): Promise<Pick<OfferedTools, 'instructions'>>;
   /** Read now. */
   read(): Promise<OfferedTools>;

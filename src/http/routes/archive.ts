@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import { serve } from '../served-operation.ts';
 import type { StreamPlaces } from './signals.ts';
 
-/** By the caller's own id; null: the archive holds none. */
+/** The archived request by the caller's own id; null: the archive holds none. */
 export type ArchiveOf = (requestId: string) => Promise<Readable | null>;
 
 export interface ArchiveRouteOptions {
@@ -31,7 +31,7 @@ export function archiveRoutes(app: App, { client, archiveOf, places }: ArchiveRo
   });
 }
 
-/** What the journal knows of a request that the archive does not hold. */
+/** The error for a request that the journal knows and the archive does not hold. */
 async function notStored(
   client: Pick<DirectiveClient, 'request'>,
   requestId: string,

@@ -31,7 +31,9 @@ function headersOf(request: FastifyRequest): Record<string, string> {
 }
 
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Of the page and of what has no hash in its name: asked for each time, and mostly answered with 304. */
+/**
+ * Cache rule of the page and of files without a hash in their names: checked each time, and mostly answered with 304.
+ */
 const ASK_EACH_TIME = 'no-cache';
 
 const NOT_BUILT =

@@ -12,7 +12,7 @@ import { loginCookie, loginLeft, sessionCookie } from '../session-cookie.ts';
 const LOGIN = '/console/login/oidc';
 const HOME = '/console/';
 
-/** What the API knows of logins. */
+/** The logins that the API knows. */
 export interface LoginDoor {
   readonly oidc: OidcLogin;
   readonly seal: LoginSeal;

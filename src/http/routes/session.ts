@@ -21,7 +21,7 @@ const NO_KEYS =
   'There are no API keys here: `adjutant keys create` makes one, as does an API that is started with ADJUTANT_ADMIN_KEY.';
 const NOT_WHOLE = 'This begins as an API key does, but is not whole: copy all of it';
 
-/** `sessions` null: nobody is asked for a key. */
+/** `sessions` null: no key is required. */
 export function sessionRoutes(app: App, sessions: Sessions | null, login: LoginDoor | null = null): void {
   serve(app, 'readSession', async (request) => viewOf(request, sessions, login));
   serve(app, 'signIn', async (request, reply) => {
@@ -42,7 +42,7 @@ function keyIn(body: unknown): string {
   return readInput(signInBodySchema, body, 'invalid_body').key;
 }
 
-/** By its form only: nothing of what is known here. */
+/** The refusal of a key by its form only: discloses nothing that is known here. */
 async function whyNot(key: string, sessions: Sessions): Promise<string> {
   if (key.startsWith(KEY_MARK) && keyIdOf(key) === null) return `${NOT_WHOLE} (${key.length} characters).`;
   return (await whileAvailable(() => sessions.hasKeys())) || looksLikeToken(key) ? NOT_KNOWN : NO_KEYS;

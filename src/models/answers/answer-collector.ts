@@ -1,5 +1,4 @@
-// Builds an answer from the parts of a stream, and returns each piece as it arrives.
-// Must never hold a piece back: the joined pieces are the answer.
+// Builds an answer from the parts of a stream, and returns each part as it arrives: the joined parts are the answer.
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { plainText } from '../../contract/json/plain-text.ts';
 import { MAX_ANSWER_PARTS, MAX_WRITTEN_CHARACTERS } from './answer-limits.ts';

@@ -1,5 +1,5 @@
-// Reads an error that a provider reports inside a stream or a body as the HTTP status it stands for.
-// Must never read an answer as an error.
+// Reads an error that a provider reports inside a stream or a body as the HTTP status that it represents. Never reads
+// an answer as an error.
 import { isObject } from '../../contract/json/json-object.ts';
 import { boundedText } from '../../contract/json/json-safe.ts';
 

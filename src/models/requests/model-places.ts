@@ -1,5 +1,5 @@
-// Places at the providers for what tools ask of models: as many at once in this worker as the lane of a provider has.
-// Must never keep a place for a request that nobody waits for, nor make one wait without end.
+// Slots at the providers for the sampling of tools: as many at once in this worker as the lane of a provider has. Never
+// keeps a slot for a cancelled request, nor lets one wait without end.
 import { createSemaphore, type Semaphore } from '../../platform/bounds/semaphore.ts';
 
 export interface ModelPlaces {

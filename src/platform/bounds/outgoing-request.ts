@@ -1,5 +1,5 @@
-// Requests to addresses that strangers name: which addresses they may reach, checked where the socket looks them up.
-// Must never be checked before the lookup instead: a name may have another address the next time.
+// Requests to addresses of foreign origin: the addresses that they may reach, checked where the socket resolves them.
+// Never checked before that: a name may have another address the next time.
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import {

@@ -1,5 +1,5 @@
-// What ends an encrypted directive, encrypted with its key: by the worker that writes it, and back by who has the key.
-// Must never leave in clear what a tool or a model said, nor change what decides how the directive goes on.
+// The end of an encrypted directive, encrypted with its key: by the worker that writes it, and opened by the holder of
+// the key. Never leaves text of a tool or a model in clear, nor changes what decides about the directive.
 import {
   ANSWERED,
   type EncodedPayload,

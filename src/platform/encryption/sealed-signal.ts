@@ -1,5 +1,5 @@
-// What a worker with the key leaves in clear in the signals of an encrypted directive: nothing of its answer.
-// Must never let pass as an answer what whoever writes Redis may have written.
+// The clear members of the signals of an encrypted directive: nothing of its answer. A text that was forged in Redis
+// never counts as an answer.
 import {
   encodedIn,
   encryptedNote,

@@ -1,5 +1,5 @@
-// Of the test kit only: moves the clock of Redis, as this process' scripts and reads see it. Elsewhere nothing of it runs.
-// Must never be reachable by a configuration, a variable or a caller: whoever moves the clock ends leases and deadlines.
+// The clock of the test kit: moves the time of Redis, as this process' scripts and reads see it. Not reachable by a
+// configuration, a variable or a caller: moving the clock ends leases and deadlines.
 import type { RedisConnection } from './connection.ts';
 import { sharedPart } from './script-bundle.ts';
 

@@ -1,5 +1,5 @@
-// The log of a process: one JSON object a line, or a readable line where a person looks at it.
-// Must never write a secret, nor let a text from outside move a terminal's cursor.
+// The log of a process: one JSON object a line, or a readable line on a terminal. Never writes a secret, nor lets a
+// foreign text move a terminal's cursor.
 import { isatty } from 'node:tty';
 import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { jsonSafe } from '../../contract/json/json-safe.ts';

@@ -1,5 +1,4 @@
-// What the folders need of a logger; a pino logger fits.
-// Must never be given arguments, results, prompts or secrets.
+// The logger that the folders need; a pino logger fits. Never gets arguments, results, prompts or secrets.
 
 /** Fields first, as pino takes them. */
 type LogLine = (fields: Record<string, unknown>, message: string) => void;

@@ -1,5 +1,5 @@
-// What the folders report of their work: measurements, and the ends of directives. One value for all of them.
-// Must never be needed for the work itself: with NO_REPORTS everything goes on.
+// The reports of the folders about their work: measurements, and the ends of directives. One value for all of them,
+// which the work itself never needs.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { FailureLog } from './failure-log.ts';
 import { type Meters, NO_METERS } from './metrics/meters.ts';

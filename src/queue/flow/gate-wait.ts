@@ -1,5 +1,4 @@
-// What a directive in the gate of its lane waits for, in words.
-// Must never show one tenant how much others run.
+// The wait of a directive in the gate of its lane, in words. Never shows one tenant how much others run.
 import type { GateWait, Ticket, TicketLimit } from '../../contract/directive/flow.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { WaitFacts } from '../../contract/request/waiting.ts';
@@ -26,7 +25,7 @@ export function gateWait({ limits }: Ticket, wait: GateWait, tenant: string): Wa
   }
 }
 
-/** What a limit allows: `account-42, 2 at once`. */
+/** The limit as text: `account-42, 2 at once`. */
 export function limitText({ label, concurrency, rate }: TicketLimit): string {
   const allowed = [
     ...(concurrency === undefined ? [] : [`${concurrency} at once`]),

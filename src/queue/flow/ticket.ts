@@ -1,5 +1,5 @@
-// What a directive enters the gate of a lane with: whose turn, how urgent, under which limits.
-// Must never let a caller meet the limits of another tenant, or escape those of a rule that fits.
+// The ticket of a directive for the gate of a lane: fairness key, priority and limits. A caller never meets the limits
+// of another tenant, nor escapes those of a matching rule.
 import { hash } from 'node:crypto';
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import {
@@ -26,7 +26,7 @@ const TOOL_LANE = 'tool.';
 const UNREADABLE = '(not readable)';
 const NO_FIELDS: FlowFields = {};
 
-/** What is kept with a directive. `models`: as `provider:model`, those that may answer it. */
+/** The tickets that are kept with a directive. `models`: as `provider:model`, those that may answer it. */
 export function ticketsOf(
   directive: Directive,
   {
@@ -176,7 +176,7 @@ function isSecret(path = ''): boolean {
   return path !== 'fairness_key' && path.split('.').some((name) => isSensitiveKey(name));
 }
 
-/** Of several rules the lowest holds. */
+/** The lowest of several rules applies. */
 function fixedPriority(rules: readonly FlowRule[]): { name: string; priority: number } | null {
   let fixing: { name: string; priority: number } | null = null;
   for (const { name, priority } of rules)
@@ -185,8 +185,9 @@ function fixedPriority(rules: readonly FlowRule[]): { name: string; priority: nu
 }
 
 /**
- * What `path` names, as text: 42 and "42" are one key. undefined: it is absent, and the rule is not about it. null: it is there, and
- * cannot be told apart from others: it is encrypted, or no text, number or boolean. All such share one limit, so that none escapes.
+ * The value at `path`, as text: 42 and "42" are one key. undefined: it is absent, and the rule does not apply. null: it
+ * exists and cannot be distinguished: it is encrypted, or no text, number or boolean. All such values share one limit,
+ * so that none escapes.
  */
 function valueAt(path: string, { directive, tenant, lane }: Subject): string | null | undefined {
   if (path === 'tenant') return tenant;

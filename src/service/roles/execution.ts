@@ -1,5 +1,5 @@
-// What a worker executes for a store with the adapters of its process: tools, models and custom directive types.
-// Must never start what other stores share.
+// The executors of a worker for a store, with the adapters of its process: tools, models and custom directive types.
+// Never starts what other stores share.
 import type { Config } from '../../config/config.ts';
 import { DEFAULT_ALIASES, resolveModels } from '../../contract/model/model-name.ts';
 import type { DirectiveDefinition } from '../../worker/executors/definition.ts';

@@ -1,5 +1,5 @@
-// The MCP servers of a process, from the configuration.
-// Must never know a store: each server is started once, whoever uses it.
+// The MCP servers of a process, from the configuration. Never know a store: each server is started once for all of
+// them.
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../../config/servers.ts';

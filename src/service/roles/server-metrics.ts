@@ -1,5 +1,5 @@
-// What is measured of the MCP servers of a process: which of them are connected, and how often one came back.
-// Must never count a server once for each store that uses it.
+// The metrics of the MCP servers of a process: those that are connected, and the reconnections of each. Counts a server
+// once, however many stores use it.
 import type { McpPool } from '../../mcp/pool.ts';
 import type { Reading } from '../../platform/telemetry/metrics/gauges.ts';
 import type { Meters } from '../../platform/telemetry/metrics/meters.ts';

@@ -1,5 +1,5 @@
-// The tools of a store: what the servers of this process offer, in its catalog, and where its calls go.
-// Must never call a tool, nor start a server.
+// The tools of a store: those of the servers of this process, in its catalog, and the targets of its calls. Never calls
+// a tool, nor starts a server.
 import { hash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { passesOn, type ServerConfig } from '../../config/servers.ts';

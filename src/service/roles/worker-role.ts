@@ -1,5 +1,5 @@
-// The worker of a store: its attempts, its heartbeat, its breaker, and how it hears of cancellations.
-// Must never make an attempt itself.
+// The worker of a store: its attempts, its heartbeat, its breaker, and its subscription to cancellations. Never makes
+// an attempt itself.
 import type { Config } from '../../config/config.ts';
 import { requireEncryptionKeys } from '../../config/encryption.ts';
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';

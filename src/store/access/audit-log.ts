@@ -1,5 +1,5 @@
-// What callers with keys have changed, in two bounded streams of Redis: submissions, and all other changes.
-// Must never grow without a bound, nor keep more than who, what and when.
+// The changes of callers with keys, in two bounded streams of Redis: submissions, and all other changes. Never grows
+// without a bound, nor keeps more than caller, action and time.
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import {
   type AuditEntry,
@@ -33,7 +33,9 @@ export interface AuditPlace {
 
 export function createAuditLog(connection: RedisConnection, { audit }: Pick<KeySpace, 'audit'>) {
   return {
-    /** By the clock of Redis. A lost connection may write it twice. Resolves to the id of the entry. */
+    /**
+     * Appends an entry, by the clock of Redis. A lost connection may write it twice. Resolves to the id of the entry.
+     */
     async add(log: AuditLogName, fields: AuditFields): Promise<string> {
       const { tenant } = fields.by;
       const name = audit(tenant)[log];
@@ -44,11 +46,11 @@ export function createAuditLog(connection: RedisConnection, { audit }: Pick<KeyS
       ]);
       return id ?? '';
     },
-    /** Of a change that was refused. */
+    /** Removes the entry of a change that was refused. */
     async remove(tenant: string, log: AuditLogName, id: string): Promise<void> {
       await connection.xdel(audit(tenant)[log], id);
     },
-    /** Of one tenant, newest first. `before`: the `next` of the page before. */
+    /** A page of one tenant, newest first. `before`: the `next` of the page before. */
     async page({ tenant, log, before, limit }: AuditPlace): Promise<AuditPage> {
       const from = before === null ? '+' : `(${before}`;
       const found = await connection.xrevrange(audit(tenant)[log], from, '-', 'COUNT', limit);

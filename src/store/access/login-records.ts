@@ -4,7 +4,10 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
 
-/** A login that nobody has used or renewed for so long is gone; authorization servers forget it earlier. Milliseconds. */
+/**
+ * A login that is neither used nor renewed for this long is deleted; authorization servers forget it earlier.
+ * Milliseconds.
+ */
 const KEEP_MS = 90 * 86_400_000;
 /** How often use extends that. Milliseconds. */
 const EXTEND_EACH_MS = 3_600_000;

@@ -1,5 +1,5 @@
-// Hears that processes have published other tools or agents.
-// Must never be the only way to learn of a change: an announcement can be lost, and a process that dies makes none.
+// Subscribes to the announcements of changed tools or agents. Never the only way to learn of a change: an announcement
+// can be lost, and a process that dies makes none.
 import { createSubscriptions, type SubscriptionsOptions } from '../log/subscriptions.ts';
 import type { KeySpace } from '../keys.ts';
 
@@ -9,7 +9,7 @@ export interface CatalogChanges {
   close(): void;
 }
 
-/** Subscribes when somebody listens for the first time. */
+/** Subscribes with the first listener. */
 export function createCatalogChanges(
   options: SubscriptionsOptions,
   keys: KeySpace,

@@ -14,7 +14,7 @@ import { type CatalogEntry, createToolCatalog, type ToolCatalog } from './tool-c
 import { toolDescriber } from './tool-descriptions.ts';
 import { createWorkers } from './workers.ts';
 
-/** What this process knows from its configuration: it counts before any other process has published it. */
+/** The entries of this process' configuration: they count before any other process has published them. */
 export interface Configured {
   readonly servers: readonly string[];
   readonly models: ModelTable;
@@ -30,9 +30,9 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     agents: createAgentCatalog(connection, keys),
   };
   return {
-    /** What workers and engines publish in Redis. */
+    /** The entries that workers and engines publish in Redis. */
     published,
-    /** What routing needs; reads of Redis are shared for a second. */
+    /** The facts for routing; reads of Redis are shared for a second. */
     servers: knownServers(published.tools, configured.servers),
     models: knownModels(published.models, configured.models),
     agents: knownAgents(published.agents, configured.agents),

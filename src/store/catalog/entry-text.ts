@@ -44,7 +44,7 @@ interface Cut {
 interface Cuts {
   /** The next tool of the list; null: there is no further one. */
   next(): Cut | null;
-  /** What is between the brackets of the list; null: there is none, or it holds other things than objects. */
+  /** The text between the brackets of the list; null: none, or it holds other values than objects. */
   list(): Cut | null;
 }
 

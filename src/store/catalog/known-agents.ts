@@ -36,7 +36,7 @@ export function knownAgents(catalog: AgentCatalog, configured: readonly AgentDef
 export interface AgentToolsTiming {
   /** How long a run may wait for servers that are still connecting, milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
-  /** Milliseconds between two looks. Default: 200. */
+  /** Milliseconds between two reads. Default: 200. */
   readonly pollMs?: number;
 }
 

@@ -7,7 +7,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 export const PRESENT_EVERY_MS = 60_000;
 /** A worker without an announcement for this long is gone. */
 const GONE_AFTER_MS = 150_000;
-/** What a deregistered worker served counts as served for this much longer: the worker may be restarting. */
+/** The lanes of a deregistered worker count as served for this much longer: the worker may be restarting. */
 const RESTART_MS = 20_000;
 /** How long a stop waits until its deregistration is written. */
 const DEREGISTER_MS = 500;
@@ -27,7 +27,7 @@ export function isPresence(field: string): boolean {
   return field.startsWith(WORKER);
 }
 
-/** Whether a field is no longer needed; `served`: the names that somebody served within a day. */
+/** Whether a field is no longer needed; `served`: the names that were served within a day. */
 export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>, now: number) => boolean;
 
 /** Milliseconds since the epoch. */
@@ -77,8 +77,8 @@ export function createPresence(
   }
 
   /**
-   * What only this worker served is no longer served, unless another worker registers it soon. Does not wait for a
-   * Redis that is away: the missing announcements have the same effect.
+   * Lanes that only this worker served are no longer served, unless another worker registers them soon. Does not wait
+   * for a Redis that is unreachable: the missing announcements have the same effect.
    */
   async function deregister(worker: string): Promise<void> {
     const left = writeDeregistration(`${WORKER}${worker}`);

@@ -34,7 +34,7 @@ export interface ToolTarget {
 const TOOL_LANE = 'tool.';
 const CUSTOM_LANE = 'custom.';
 const WEBHOOK_LANE = 'webhook.';
-/** Of the addresses of callers: no endpoint has a dot in its name. */
+/** The lane of callers' addresses: no endpoint has a dot in its name. */
 const CALLERS_LANE = `${WEBHOOK_LANE}callers.urls`;
 const NAMED_CANDIDATES = 5;
 
@@ -122,7 +122,7 @@ function pinnedTarget(toolName: string, server: string, known: KnownServers): To
   return { server, tool: toolOnServer(server, toolName, listedBy(known, server)) };
 }
 
-/** Which server runs `toolName`: the pinned one, the one named before the first dot, or the only one that offers it. */
+/** The server that runs `toolName`: the pinned one, the one named before the first dot, or the only one that has it. */
 export function targetOf(
   toolName: string,
   pinned: string | undefined,

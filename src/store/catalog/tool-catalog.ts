@@ -1,5 +1,5 @@
-// The catalog of tools in Redis: what each MCP server offers, visible to every process.
-// Must never be needed to run a tool: it only informs.
+// The catalog of tools in Redis: the tools of each MCP server, visible to every process. Never needed to run a tool: it
+// only informs.
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { ServerOffers } from '../../contract/tool/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../../contract/tool/tool-listing.ts';
@@ -20,7 +20,7 @@ export interface CatalogEntry {
   tools: PublishedTool[];
   /** Absent: none, or not known yet. */
   faults?: readonly ToolFault[];
-  /** null: nobody is logged in. Absent: none is needed, or not known yet. */
+  /** null: not logged in. Absent: no login is needed, or not known yet. */
   login?: ServerLogin | null;
   /** The model that its tools may ask; absent or null: none. */
   sampling?: string | null;
@@ -54,7 +54,7 @@ export function createToolCatalog(
     await connection.publish(keys.catalogChanges, entry.server);
   }
 
-  /** Every known server, by name. The entries are shared: nobody changes them. */
+  /** Every known server, by name. The entries are shared and must not be changed. */
   async function read(): Promise<CatalogEntry[]> {
     const [fields, at] = await Promise.all([connection.hgetall(keys.catalog), now()]);
     const isServed = presence.servedBy(fields, at);

@@ -6,7 +6,7 @@ import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
 import { targetOf, type KnownServers } from './route.ts';
 
-/** What a model reads about a tool. */
+/** The description of a tool for a model. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -14,9 +14,9 @@ export interface ToolDescription {
 }
 
 export interface DescriberTiming {
-  /** How long to look for a tool while servers are still connecting, milliseconds. Default: 10 000. */
+  /** Time to search for a tool while servers are still connecting, milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
-  /** Milliseconds between two looks. Default: 200. */
+  /** Milliseconds between two reads. Default: 200. */
   readonly pollMs?: number;
 }
 
@@ -27,7 +27,7 @@ interface KnownTools {
   awaited: boolean;
 }
 
-/** null: no server offers it, or several do. */
+/** Describes a tool; null: no server has it, or several do. */
 export function toolDescriber(
   catalog: Pick<ToolCatalog, 'read'>,
   { patienceMs = 10_000, pollMs = 200 }: DescriberTiming = {},

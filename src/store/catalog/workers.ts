@@ -1,5 +1,5 @@
-// Which processes of an installation are there: their roles, the lanes they serve, how busy they are, their version.
-// Must never decide what happens to work that nobody serves, nor need more of an entry than it understands.
+// The processes of an installation: their roles, the lanes that they serve, their load, their version. Never decides
+// about work without a worker, nor needs more of an entry than it understands.
 import * as z from 'zod';
 import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
@@ -7,7 +7,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { FORGOTTEN_AFTER_MS } from './presence.ts';
 import { recent } from './recent.ts';
 
-/** How often a process says that it is there. */
+/** Interval at which a process reports itself. */
 export const BEAT_MS = 2_000;
 /** One that is silent for so long, by the clock of Redis, is gone: longer than a machine that is short of time is silent. */
 const GONE_AFTER_MS = 30_000;
@@ -19,7 +19,7 @@ const count = z.int().min(0);
 /** Attempts that ended in the last minute. */
 const recentSchema = z.object({ attempts: count, failed: count });
 
-/** Of a newer version, what is not named here is skipped, and roles and states may be others. */
+/** Unknown members of a newer version are skipped, and its roles and states may be others. */
 const entrySchema = z.object({
   roles: z.array(z.string().max(64)).max(64),
   state: z.string().max(64),
@@ -36,7 +36,7 @@ const entrySchema = z.object({
     .nullable(),
 });
 
-/** What a process says of itself. `state`: `working`, `draining` (on request) or `stopping`. */
+/** The report of a process. `state`: `working`, `draining` (on request) or `stopping`. */
 export type WorkerEntry = z.infer<typeof entrySchema>;
 
 export interface PresentWorker extends WorkerEntry {
@@ -54,7 +54,7 @@ export type Workers = ReturnType<typeof createWorkers>;
 export function createWorkers(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
 
-  /** Whether the process shall take no more work. */
+  /** Resolves to whether the process must take no more work. */
   async function beat(id: string, entry: WorkerEntry): Promise<boolean> {
     const whole = JSON.stringify(entry);
     const json = whole.length > LARGEST_ENTRY_BYTES ? JSON.stringify({ ...entry, lanes: null }) : whole;
@@ -62,12 +62,12 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
     return draining === 1;
   }
 
-  /** It is gone at once, and so is the wish to drain it. */
+  /** Removes the process at once, and the request to drain it. */
   async function leave(id: string): Promise<void> {
     await connection.hdel(keys.workers, id, `drain:${id}`);
   }
 
-  /** By host and start. */
+  /** The processes, by host and start. */
   async function read(): Promise<PresentWorker[]> {
     const reply = await run('worker-list', [keys.workers], [GONE_AFTER_MS, FORGOTTEN_AFTER_MS]);
     const found: PresentWorker[] = [];

@@ -1,10 +1,10 @@
-// Announces in the sweep index that somebody is to look some time from now, by the clock of the Redis that has it.
-// Must never go by a clock that it has not read just before: the master may be another one since, with another clock.
+// Announces a check in the sweep index some time from now, by the clock of the Redis that has it. Never uses a clock
+// that it has not read just before: after a failover the master has another clock.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 import type { RunScript } from '../scripts.ts';
 
-/** A look that was agreed for earlier stays. Resolves to the score of those that were not there. */
+/** An earlier check that was agreed stays. Resolves to the score of the new entries. */
 export type Announce = (members: readonly string[], afterMs: number) => Promise<string>;
 
 /** Redis' clock as it was `readAt`, or a little earlier: milliseconds since the epoch. */
@@ -15,7 +15,7 @@ interface Reading {
 
 /** So long the clock goes on as this process' does. */
 const FRESH_MS = 1_000;
-/** By more than that it would be behind: its answer came late. */
+/** A later answer would set the clock back by more than this. */
 const LONGEST_ANSWER_MS = 250;
 
 /**

@@ -11,7 +11,10 @@ export interface DueRequest {
   /** Its score since it was taken: tells whether it was noted since. */
   readonly takenAs: string;
   readonly failedBefore: boolean;
-  /** `perhaps`: it was noted before it was accepted, or nobody knows that it was. `once_more`: so it was, and was not there. */
+  /**
+   * `perhaps`: it was noted before its acceptance, or the acceptance is unknown. `once_more`: the same, and it did not
+   * exist.
+   */
   readonly expected: 'there' | 'perhaps' | 'once_more';
 }
 
@@ -23,14 +26,17 @@ export interface DueRequests {
   readonly more: boolean;
 }
 
-/** What ends directives and runs notes their requests here. */
+/** Notes the requests of directives and runs that end. */
 export type NoteEnded = (requestIds: Iterable<string>, expected?: 'there' | 'perhaps') => Promise<void>;
 
 export type ArchiveQueue = ReturnType<typeof createArchiveQueue>;
 
-/** What a part of a millisecond in the score marks. An eighth belongs to index-take.lua. */
+/** The marks in the fraction of a millisecond of the score. An eighth belongs to index-take.lua. */
 const MARKS = { there: 0, failed: 0.25, perhaps: 0.5, once_more: 0.75 } as const;
-/** What a process took and did not finish, because it died, is due again after this time: several times before a request expires. */
+/**
+ * Entries that a process took and did not finish, because it died, are due again after this time: several times before
+ * a request expires.
+ */
 const LONGEST_HOLD_MS = 120_000;
 const HOLDS_IN_RETENTION = 4;
 

@@ -7,7 +7,7 @@ import { prepareScripts } from '../scripts.ts';
 
 export type ChangedRequests = ReturnType<typeof createChangedRequests>;
 
-/** What an indexer has taken. */
+/** The entries that an indexer has taken. */
 export interface TakenChanges {
   /** Their score since then. */
   heldUntil: string;
@@ -20,9 +20,9 @@ const FLUSH_BATCH = 256;
 const RETRY_DELAY_MS = 1_000;
 /** While Redis refuses them; the sweeper notes those above it, as it does those of a process that died. */
 const MOST_GATHERED = 50_000;
-/** What changes several times within it is indexed once, milliseconds. */
+/** Changes of a request within this time are indexed once, milliseconds. */
 export const INDEX_DELAY_MS = 400;
-/** What a process took and did not finish, because it died, is due again after this time. */
+/** Entries that a process took and did not finish, because it died, are due again after this time. */
 const HOLD_MS = 10_000;
 /** A change that was noted before it was made has been made by then. */
 const AHEAD_MS = 5_000;
@@ -50,7 +50,9 @@ export function createChangedRequests(
   const rowAfterMs = (requestId: string): number | null =>
     isListed && !isPassing(requestId) ? INDEX_DELAY_MS : null;
 
-  /** For a change that nobody would note again, and that is made in another slot: `note` follows it. Never rejects. */
+  /**
+   * Notes a change that would not be noted again, and that is made in another slot: `note` follows it. Never rejects.
+   */
   async function noteAhead(requestId: string): Promise<void> {
     if (rowAfterMs(requestId) !== null) await noteAll([requestId], AHEAD_MS).catch(() => {});
   }
@@ -118,7 +120,7 @@ export function createChangedRequests(
     return oldest === Infinity ? 0 : Math.max(0, Math.round(now - (oldest - INDEX_DELAY_MS)));
   }
 
-  /** Those that nobody has indexed for so long that nobody will: the list is turned off. */
+  /** Drops entries that were not indexed for so long that they never will be: the list is turned off. */
   async function dropOverdue(): Promise<void> {
     const [seconds = 0] = await connection.time();
     for (const set of taking)

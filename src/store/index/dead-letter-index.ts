@@ -16,7 +16,7 @@ export interface DeadEntry extends DirectiveRef {
 
 export type DeadLetterIndex = ReturnType<typeof createDeadLetterIndex>;
 
-/** Entries that one script drops, so that it holds nobody up. */
+/** Entries that one script drops, so that it does not block Redis. */
 const MOST_DROPPED = 1_000;
 /** The newest that are listed; older ones are still in their requests. */
 const MOST_LISTED = 100_000;
@@ -92,7 +92,7 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
     async expire(retentionMs: (tenant: string) => number): Promise<void> {
       for (const tenant of await tenants()) await expireOf(tenant, retentionMs(tenant));
     },
-    /** Of all tenants. */
+    /** The number over all tenants. */
     async size(): Promise<number> {
       const sizes = await Promise.all((await tenants()).map(sizeOf));
       return sizes.reduce((sum, size) => sum + size, 0);

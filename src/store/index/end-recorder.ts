@@ -1,5 +1,5 @@
-// What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
-// Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
+// The effects of the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper
+// forgets it. Never forgets a directive before its dead letter is written: the sweeper writes a missing one.
 import { isPassing } from '../../contract/tool/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { SweepIndex } from './sweep-index.ts';
@@ -13,7 +13,7 @@ export interface EndedDirective extends DirectiveRef {
 
 export type EndRecorder = ReturnType<typeof createEndRecorder>;
 
-/** What a caller has cancelled is no failure that an operator has to examine. */
+/** A cancellation by the caller is no failure that an operator has to examine. */
 const NO_DEAD_LETTER: ReadonlySet<string> = new Set(['cancelled']);
 
 export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
@@ -38,14 +38,19 @@ export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
         .catch(() => {});
   }
 
-  /** Of a directive whose task is still to be cancelled: the sweeper goes on to look, and writes a dead letter that is missing. */
+  /**
+   * Records the end of a directive whose task is still to be cancelled: the sweeper continues to check it, and writes a
+   * missing dead letter.
+   */
   function recordUnfinished(ended: EndedDirective): void {
     const { errorType } = ended;
     if (errorType === null || NO_DEAD_LETTER.has(errorType)) return;
     bury({ ...ended, errorType }).catch(() => {});
   }
 
-  /** Of a directive that no worker had taken: its job may still arrive, so the sweeper checks once more. */
+  /**
+   * Records the end of a directive that no worker had taken: its job may still arrive, so the sweeper checks once more.
+   */
   async function recordUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
     await bury(ended);
     await index.lookOnceMore(ended, lookAt);

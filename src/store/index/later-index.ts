@@ -6,13 +6,16 @@ import { prepareScripts } from '../scripts.ts';
 import { type DirectiveRef, memberOf } from '../refs.ts';
 import { type DueEntry, HOLD_MS, refOf, type SweepIndex } from './sweep-index.ts';
 
-/** What begins later. `when`: as in `Later`. */
+/** A directive or run that begins later. `when`: as in `Later`. */
 export interface LaterAnnouncement {
   when: string;
   lane: string;
 }
 
-/** What begins now, and in how many milliseconds the next one does (null: there is none). `now`: by the clock of Redis. */
+/**
+ * The entries that begin now, and the milliseconds until the next one begins (null: none). `now`: by the clock of
+ * Redis.
+ */
 export interface Beginning {
   now: number;
   entries: DueEntry[];
@@ -26,7 +29,10 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
   const [index, byLane] = keys.later;
   let hear: () => void = () => {};
 
-  /** Of one request, accepted now: moves here what still has the score in the sweep index with which it was announced. */
+  /**
+   * Adds entries of one request, accepted now: moves here those that still have the score in the sweep index with which
+   * they were announced.
+   */
   async function add(
     requestId: string,
     accepted: readonly (LaterAnnouncement & { id: string })[],
@@ -36,7 +42,9 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
     await run('later-add', [keys.sweep], [score, ...words]);
   }
 
-  /** Moves at most `limit` of those that begin now to the sweep index, where no other sweeper looks at them for a second. */
+  /**
+   * Moves at most `limit` of those that begin now to the sweep index, where no other sweeper checks them for a second.
+   */
   async function take(limit: number): Promise<Beginning> {
     const [now, next, ...taken] = await run('later-take', [keys.sweep], [limit, HOLD_MS]);
     const entries: DueEntry[] = [];
@@ -50,7 +58,7 @@ export function createLaterIndex(connection: RedisConnection, keys: Pick<KeySpac
     await run('later-park', [keys.sweep], [memberOf(entry), entry.takenAs, lane, at]);
   }
 
-  /** It has ended before it began; the sweeper looks once more in `afterMs`. */
+  /** Drops an entry that has ended before it began; the sweeper checks once more in `afterMs`. */
   async function drop(ref: DirectiveRef, lane: string, afterMs: number): Promise<void> {
     await run('later-drop', [keys.sweep], [memberOf(ref), lane, afterMs]);
   }

@@ -1,5 +1,5 @@
-// The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
-// Must never be trusted: the journal says what is really open.
+// The index of directives that must be checked again: a superset of the open ones, ordered by the time of the check.
+// Never trusted: the journal decides what is open.
 import { isPassing } from '../../contract/tool/server-read.ts';
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../../contract/signal/webhook.ts';
@@ -18,11 +18,11 @@ import { prepareScripts } from '../scripts.ts';
 export interface DueEntry extends DirectiveRef {
   missedBefore: boolean;
   recordedBefore?: boolean;
-  /** Its score since it was taken: tells whether anybody has said since when to look. */
+  /** Its score since it was taken: tells whether another check has been agreed since. */
   takenAs: string;
 }
 
-/** What one sweeper has to look at now. `now`: milliseconds since the epoch, by the clock of Redis. */
+/** The entries that one sweeper has to check now. `now`: milliseconds since the epoch, by the clock of Redis. */
 export interface Due {
   now: number;
   entries: DueEntry[];
@@ -30,7 +30,7 @@ export interface Due {
   more: boolean;
 }
 
-/** Directives that wait in one lane, more of them due than a sweeper has to look at. */
+/** Rule for directives that wait in one lane, more of them due than a sweeper has to check. */
 export interface CrowdRule {
   /** The most entries that are looked at for this in one take. */
   mostSeen: number;
@@ -38,7 +38,7 @@ export interface CrowdRule {
   mostGiven: number;
   /** So many of them it has been given just before. Default: none. */
   alreadyGiven?: number;
-  /** The next look at the others, by how long they have waited, milliseconds. */
+  /** The next check of the others, by the time that they have waited, milliseconds. */
   shortestLookMs: number;
   longestLookMs: number;
 }
@@ -56,10 +56,10 @@ const RECORDED_MARK = 0.25;
 
 /** Entries of a run and of the notice of its end. */
 const OF_RUN = /^[^/]*\/(@notice\/)?@run$/u;
-/** As long as entrance.ts gives what it announces. */
+/** The first look at a resumed run, milliseconds after it: as after an acceptance. */
 const RESUMED_LOOK_MS = 5_000;
 
-/** What a sweeper took and did not put off, because it died, is due again after this time. */
+/** Entries that a sweeper took and did not put off, because it died, are due again after this time. */
 export const HOLD_MS = 1_000;
 
 export function refOf(member: string): DirectiveRef {
@@ -67,12 +67,12 @@ export function refOf(member: string): DirectiveRef {
   return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
 }
 
-/** What a list of requests shows: not the reads of hosts, nor notes of spans and of notices. */
+/** Whether a list of requests shows it: not the reads of hosts, nor notes of spans and of notices. */
 export function isShown({ requestId, id }: DirectiveRef): boolean {
   return !isPassing(requestId) && !id.startsWith('@spans') && !id.startsWith('@notice');
 }
 
-/** What the service keeps for itself: notices of ends, and their deliveries. */
+/** Whether the service keeps it for itself: notices of ends, and their deliveries. */
 function isOfService({ requestId, id }: DirectiveRef): boolean {
   return id.startsWith('@notice/') || ownId(requestId).startsWith(WEBHOOK_REQUEST_PREFIX);
 }
@@ -83,7 +83,7 @@ function crowdWords(rule: CrowdRule): number[] {
 }
 
 export interface SweepIndexOptions {
-  /** Told before an end is forgotten. Default: nobody. */
+  /** Called before an end is forgotten. Default: not called. */
   readonly noteEnded?: NoteEnded | undefined;
   /** Whether it is counted what the tenant has open. Default: of none. */
   readonly isLimited?: (tenant: string) => boolean;
@@ -98,10 +98,13 @@ export function createSweepIndex(
 ) {
   const run = prepareScripts(connection);
   const announceAll = createAnnouncer(connection, keys, run);
-  /** How far the clock of Redis is ahead of this process', milliseconds: known from the first look of its sweeper on. */
+  /**
+   * The lead of the clock of Redis over that of this process, milliseconds: known from the first check of its sweeper
+   * on.
+   */
   let aheadMs = 0;
   let ended: string[] = [];
-  /** Of these nobody knows whether they were accepted. */
+  /** Entries whose acceptance is unknown. */
   let unsure = new Set<string>();
   let flushTimer: NodeJS.Timeout | undefined;
 
@@ -118,12 +121,14 @@ export function createSweepIndex(
     return announceAll(refs.map(memberOf), afterMs);
   }
 
-  /** Somebody looks within this time, or earlier if that was agreed. By the clock of Redis. */
+  /** Agrees a check within this time, or earlier if that was agreed. By the clock of Redis. */
   async function lookWithin(ref: DirectiveRef, ms: number): Promise<void> {
     await connection.zadd(keys.sweep, 'LT', Date.now() + aheadMs + ms, memberOf(ref));
   }
 
-  /** Of an entry that this sweeper took. What was said meanwhile stands, a claim's instant above all. */
+  /**
+   * Puts off an entry that this sweeper took. A check that was agreed meanwhile counts, a claim's instant above all.
+   */
   async function lookAgain(entry: DueEntry, dueAt: number, missed = false): Promise<void> {
     const score = Math.round(dueAt) + (missed ? MISSED_MARK : 0);
     await run('index-put-off', [keys.sweep], [memberOf(entry), entry.takenAs, score]);
@@ -209,7 +214,7 @@ export function createSweepIndex(
   return { ...looks, withdraw, forget, flush, take, ...contentOf(connection, keys) };
 }
 
-/** What it holds, and how much. */
+/** The entries of the index, and their number. */
 function contentOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
   const has = async (ref: DirectiveRef): Promise<boolean> =>
     (await connection.zscore(sweep, memberOf(ref))) !== null;
@@ -226,7 +231,10 @@ function contentOf(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep
   return { has, size, sizeOfService };
 }
 
-/** Of what was announced and refused, under ids that nobody else submits. Where all keys are in one slot it was not announced. */
+/**
+ * Withdraws entries that were announced and refused, under ids that no other caller submits. Where all keys are in one
+ * slot they were not announced.
+ */
 function withdrawFrom(connection: RedisConnection, { sweep }: Pick<KeySpace, 'sweep'>) {
   return async (refs: readonly DirectiveRef[]): Promise<void> => {
     if (connection.isCluster) await connection.zrem(sweep, ...refs.map(memberOf));

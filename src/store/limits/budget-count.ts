@@ -20,7 +20,7 @@ export function countedBudget(
   return { ...rule, tenant, key, id, ...rank };
 }
 
-/** What is ordered by what is used of it: the budgets that a rule gives each tenant. By money where that is limited. */
+/** The rank of a budget among those that a rule gives each tenant, by its use; by money where that is limited. */
 function rankOf({ name, moneyPerDay }: Pick<BudgetRule, 'name' | 'moneyPerDay'>): string {
   const rule = hash('sha256', name, 'hex').slice(0, 32);
   return `${moneyPerDay === null ? 'tokens' : 'money'}:${rule}`;

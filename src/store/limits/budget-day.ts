@@ -2,7 +2,7 @@
 // Must never decide which day it is: that clock does.
 
 export interface BudgetDay {
-  /** As in `2026-11-23`. */
+  /** The day, such as `2026-11-23`. */
   readonly name: string;
   /** Seconds since the epoch; it ends as the next one begins. */
   readonly beginsAt: number;

@@ -15,13 +15,13 @@ import { prepareScripts, type RunScript } from '../scripts.ts';
 
 type Fields = ReadonlyMap<string, string>;
 
-/** Of an owner, or of a rule: as budget-read.lua names them, and how many more there are. */
+/** The ids of an owner or of a rule, named as by budget-read.lua, and the number of further ones. */
 type CountedIds = readonly [ids: readonly string[], left: number];
 
-/** Of all tenants together. */
+/** The owner of budgets of all tenants together. */
 const SHARED = '';
 
-/** Of a rule that gives each tenant a budget, the operators see so many: those of which most is used. */
+/** Maximum number of shown budgets that one rule gives each tenant: those with the most use. */
 const MOST_OF_EACH = 20;
 
 export type ListBudgets = (tenant: string) => Promise<BudgetListing>;
@@ -73,7 +73,7 @@ async function read(
   return run('budget-read', [place], [JSON.stringify(days), ...whose]);
 }
 
-/** Of a rule, whatever it is called by: each of its budgets says so. */
+/** The further budgets of a rule, whatever it is called by: each of its budgets has the count. */
 function moreOf(
   found: ReadonlyMap<string, Fields>,
   counted: readonly CountedIds[],
@@ -97,7 +97,7 @@ function ownOf(rule: BudgetRule, tenant: string): CountedBudget[] {
 /** Some after the other, so that Redis and this process do other work meanwhile. */
 const READ_AT_ONCE = 100;
 
-/** By id; one that is gone is left out. */
+/** The fields by id; a deleted one is left out. */
 async function fieldsOf(
   connection: RedisConnection,
   place: string,
@@ -158,7 +158,7 @@ function countIn(fields: Fields, name: string): number {
   return Number.isSafeInteger(count) ? Math.max(0, count) : 0;
 }
 
-/** Of one name, what is used most first. */
+/** Orders budgets of one name, the most used first. */
 function byName(left: ListedBudget, right: ListedBudget): number {
   if (left.name !== right.name) return left.name < right.name ? -1 : 1;
   const isMoney = left.money.limit !== null;

@@ -15,12 +15,12 @@ export interface GateRef {
   readonly id: string;
 }
 
-/** What is let out, or has lapsed: its job is to be looked after. */
+/** A directive that was released or has lapsed: its job must be checked. */
 export interface LetOut extends GateRef {
   readonly digest: string;
 }
 
-/** `released`: whoever asked enqueues them; what is lost is listed once more by `pump`. */
+/** `released`: the caller enqueues them; a lost one is listed once more by `pump`. */
 export interface WithReleased<K extends string> {
   readonly kind: K;
   /** Until what sleeps there is due, milliseconds; null: nothing sleeps. */
@@ -62,7 +62,10 @@ export interface GateCounts {
 
 export type Gate = ReturnType<typeof createGate>;
 
-/** A lane is listed while something is in its gate; where nobody looks, so long after its last use: no directive is open for longer. */
+/**
+ * A lane is listed while its gate is not empty; without a check, this long after its last use: no directive is open for
+ * longer.
+ */
 const LISTED_MS = 400 * 86_400_000;
 /** An empty gate that was used within this time may be about to be used again. */
 const IDLE_MS = 60_000;
@@ -125,7 +128,7 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
     return withReleased(await run('gate-change', keysOf(lane), [memberOf(ref), priority, room]));
   }
 
-  /** What runs stays. */
+  /** Removes waiting entries; running ones stay. */
   async function remove(
     lane: string,
     ref: GateRef,
@@ -150,7 +153,7 @@ export function createGate(connection: RedisConnection, keys: KeySpace) {
   /** The lanes whose gate is in use, with `noted`, which is used now. */
   const lanes = (noted = ''): Promise<string[]> => list(noted, '');
 
-  /** It is empty: it is listed no more, unless somebody has used it since. */
+  /** An empty lane is no longer listed, unless it was used since. */
   const drop = async (lane: string): Promise<void> => void (await list('', lane));
 
   const { extendPass: extend } = createLeases(run, keys);
@@ -173,7 +176,7 @@ function withReleased<K extends string>([kind, due, ...members]: ScriptReply): W
   return { kind: kind as K, dueMs: due === '' ? null : Number(due), released: letOut(members) };
 }
 
-/** Of any text as few characters, none of which means anything to the scripts. */
+/** Any text as a few characters without a meaning for the scripts. */
 function turnOf(turn: string): [tenant: string, turn: string] {
   const [tenant = ''] = turn.split(TENANT_MARK, 1);
   return [shortOf(tenant, TENANT_CHARACTERS), shortOf(turn, TURN_CHARACTERS)];

@@ -1,5 +1,5 @@
-// What calls of models may still cost today: reserved before each call in all budgets at once, settled after it.
-// Must never count by the clock of a worker, nor let a call pass when Redis does not answer.
+// The remaining budget of model calls today: reserved before each call in all budgets at once, settled after it. Never
+// counts by the clock of a worker, nor lets a call pass when Redis does not answer.
 import type {
   BudgetBreach,
   BudgetedCall,
@@ -26,7 +26,7 @@ export interface ModelBudgetsOptions {
   readonly settings: BudgetSettings;
   /** Whether the model is one of the alias. Both as in the configuration. */
   readonly isOf: (model: string, alias: string) => boolean;
-  /** What a call of the model is listed under. Must be one of a bounded number. */
+  /** The label of a call of the model. Must be one of a bounded number. */
   readonly labelOf: (model: string) => string;
   /** A call could not be settled, so that what was reserved for it stays used; or the budgets cannot be read though Redis answers. */
   readonly onError: (error: Error) => void;
@@ -139,7 +139,7 @@ function countedIn(
   return [countedBudget(rule, one)];
 }
 
-/** Of the key that the call was submitted with. */
+/** The budget of the key that the call was submitted with. */
 function ownBudget({ tenant, spender }: BudgetedCall): CountedBudget[] {
   if (spender === null) return [];
   const { key, tokens_per_day: tokensPerDay = null, money_per_day: moneyPerDay = null } = spender;

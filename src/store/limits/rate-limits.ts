@@ -12,7 +12,7 @@ export interface MinuteLimits {
   readonly tokens: number | null;
 }
 
-/** What limits a model: its provider's limits, over all its models, and its own. */
+/** The limits of a model: those of its provider, over all its models, and its own. */
 export interface LimitsOfModel {
   readonly provider: MinuteLimits;
   readonly model: MinuteLimits;

@@ -1,5 +1,5 @@
-// What the tools of a server may still ask of models: for each call and for each day, over all workers.
-// Must never count by the clock of a worker, nor let a request pass when Redis does not answer.
+// The remaining sampling of the tools of a server: for each call and for each day, over all workers. Never counts by
+// the clock of a worker, nor lets a request pass when Redis does not answer.
 import { hash } from 'node:crypto';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';

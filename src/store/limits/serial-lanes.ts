@@ -20,7 +20,7 @@ export interface HolderClaims {
   ): Promise<{ readonly status: string; readonly fence: number; readonly leaseUntil: number | null } | null>;
 }
 
-/** What the journal says of the claim that has the place. */
+/** The state of the claim that has the place, by the journal. */
 export type HolderState = 'alive' | 'silent' | 'over';
 
 export function createSerialLanes(connection: RedisConnection, keys: KeySpace, journal: HolderClaims) {

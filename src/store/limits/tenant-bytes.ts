@@ -1,5 +1,5 @@
-// What the requests of a tenant hold together, where that is limited: summed up by the search index, request by request.
-// Must never refuse what runs, nor cost anything where there is no limit.
+// The total size of a tenant's requests, where that is limited: summed up by the search index, request by request.
+// Never refuses running work, nor costs anything without a limit.
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
 import type { LimitsOfTenant } from '../../contract/access/tenant-limits.ts';
@@ -17,7 +17,7 @@ export interface TenantBytes {
 const FRESH_MS = 500;
 const MOST_KNOWN = 1_000;
 const RETRY_AFTER_MS = 5_000;
-/** Of the hash: the sum of the others. */
+/** The field of the hash that is the sum of the others. */
 const SUM = '';
 
 export function createTenantBytes(
@@ -32,7 +32,7 @@ export function createTenantBytes(
     return Number((await connection.hget(storedBytes(tenant), SUM)) ?? 0);
   }
 
-  /** Whoever comes meanwhile waits for the same answer. */
+  /** Callers meanwhile wait for the same answer. */
   function recent(tenant: string): Promise<number> {
     const found = known.get(tenant);
     if (found !== undefined && now() < found.until) return found.used;

@@ -1,5 +1,5 @@
-// What each tenant has open: counted before its acceptance, where the tenant has a limit.
-// Must never be trusted for more than that: the journal says what is really open.
+// The open work of each tenant: counted before its acceptance, where the tenant has a limit. Never trusted for more
+// than that: the journal decides what is open.
 import { tenantOf } from '../../contract/access/tenant.ts';
 import type { LimitsOfTenant } from '../../contract/access/tenant-limits.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
@@ -10,19 +10,25 @@ import { memberOf } from '../refs.ts';
 /** Id → when it begins, as in `Later`, of what does not begin at once. */
 export type Begins = ReadonlyMap<string, string>;
 
-/** The limit of the tenant, where there is no room for these; else how to take out of the count what is not open after all. */
+/**
+ * The limit of the tenant, where these exceed it; else the function that removes from the count those that are not open
+ * after all.
+ */
 export type EnterTenant = (
   requestId: string,
   ids: readonly string[],
   begins?: Begins,
 ) => Promise<number | LeaveTenant>;
 
-/** Of `ids`, those that were entered here, that nobody else has submitted since and that are not open. Never rejects. */
+/**
+ * Removes those of `ids` that were entered here, that no other caller has submitted since and that are not open. Never
+ * rejects.
+ */
 export type LeaveTenant = (ids: readonly string[]) => Promise<void>;
 
 export const leaveNothing: LeaveTenant = () => Promise.resolve();
 
-/** What is counted leaves as it leaves the sweep index. A tenant without a limit costs nothing. */
+/** A counted entry leaves as it leaves the sweep index. A tenant without a limit costs nothing. */
 export function createTenantRoom(
   connection: RedisConnection,
   keys: Pick<KeySpace, 'open' | 'sweep' | 'request'>,
@@ -52,7 +58,7 @@ export function createTenantRoom(
     };
   }
 
-  /** What the journal has not: a repeat of what was accepted needs no room. */
+  /** The ids that the journal does not have: a repeat of an accepted directive needs no capacity. */
   async function newOf(requestId: string, ids: readonly string[]): Promise<string[]> {
     const [state] = keys.request(requestId);
     const known = await connection.hmget(state, ...ids.map(fieldOf));

@@ -1,6 +1,6 @@
-// Sends what attempts append as calls of one script, each for as many attempts as append at about the same time: where many answers are
-// written at once, a call for each piece costs Redis, the worker and who follows more than the piece.
-// Must never make the first or the last words of an attempt wait for others, nor hold what comes alone.
+// Sends the appends of attempts as calls of one script, each for all attempts that append at about the same time: a
+// call for each delta would cost Redis, the worker and the followers more than the delta. Never delays the first or the
+// last text of an attempt, nor a single append.
 import { replyError } from '../../platform/redis/error.ts';
 import type { RunScript } from '../scripts.ts';
 
@@ -37,7 +37,7 @@ const MANY_PER_MS = 1;
 const HOLD_MS = 5;
 /** Over which the appends are counted. */
 const COUNTED_MS = 32;
-/** Of one call: Redis does nothing else meanwhile, for about a millisecond. */
+/** Maximum number of appends in one call: Redis is blocked meanwhile, for about a millisecond. */
 const MOST_APPENDS = 64;
 /** Characters of the signals of one call. */
 const MOST_CHARACTERS = 64 * 1_024;

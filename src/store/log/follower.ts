@@ -6,12 +6,12 @@ import type { Announcement } from './announcement.ts';
 import type { FollowOptions, LogPiece, SignalFollower, SignalLog } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** What is read of the log at once: a slow reader holds no more. */
+/** Bound of one read of the log: a slow reader holds no more. */
 const PIECE = { limit: 256, bytes: 262_144 };
 /** Announcements held for a slow reader, and their characters; beyond this the log is read instead. */
 const MAX_HELD = 256;
 const MAX_HELD_CHARACTERS = 131_072;
-/** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
+/** A follower without announcements reads the log this often: announcements may be lost without a trace. */
 export const RECHECK_MS = 5_000;
 
 /** Announcements of one request, held until the reader takes them. */
@@ -66,8 +66,8 @@ class AnnouncementBuffer {
   }
 
   /**
-   * Waits for an announcement, a gap, the end of the signal or the time for another look; then a gap is assumed.
-   * One timer and one listener serve all waits: a stream waits once for each piece.
+   * Waits for an announcement, a gap, the end of the signal or the time for another read; then a gap is assumed. One
+   * timer and one listener serve all waits: a stream waits once for each part.
    */
   async wait(): Promise<void> {
     if (!this.isEmpty || this.gap || this.#signal?.aborted) return;
@@ -84,7 +84,7 @@ class AnnouncementBuffer {
   }
 }
 
-/** Pieces of logs that a process keeps for followers that come later. */
+/** Parts of logs that a process keeps for followers that come later. */
 const MOST_KEPT = 64;
 
 interface Pieces {

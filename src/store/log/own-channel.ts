@@ -1,5 +1,4 @@
-// A channel that this process alone listens to: what others publish there is for it.
-// Must never be the only way: what is published while nobody listens is lost.
+// A channel that only this process subscribes to. Never the only way: a message without a subscriber is lost.
 import { settledWithin } from '../../platform/lifecycle.ts';
 import type { ChannelListener } from './channel.ts';
 import { createSubscriptions, type SubscriptionsOptions } from './subscriptions.ts';

@@ -6,7 +6,7 @@ import { SIGNAL_SOURCES, type SignalDraft } from '../../contract/signal/signal.t
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { childTraceparent } from '../../platform/telemetry/traces/trace-context.ts';
 
-/** What one signal is about. */
+/** The subject of one signal. */
 export interface SignalOrigin {
   requestId: string;
   /** Id of the signal or directive that caused it. */
@@ -21,7 +21,7 @@ export interface Stamp {
   id(): string;
 }
 
-/** Of signals that a user's own kind of directive reports. */
+/** Source of signals that a user's own directive type reports. */
 const OWN_KIND_SOURCE = '/directive';
 
 export const systemStamp: Stamp = { now: () => Date.now(), id: newIdentifier };

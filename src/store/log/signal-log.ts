@@ -23,12 +23,12 @@ export interface LogPiece {
 
 export interface SignalLog {
   /**
-   * Signals of a running attempt, under the fence of its claim. One append at a time for each claim: a repeat of the last
-   * one, and of no earlier one, is recognised. Where many append at once, it waits for others for some milliseconds, unless it
-   * shall be written `soon`. Default: false.
+   * Signals of a running attempt, under the fence of its claim. One append at a time for each claim: a repeat of the
+   * last one, and of no earlier one, is recognised. Where many append at once, it waits for others for some
+   * milliseconds, unless it must be written `soon`. Default: false.
    */
   append(ref: ClaimRef, signals: readonly SignalDraft[], soon?: boolean): Promise<AppendVerdict>;
-  /** What was appended so far waits no longer for others. */
+  /** Earlier appends no longer wait for others. */
   hurry(): void;
   /** Signals with a sequence above `after`, in order; at least one where there is one. */
   read(requestId: string, after: number, size: PieceSize): Promise<LogPiece>;

@@ -1,5 +1,5 @@
-// One connection that hears the announcements of every request followed in this process.
-// Must never be taken for the log: an announcement can be lost, and says so by a gap.
+// One connection that receives the announcements of every request followed in this process. Never taken for the log: a
+// lost announcement shows as a gap.
 import { type Listener, notifyGap, readAnnouncement } from './announcement.ts';
 import type { Hearing } from './channel.ts';
 import type { KeySpace } from '../keys.ts';
@@ -16,12 +16,12 @@ export interface Subscriber {
   openInbox(): Promise<string>;
   /** Whether announcements reach this process: what is not heard is read 5 s late. */
   hearing(): Hearing;
-  /** Hears the end of one directive in the inbox. */
+  /** Subscribes to the end of one directive in the inbox. */
   listenInbox(requestId: string, directiveId: string, listener: Listener): () => void;
   close(): void;
 }
 
-/** A channel nobody listens to is kept this long, since a follower often comes back. */
+/** A channel without a listener is kept this long, since a follower often comes back. */
 const LINGER_MS = 200;
 
 interface Channel {

@@ -1,5 +1,5 @@
-// The channels that one connection has to hear: subscribed again after every reconnect, and each asked by a message to itself.
-// Must never take a subscription for granted: it holds until the connection is lost or the channel stays silent when asked.
+// The channels of one connection: subscribed again after every reconnect, and each tested by a message to itself. Never
+// takes a subscription for granted: it holds until the connection is lost or the channel stays silent at a test.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import {
   ask,
@@ -29,12 +29,12 @@ export interface SubscriptionsOptions {
   publishing: RedisConnection;
   /** A channel on which nothing was heard for so long is asked, milliseconds. Default: 5 000. */
   verifyMs?: number;
-  /** Gets one error a minute at most while messages come that cannot be read. Default: nobody. */
+  /** Called at most once a minute while unreadable messages come. Default: not called. */
   onError?: ((error: Error) => void) | undefined;
 }
 
 const REPORT_MS = 60_000;
-/** How long a subscription may wait for Redis before its caller is told that it is away. */
+/** Time that a subscription may wait for Redis before its caller gets an error. */
 const CONFIRM_MS = 5_000;
 const VERIFY_MS = 5_000;
 /** Then it is not the subscription but the connection. */
@@ -131,7 +131,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   return { open, drop, hearing: () => hearingOf(channels.values(), verifyMs), close };
 }
 
-/** What the message says stays out of it. */
+/** Content of the message stays out of the report. */
 function unreadableReport(onError: SubscriptionsOptions['onError']): (name: string) => void {
   let reportedAt = -Infinity;
   return (name) => {

@@ -10,7 +10,7 @@ import { toolContent } from '../../contract/tool/tool-content.ts';
 import { normalizeUsage, type Usage } from '../../contract/model/usage.ts';
 import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
 
-/** What is said beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */
+/** The facts beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */
 export type SignalMetadata = Record<string, unknown>;
 
 const LONGEST_NAME = 128;
@@ -42,9 +42,9 @@ function short(value: unknown): string | number | undefined {
   return isShort ? value : undefined;
 }
 
-/** What a terminal signal says beside its result. */
+/** The members of a terminal signal beside its result. */
 export interface Beside {
-  /** What the model reads of a tool's result. Default: made of the result. */
+  /** The text of a tool's result for the model. Default: made of the result. */
   content?: string | undefined;
   /** Bound of the content that is made of the result. Default: that of the contract. */
   contentCharacters?: number | undefined;

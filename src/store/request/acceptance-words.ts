@@ -10,7 +10,7 @@ const NOTHING_TOGETHER: WithAcceptance = {
   laneBase: null,
 };
 
-/** The KEYS of include-entrance.lua. */
+/** The KEYS of `include-entrance.lua`. */
 export function keysTogether(
   { sweep, changedRequests }: KeySpace,
   together: WithAcceptance | undefined,
@@ -20,7 +20,7 @@ export function keysTogether(
   return [sweep, changedRequests, ...(laneBase === null ? [] : [laneBase])];
 }
 
-/** As `announce` of include-entrance.lua reads them. */
+/** The arguments that `announce` of `include-entrance.lua` reads. */
 export function announced({ rowAfterMs, announcements }: WithAcceptance = NOTHING_TOGETHER): (
   | string
   | number

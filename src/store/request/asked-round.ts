@@ -12,7 +12,7 @@ export interface AskedRound {
   open: number;
   /** Milliseconds since the epoch, by the clock of Redis. */
   untilAt: number;
-  /** Of the claim that asked. */
+  /** Fence of the claim that asked. */
   fence: number;
   /** The server had lost the state of an earlier round, and was called anew. */
   afresh: boolean;

@@ -10,7 +10,7 @@ export interface CallWaits {
   markedBy(requestId: string): Promise<string | null>;
 }
 
-/** Of the calls of one tenant, by its own ids. Both reject when Redis does not answer. */
+/** The waits of the calls of one tenant, by its own ids. Both reject when Redis does not answer. */
 export function createCallWaits(
   connection: Pick<RedisConnection, 'set' | 'get'>,
   keys: Pick<KeySpace, 'waited'>,

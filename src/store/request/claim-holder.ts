@@ -1,5 +1,5 @@
-// What the holder of a claim writes while its directive goes on: its lease, and its way back to a lane.
-// Must never end a directive.
+// The writes of the holder of a claim while its directive continues: its lease, and its way back to a lane. Never ends
+// a directive.
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { KeySpace } from '../keys.ts';
 import { createLeases } from '../limits/leases.ts';
@@ -21,7 +21,7 @@ export interface Release {
   seen?: boolean;
   /** Why, a word. Default: that of `waiting`, or `released`. */
   reason?: string | undefined;
-  /** The same as a signal, for who waits. Default: nothing is said. */
+  /** The same as a signal, for waiting callers. Default: none. */
   waiting?: WaitSignal | undefined;
   /** The signal is written although one of its reason was. Default: false. */
   repeated?: boolean;
@@ -33,7 +33,9 @@ export interface Release {
 
 /** `mostBytes`: what a request may hold. */
 export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
-  /** `move`: the next attempt is of another candidate. Whoever moves a directive enqueues it in its new lane. */
+  /**
+   * `move`: the next attempt is of another candidate. The process that moves a directive enqueues it in its new lane.
+   */
   async function retry(
     ref: ClaimRef,
     delayMs: number,
@@ -85,9 +87,10 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
   }
 
   /**
-   * Reports the first attempt where the claim has not, and extends the lease; `signal` null: nothing is said of it. `now` of the claim,
-   * and the answer: by the clock of Redis. null: the claim was taken over, or has run out, or the deadline has passed. `cancelled`:
-   * before it began, and this claim still holds. `isUnbegun`: its call has not begun, though its start may be written.
+   * Reports the first attempt where the claim has not, and extends the lease; `signal` null: none is written. `now` of
+   * the claim, and the answer: by the clock of Redis. null: the claim was taken over, or has run out, or the deadline
+   * has passed. `cancelled`: before it began, and this claim still holds. `isUnbegun`: its call has not begun, though
+   * its start may be written.
    */
   async function reportStart(
     { requestId, id, fence }: ClaimRef,
@@ -109,7 +112,7 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (re
     return verdict as 'kept' | 'stale';
   }
 
-  /** Of a directive that has ended: whoever the task was left to has had it cancelled. */
+  /** Drops the task of a directive that has ended: it has been cancelled at its server. */
   async function dropTask(requestId: string, id: string, task: string): Promise<void> {
     await run('task-drop', keys.request(requestId), [id, task]);
   }

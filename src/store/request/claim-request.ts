@@ -1,5 +1,5 @@
-// Asks for a claim, and has the sweeper look when its lease ends.
-// Must never ask for a claim without that: the death of its worker would be found late.
+// Makes a claim, and announces a check by the sweeper at the end of its lease. Never makes a claim without that: the
+// death of its worker would be found late.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { Announce } from '../index/announcer.ts';
 import type { ClaimRequest } from './journal.ts';

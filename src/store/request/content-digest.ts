@@ -6,7 +6,7 @@ import { canonicalJson } from '../../contract/json/canonical-json.ts';
 /** 128 bits of SHA-256. */
 const DIGEST_CHARACTERS = 22;
 
-/** Of a value that passed the JSON guard; the order of its keys says nothing. */
+/** The digest of a value that passed the JSON guard; the order of its keys has no effect. */
 export function contentDigest(content: object): string {
   return hash('sha256', canonicalJson(content), 'base64url').slice(0, DIGEST_CHARACTERS);
 }

@@ -17,7 +17,7 @@ export type EndWithJob = (
 export interface FinishOptions {
   /** false: the claim was used to record an end, not to make an attempt. Default: true. */
   attempted?: boolean;
-  /** What `keepTask` wrote stays. Default: false. */
+  /** The record of `keepTask` stays. Default: false. */
   leavesTask?: boolean;
   /** Default: the job ends later. */
   withJob?: EndWithJob | undefined;

@@ -1,5 +1,4 @@
-// What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
-// Must never be changed after acceptance.
+// The stored form of an accepted directive: its content, its lane, and its trace. Never changed after acceptance.
 import type { Spender } from '../../contract/model/budget.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Tickets } from '../../contract/directive/flow.ts';
@@ -13,7 +12,7 @@ export interface Envelope extends Tickets {
   traceparent: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender;
-  /** Somebody may have to be notified of its end: an entry of the sweep index says so too. */
+  /** Its end may cause a notification: an entry of the sweep index has the mark too. */
   noticed?: true;
   /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */
   sealedAs?: string;

@@ -87,7 +87,7 @@ function turnNote(
   return { version, readAt, writtenAt, after, last };
 }
 
-/** When somebody asked for the end of a directive that ran; null: nobody did, or it was not noted. */
+/** The instant at which the end of a running directive was requested; null: it was not, or it was not noted. */
 export function cancelNote(state: Fields, id: string): number | null {
   return numberOrNull(state[`${id}|cancel_at`]);
 }

@@ -52,11 +52,14 @@ export interface Acceptance {
   end?: { status: EndStatus; signal: SignalDraft };
   /** Its BullMQ job, without the member `deadline_at`. Default: it gets none, or a script has none to write. */
   job?: { data: object; options: object } | undefined;
-  /** Somebody may have to be notified of its end. Default: nobody. */
+  /** Its end may cause a notification. Default: false. */
   noticed?: boolean;
 }
 
-/** If it is still open `afterMs` from now, by the clock of Redis, the sweeper looks at it; what begins later is enqueued then. */
+/**
+ * If it is still open `afterMs` from now, by the clock of Redis, the sweeper checks it; a directive that begins later
+ * is enqueued then.
+ */
 export interface Announcement {
   id: string;
   afterMs: number;
@@ -64,11 +67,11 @@ export interface Announcement {
   later?: LaterAnnouncement | undefined;
 }
 
-/** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
+/** The records that are written together with an acceptance where all keys are in one slot; see `queue/entrance.ts`. */
 export interface WithAcceptance {
   /** How long after it the request's row of the list is due, milliseconds; null: it is not listed, or the caller notes it. */
   rowAfterMs: number | null;
-  /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,001. */
+  /** Times of the sweeper's checks, milliseconds from now by the clock of Redis; at most 1,001. */
   announcements: readonly Announcement[];
   /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
   laneBase: string | null;
@@ -94,11 +97,17 @@ export interface JournalOptions {
    * A directive of a run has ended, and the run, then of `version`, has it to read. Never rejects. Default: no run is woken.
    */
   wakeRun?: (requestId: string, version: number) => Promise<void>;
-  /** Something of the request has ended here, and the request may be closed by it. Default: nobody cares. */
+  /**
+   * Called when a directive or run of the request has ended here, and the request may be closed by it. Default: not
+   * called.
+   */
   onEnd?: ((requestId: string) => void) | undefined;
-  /** A list of requests shows this one in another way now, and no entry of the sweep index goes with it. Default: nobody cares. */
+  /**
+   * Called when a list of requests shows this one differently now, without an entry of the sweep index. Default: not
+   * called.
+   */
   onChange?: ((requestId: string) => void) | undefined;
-  /** Told before something ends as it is accepted: no index names it. Default: nobody. */
+  /** Called before a directive ends as it is accepted: no index names it. Default: not called. */
   noteEnded?: NoteEnded | undefined;
 }
 
@@ -172,7 +181,7 @@ export function createJournal(options: JournalOptions) {
     );
   }
 
-  /** What came with a job, as include-claim.lua answers. */
+  /** The claim that came with a job, as include-claim.lua answers. */
   async function claimedWithJob(requestId: string, verdict: ClaimVerdict): Promise<ClaimVerdict> {
     return wake(requestId, verdict);
   }
@@ -204,7 +213,7 @@ export function createJournal(options: JournalOptions) {
     return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
   }
 
-  /** `kept`: whoever lets it into a gate from now on reads it. */
+  /** `kept`: the gate that it enters from now on reads it. */
   async function prioritize(
     requestId: string,
     id: string,

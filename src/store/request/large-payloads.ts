@@ -19,18 +19,21 @@ export class PayloadLost extends Error {
   }
 }
 
-/** By request, so that they can be removed with it. `put` may be repeated. Both reject with `ServiceUnavailable` while the store is away. */
+/**
+ * Objects by request, so that they can be removed with it. `put` may be repeated. Both reject with `ServiceUnavailable`
+ * while the store is unreachable.
+ */
 export interface PayloadObjects {
   /** Smaller ones stay in Redis. */
   readonly aboveBytes: number;
   put(requestId: string, bytes: Buffer): Promise<PayloadRef>;
   /** Rejects with `PayloadLost`. */
   get(requestId: string, ref: PayloadRef): Promise<Buffer>;
-  /** Of one that was put and that nothing names. */
+  /** Drops an object that was put and has no reference. */
   drop(requestId: string, ref: PayloadRef): Promise<void>;
 }
 
-/** Of a process that knows no store: it writes none, and cannot read those of others. */
+/** The objects of a process without a store: it writes none, and cannot read those of others. */
 export const NO_OBJECTS: PayloadObjects = {
   aboveBytes: Infinity,
   put: async () => unknownStore(),
@@ -38,7 +41,7 @@ export const NO_OBJECTS: PayloadObjects = {
   drop: async () => unknownStore(),
 };
 
-/** Of a client that was not given the store: waiting changes nothing, so that it is a refusal. */
+/** The objects of a client that was not given the store: waiting changes nothing, so that it is a refusal. */
 export const OTHERS_OBJECTS: PayloadObjects = {
   ...NO_OBJECTS,
   get: async () => {
@@ -60,7 +63,10 @@ function unknownStore(): never {
 /** No JSON begins like this, whatever a tool has answered. */
 const MARK = '@offloaded ';
 
-/** What Redis holds of a payload: itself, or where it lies. A store that is away keeps nothing waiting: Redis has room for it. */
+/**
+ * The text that Redis holds of a payload: itself, or its reference. A store that is unreachable blocks nothing: Redis
+ * can hold it.
+ */
 export async function keptText(objects: PayloadObjects, requestId: string, json: string): Promise<string> {
   if (json.length * 3 <= objects.aboveBytes) return json;
   const bytes = Buffer.from(json);

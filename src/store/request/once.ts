@@ -26,16 +26,16 @@ export interface OnceRef {
 export type OnceVerdict =
   | {
       kind: 'ok';
-      /** By the clock of Redis, milliseconds since the epoch. */
+      /** Milliseconds since the epoch, by the clock of Redis. */
       now: number;
       verdict: 'accepted' | 'existing';
       outcome: (typeof ONCE_OUTCOMES)[number];
-      /** What counts. */
+      /** The directive that counts. */
       of: OnceRef;
-      /** As in `OnceAnswer`, milliseconds since the epoch, by the clock of Redis. */
+      /** The instant of `OnceAnswer`, milliseconds since the epoch, by the clock of Redis. */
       untilAt: number;
       replaces: OnceRef | null;
-      /** The sweeper is to look at it soon: it begins when another one has ended, or in steps at another instant now. */
+      /** The sweeper must check it soon: it begins when another one has ended, or in steps at another instant now. */
       waits: boolean;
     }
   | { kind: 'open'; of: OnceRef; deadlineAt: number }

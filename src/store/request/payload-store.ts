@@ -20,7 +20,7 @@ type PutVerdict = { kind: 'kept' | 'stale' } | { kind: 'no_room'; bytes: number 
 export interface PayloadStoreOptions {
   connection: RedisConnection;
   keys: KeySpace;
-  /** As in `JournalOptions`. */
+  /** The limit of `JournalOptions`. */
   requestBytes?: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
@@ -36,7 +36,7 @@ export function createPayloadStore(options: PayloadStoreOptions) {
   const { objects = NO_OBJECTS } = options;
   const run = prepareScripts(connection);
   return {
-    /** What was accepted, where it is larger than Redis shall hold. */
+    /** The store of accepted payloads that are too large for Redis. */
     objects,
     /** `json`: the payload that the attempt of this claim got. Without effect where the claim was taken over. */
     async put({ requestId, id, fence }: ClaimRef, json: string): Promise<PutVerdict> {

@@ -1,5 +1,5 @@
-// What the tool of a directive asks, and what was answered: written and read in the journal.
-// Must never decide what an answer means, nor put one into the log.
+// The questions of a directive's tool and their answers: written and read in the journal. Never decides what an answer
+// means, nor puts one into the log.
 import type {
   InputAction,
   InputCause,
@@ -24,7 +24,7 @@ export interface RoundQuestion {
 export interface QuestionRound {
   /** Which server asked: an answer goes to no other. */
   endpoint: string;
-  /** What the server wants back with the answers; null: nothing. */
+  /** The state that the server wants back with the answers; null: none. */
   state: string | null;
   questions: readonly RoundQuestion[];
   /** Responses of others to the same round, which go back with the answers; absent: none. */
@@ -76,9 +76,9 @@ const ANSWER = '@answer|';
 export interface QuestionParts {
   connection: RedisConnection;
   keys: KeySpace;
-  /** What a request may hold. */
+  /** Maximum size of a request. */
   mostBytes: (requestId: string) => number;
-  /** As in `JournalOptions`. */
+  /** The callback of `JournalOptions`. */
   onChange: ((requestId: string) => void) | undefined;
 }
 

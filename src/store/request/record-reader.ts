@@ -20,7 +20,7 @@ export interface RequestHistory {
   directives: DirectiveRecord[];
   turns: TurnNote[];
   claimsOf(directive: DirectiveRecord): ClaimNote[];
-  /** Milliseconds since the epoch; null: nobody asked while it ran. */
+  /** Milliseconds since the epoch; null: no cancellation was requested while it ran. */
   cancelAskedAt(id: string): number | null;
   /** When it was read: milliseconds since the epoch, by the clock of Redis. */
   now: number;
@@ -63,7 +63,10 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     return record && { record, directives: directiveRecords(fields) };
   }
 
-  /** As `request`, so that a large one holds up nobody. What changes meanwhile may be in it or not, after the head. */
+  /**
+   * Like `request`, in parts, so that a large one does not block Redis. Changes meanwhile may be in it or not, after
+   * the head.
+   */
   async function requestInPieces(requestId: string): Promise<StoredRequest | null> {
     const [state] = keys.request(requestId);
     const record = await head(requestId);

@@ -5,7 +5,7 @@ import { identifierAt } from '../../platform/telemetry/identifier.ts';
 
 export type DirectiveStatus = 'accepted' | 'running' | 'waiting' | 'succeeded' | 'failed';
 
-/** What the journal knows of one directive. Instants are milliseconds since the epoch, by the clock of Redis. */
+/** The journal's record of one directive. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface DirectiveRecord {
   id: string;
   type: string;
@@ -27,7 +27,7 @@ export interface DirectiveRecord {
   /** When the current claim was granted, by the clock of its worker; null: it is not running, or unknown. */
   claimedAt: number | null;
   nextAttemptAt: number | null;
-  /** Its caller said when it begins, or by when; null: nobody did. */
+  /** The begin, or the latest begin, that its caller set; null: none. */
   begin: RecordedBegin | null;
   /** It waits for the end of the directive that it replaces. */
   behind: boolean;
@@ -35,15 +35,15 @@ export interface DirectiveRecord {
   cancel: string | null;
   /** Sequence of the terminal signal. */
   terminal: number | null;
-  /** Why it does not go on; null: nobody has said so since its last claim. */
+  /** The reason of its wait; null: none has been noted since its last claim. */
   waits: RecordedWait | null;
   /** As it was changed while it waited; null: as its ticket says. */
   priority: number | null;
-  /** What its tool asks, where an answer still counts; null: nothing. */
+  /** The questions of its tool, where an answer still counts; null: none. */
   asked: AskedRound | null;
-  /** The other side has made a task of its call: of one that has ended, nobody has cancelled it there yet. */
+  /** The other side has made a task of its call; that of an ended directive has not been cancelled there yet. */
   task: boolean;
-  /** Somebody may have to be notified of its end, as the envelope says too. */
+  /** Its end may cause a notification; the envelope has the mark too. */
   noticed: boolean;
 }
 
@@ -119,7 +119,7 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   };
 }
 
-/** By the token of the claim, which include-claim.lua writes before what it found. */
+/** The instant of the claim, from its token, which include-claim.lua writes before the records that it found. */
 function claimedAt({ claimant = '' }: Fields): number | null {
   return identifierAt(claimant.split('/', 1)[0] ?? '');
 }
@@ -135,7 +135,7 @@ export function dueFrom({ begin, acceptedAt }: Pick<DirectiveRecord, 'begin' | '
   return begin?.at ?? acceptedAt;
 }
 
-/** Until then nobody may begin it; null: it may begin now, has begun, or has ended. */
+/** The instant before which no attempt may begin; null: it may begin now, has begun, or has ended. */
 export function beginsLater(
   { begin, status, fence, nextAttemptAt }: DirectiveRecord,
   now: number,

@@ -1,5 +1,4 @@
-// What the journal's scripts answer, as values.
-// Must never decide anything: a verdict says what the script did or refused.
+// The replies of the journal's scripts, as values. Never decides anything: a verdict is what the script did or refused.
 import { identifierAt } from '../../platform/telemetry/identifier.ts';
 import { type AskedRound, askedRound } from './asked-round.ts';
 import { namedIn, type ScriptReply } from '../scripts.ts';
@@ -40,11 +39,11 @@ export type ClaimVerdict =
       dueAt: number;
       /** null: no worker died. Of one that died before its attempt began, too: then nothing is `lost`. */
       lostClaim: LostClaim | null;
-      /** Why it has waited since its last claim, as far as somebody said so. */
+      /** The reasons of its waits since its last claim, as far as they were noted. */
       waits: readonly string[];
       /** As `keepTask` left it, for the attempt to ask for its end; null: the call is to be made. */
       task: string | null;
-      /** What its tool asked in an earlier attempt; null: nothing. */
+      /** The questions of its tool in an earlier attempt; null: none. */
       asked: AskedRound | null;
       /** The claim came with its job, and the first attempt is to be reported with `reportStart`. */
       owesStart: boolean;
@@ -64,7 +63,7 @@ export type ClaimVerdict =
 export type FinishVerdict =
   | { kind: 'ended'; sequence: number; closed: boolean; run: number | null }
   | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
-  /** Of the request: a small end is written in any case. */
+  /** Size of the request: a small end is written in any case. */
   | { kind: 'no_room'; bytes: number }
   | { kind: 'stale' | 'unknown' };
 
@@ -143,7 +142,7 @@ function waitsBefore(fence: number, stored: string): string[] {
   return fence === 1 ? said.split(',').filter((reason) => reason !== '') : [last];
 }
 
-/** The version of a run as scripts answer it; -1 stands for none. */
+/** The version of a run as scripts answer it; -1 represents none. */
 export function runVersion(value: string | number | undefined): number | null {
   return value === undefined || Number(value) < 0 ? null : Number(value);
 }

@@ -25,7 +25,7 @@ export function waitSignal(
   return draftSignal('directive.waiting', data, { requestId, causationId, traceparent }) as WaitSignal;
 }
 
-/** Of a run that no engine takes a turn of: the run stands for a directive of the lane of runs. */
+/** The wait signal of a run that no engine advances: the run represents a directive of the lane of runs. */
 export function runWaitSignal(
   lane: string,
   wait: WaitFacts,
@@ -38,7 +38,7 @@ export function runWaitSignal(
 
 /** `mostBytes`: what a request may hold. */
 export function createWaitNotes(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
-  /** `seen`: as the directive was when somebody found out why it waits. */
+  /** `seen`: the directive at the time when the reason of its wait was found. */
   async function noteWait(
     requestId: string,
     { id, status, fence }: { id: string; status: string; fence: number },

@@ -1,14 +1,14 @@
-// The index of runs that have begun and not ended, by what they do: only for counting them.
-// Must never be trusted: a run that is listed may have ended; the sweepers take it out within some looks.
+// The index of runs that have begun and not ended, by their activity: only for counts. Never trusted: a listed run may
+// have ended; the sweepers remove it within some checks.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
 
-/** `approval`: somebody has to decide; `waiting`: for a timer, an input or a child. */
+/** `approval`: for a person's decision; `waiting`: for a timer, an input or a child. */
 export type RunActivity = 'running' | 'waiting' | 'approval';
 
 const SCORES: Readonly<Record<RunActivity, number>> = { running: 1, waiting: 2, approval: 3 };
 
-/** Of one piece: Redis stands for less than a tenth of a millisecond. */
+/** Size of one part: Redis is blocked for less than a tenth of a millisecond. */
 const LISTED_AT_ONCE = 100;
 
 export type RunActivityIndex = ReturnType<typeof createRunActivityIndex>;
@@ -35,7 +35,7 @@ export function createRunActivityIndex(connection: RedisConnection, keys: KeySpa
       if (noted.size === 0) setImmediate(flush);
       noted.set(requestId, activity);
     },
-    /** A piece of those that are listed, about LISTED_AT_ONCE, the next one each time. */
+    /** A part of the listed runs, about LISTED_AT_ONCE, the next one each time. */
     async listed(): Promise<string[]> {
       const [next, pairs] = await connection.zscan(keys.runs, cursor, 'COUNT', LISTED_AT_ONCE);
       // @guard counted-piece

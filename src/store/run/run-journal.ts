@@ -1,5 +1,5 @@
 // Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
-// Must never look inside a document; it decides only whether a change is still allowed.
+// Never reads inside a document; it decides only whether a change is still allowed.
 import {
   closedMsOf,
   type LimitsOfTenant,
@@ -30,7 +30,7 @@ export interface RunJournalOptions {
   keys: KeySpace;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
-  /** As in `JournalOptions`. */
+  /** The limit of `JournalOptions`. */
   requestBytes?: number;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
@@ -39,7 +39,7 @@ export interface RunJournalOptions {
 
 export interface NewRun {
   requestId: string;
-  /** Of what was asked for: the same content is the same run. */
+  /** Digest of the submission: the same content is the same run. */
   digest: string;
   agent: string;
   /** JSON. */
@@ -56,7 +56,7 @@ export type StartVerdict =
   /** `bytes`: what the request holds already. */
   | { kind: 'no_room'; bytes: number };
 
-/** What a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
+/** The records that a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RunReading {
   version: number;
   status: RunStatus;
@@ -73,7 +73,7 @@ export interface RunReading {
   spec: string;
   /** JSON; '' before the first turn. */
   document: string;
-  /** Its caller said when it begins; null: nobody did. */
+  /** The begin that its caller set; null: none. */
   begin: RecordedBegin | null;
   /** The request of the one that it replaces, for whose end it waits; null: it waits for none. */
   behind: string | null;
@@ -122,7 +122,7 @@ export type CommitVerdict =
 
 export interface SentSignal {
   requestId: string;
-  /** Of what is said, in this run: repeats carry the same one. */
+  /** Name of the signal in this run: repeats carry the same one. */
   name: string;
   digest: string;
   /** The most inputs that may wait; null: it is no input. */
@@ -158,7 +158,7 @@ export type ResumeVerdict =
   | { kind: 'open' | 'version' | 'conflict' | 'unknown' }
   | { kind: 'no_room'; bytes: number };
 
-/** What the sweeper needs to know of a run. */
+/** The facts of a run for the sweeper. */
 export interface RunHead {
   version: number;
   status: RunStatus;
@@ -169,11 +169,11 @@ export interface RunHead {
   /** Entries of the outbox that are not done. */
   outbox: number;
   changedAt: number;
-  /** As in `RunReading`. */
+  /** The begin of `RunReading`. */
   begin: RecordedBegin | null;
-  /** As in `RunReading`. Default: it waits for none. */
+  /** The run before it, of `RunReading`. Default: none. */
   behind?: string | null;
-  /** Somebody has asked for its end. Default: nobody has. */
+  /** Whether its end was requested. Default: false. */
   isCancelled?: boolean;
   /** Another one begins in its place: it is to be cancelled. Default: none does. */
   isReplaced?: boolean;

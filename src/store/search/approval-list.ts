@@ -22,7 +22,7 @@ import type { ListBuild } from './list-build.ts';
 import { facetOf, plain } from './row.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** What a run asks, with what is known of it beside. */
+/** The questions of a run, with the facts beside them. */
 export interface AskingRun {
   agent: string;
   /** null: encrypted. */
@@ -47,7 +47,7 @@ export interface ApprovalListParts {
 
 export type ListApprovals = (query: ApprovalQuery, tenant: string) => Promise<ApprovalListing>;
 
-/** What a request asks people at present; `callId`: that one call, budget or directive alone. */
+/** The open questions of a request to people; `callId`: of that one call, budget or directive alone. */
 export type OpenAsks = (requestId: string, callId?: string) => Promise<OpenApproval[]>;
 
 const LOOKED_THROUGH = 200;
@@ -163,7 +163,7 @@ function shownQuery(run: AskingRun | null): string | null {
   return query === null ? null : plain(redactText(query), LONGEST_QUERY);
 }
 
-/** Of what is encrypted and too long, with which key: a part of it nobody can read. */
+/** The key of arguments that are encrypted and too long: no part of them can be read. */
 function shownArguments(text: string | null): Pick<OpenApproval, 'arguments' | 'arguments_cut'> {
   if (text === null || text.length <= LONGEST_ARGUMENTS) return { arguments: text, arguments_cut: false };
   const keyId = text.startsWith(ENCRYPTED_START) ? encryptedAlone(JSON.parse(text)) : null;

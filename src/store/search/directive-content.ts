@@ -1,5 +1,5 @@
-// What a list shows of one accepted directive: the name of its tool or model, its tags, the beginning of its question.
-// Must never throw, whatever is stored.
+// The content of one accepted directive in a list: the name of its tool or model, its tags, the beginning of its
+// question. Never throws, whatever is stored.
 import { isObject } from '../../contract/json/json-object.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
 import { onceOf, type OnceFields } from '../../contract/directive/once.ts';
@@ -61,7 +61,7 @@ function deliveryText(directive: Record<string, unknown>): string | null {
   return `to ${to}, end of ${id === null ? `the run ${requestId}` : `${requestId}/${id}`}`;
 }
 
-/** What is submitted under a key has ids of the service: by the key people know it. */
+/** The key of a directive that is submitted under one: its ids are the service's, and people know it by the key. */
 function keyText(directive: Record<string, unknown>): string {
   const once = onceOf(directive as OnceFields);
   return once === null ? '' : `${once.kind} ${once.key}`;

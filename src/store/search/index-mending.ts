@@ -7,7 +7,7 @@ import { indexedTenants } from './search-index.ts';
 
 export type IndexMending = ReturnType<typeof createIndexMending>;
 
-/** Redis stands for a few hundred microseconds. */
+/** Number at once: Redis is blocked for a few hundred microseconds. */
 const MENDED_AT_ONCE = 200;
 
 export function createIndexMending(connection: RedisConnection, keys: KeySpace) {

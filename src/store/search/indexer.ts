@@ -12,7 +12,7 @@ export interface IndexerParts {
   onError: (error: Error) => void;
 }
 
-/** Time between two looks at what has changed, milliseconds. */
+/** Time between two reads of the changes, milliseconds. */
 const LOOK_EVERY_MS = 250;
 const TAKEN_AT_ONCE = 100;
 /** How often the rows of forgotten requests are dropped, milliseconds. */

@@ -6,7 +6,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 
 export type ListBuild = ReturnType<typeof createListBuild>;
 
-/** Of rows and their sets in Redis. A list of a lower one is built anew. */
+/** Format of rows and their sets in Redis. A list of a lower one is built anew. */
 export const LIST_FORMAT = 1;
 /** A holder that is silent for so long has died. */
 export const HOLD_MS = 15_000;
@@ -15,7 +15,7 @@ export const HOLD_MS = 15_000;
 export interface BuildPlace {
   /** '': the old list is still to be removed. */
   cursor: string;
-  /** What the cursor is good for. */
+  /** The topology for which the cursor is valid. */
   topology: string;
   /** Requests so far, and of these those whose rows could not be written. */
   found: number;

@@ -1,5 +1,6 @@
-// Builds the list of requests whenever it is not complete: after an upgrade, after a restore, when somebody asks. Every process looks; one does it.
-// Must never hold up Redis or this process, nor call the list complete before each request that is there has had its row written.
+// Builds the list of requests whenever it is incomplete: after an upgrade, after a restore, at a request. Every process
+// checks; one builds. Never blocks Redis or this process, nor calls the list complete before each existing request has
+// its row.
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { KeySpace } from '../keys.ts';
 import { isPassing } from '../../contract/tool/server-read.ts';
@@ -14,7 +15,7 @@ import type { SearchIndex } from './search-index.ts';
 export interface ListBuilderParts {
   connection: RedisConnection;
   keys: KeySpace;
-  /** Of this process alone. */
+  /** Name of this process alone. */
   holder: string;
   build: ListBuild;
   index: Pick<SearchIndex, 'write'>;
@@ -25,16 +26,19 @@ export interface ListBuilderParts {
 }
 
 export interface ListBuilderReports {
-  /** `found`: by whoever began it. Not called where there is no request at all, nor again for what fails at the same place. */
+  /**
+   * `found`: by the process that began it. Not called where no request exists, nor again for a failure at the same
+   * place.
+   */
   began(found: number): void;
   ended(counts: { found: number; failed: number; tookMs: number }): void;
   error(error: Error): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Requests that are read and written at once; Redis stands for some milliseconds. */
+/** Requests that are read and written at once; Redis is blocked for some milliseconds. */
 const WRITTEN_AT_ONCE = 50;
-/** After each piece it waits as long as that took, at most so long. */
+/** After each part it waits as long as that took, at most this long. */
 const LONGEST_REST_MS = 1_000;
 const LONGEST_STOP_MS = 1_000;
 
@@ -43,7 +47,7 @@ export type ListBuilder = Startable & { buildDue(): Promise<void> };
 export function createListBuilder(parts: ListBuilderParts): ListBuilder {
   const { connection, keys, holder, build, index, mending, changes, read, reports } = parts;
 
-  /** Builds what is to be built and nobody else builds. */
+  /** Builds a list that must be built and that no other process builds. */
   async function buildDue(): Promise<void> {
     const place = await build.take(holder);
     if (place === null) return;
@@ -56,7 +60,7 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
     }
   }
 
-  /** Where this process has said last that it builds: what fails there again and again is said once. */
+  /** The last place at which this process has reported a build: a repeated failure there is reported once. */
   let saidAt = '';
   function sayBegan({ cursor, found }: BuildPlace): void {
     if (cursor !== saidAt) reports.began(found);
@@ -108,7 +112,7 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
     };
   }
 
-  /** Those that change meanwhile are noted by whoever changes them. */
+  /** Requests that change meanwhile are noted by the process that changes them. */
   async function writePage({ requestIds }: FoundKeys): Promise<{ found: number; failed: number }> {
     const ids = requestIds.filter((id) => !isPassing(id));
     const counts = { found: ids.length, failed: 0 };

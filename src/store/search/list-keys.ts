@@ -1,9 +1,9 @@
-// Walks through the keys of the requests, and of the facets of the list, on every master: piece by piece, from a place on.
-// Must never take a request for a part of the list, whatever its id.
+// Reads the keys of the requests, and of the facets of the list, on every master in parts, from a place on. Never takes
+// a request for a part of the list, whatever its id.
 import { type KeySpace, requestOfTag } from '../keys.ts';
 import { globOf, mastersOf, type RedisConnection } from '../../platform/redis/connection.ts';
 
-/** Keys that one command looks at. */
+/** Keys that one command checks. */
 const KEYS_AT_ONCE = 500;
 
 export interface FoundKeys {

@@ -1,5 +1,5 @@
-// What stands where the list of requests would, while it is turned off: a refusal of what asks for it, and the removal of what is left.
-// Must never answer with a list: an empty one would say that there are no requests.
+// The replacement of the list of requests while it is turned off: a refusal, and the removal of its remains. Never
+// answers with a list: an empty one would say that there are no requests.
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
@@ -61,7 +61,7 @@ export function createListOff({
   return { ...loop, look };
 }
 
-/** After each piece of the walk it waits as long as that took, at most so long. */
+/** After each part of the walk it waits as long as that took, at most this long. */
 const LONGEST_REST_MS = 1_000;
 
 /** Whether there may be something to remove; that costs a walk through all keys. */
@@ -72,8 +72,8 @@ async function isIndexed(connection: RedisConnection, keys: KeySpace): Promise<b
 }
 
 /**
- * One walk for all tenants. The rows go last: whoever writes meanwhile writes a request whole afterwards, because there is no row of it.
- * false: it was stopped, or a Redis changed meanwhile; then it is to be done again.
+ * One walk for all tenants. The rows go last: a process that writes meanwhile writes a request whole afterwards,
+ * because its row is missing. false: it was stopped, or a Redis changed meanwhile; then it must be repeated.
  */
 async function removeIndex(
   connection: RedisConnection,

@@ -8,7 +8,7 @@ import { requestVersion } from './request-facts.ts';
 
 export type IsListedAsItIs = (requestId: string) => Promise<boolean>;
 
-/** Under way, and asks nobody: a claim may take back a question. */
+/** The set of requests in progress without a question: a claim may take back a question. */
 const PLAINLY_OPEN = 's:open';
 
 export function createListedCheck(

@@ -1,5 +1,5 @@
-// Has the list of requests built anew: asks for it, then says step by step how far it is.
-// Must never build it itself: the processes of the service do, whoever asks and hangs up.
+// Has the list of requests built anew: starts it, then reports its progress. Never builds it itself: the processes of
+// the service do, also after the caller has hung up.
 import { randomUUID } from 'node:crypto';
 import type { ReindexStep } from '../../contract/directive/bulk.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
@@ -9,7 +9,7 @@ import type { AskedList, ListBuild } from './list-build.ts';
 
 export type Reindex = (cursor: string | undefined) => Promise<ReindexStep>;
 
-/** Before an answer that there is more, so that nobody asks without a pause. */
+/** Pause before an answer that more follows, so that no caller repeats without a pause. */
 const STEP_MS = 250;
 const RETRY_AFTER_MS = 5_000;
 

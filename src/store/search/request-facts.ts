@@ -1,5 +1,5 @@
-// Reads from the journal what a list shows of a request.
-// Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
+// Reads from the journal the facts of a request for a list. Never blocks Redis or this process for a request of any
+// size: it reads in parts, and leaves out what is beyond its bounds.
 import type { AskedFor } from '../../contract/request/request-listing.ts';
 import { redrivenAmong } from '../../contract/directive/redriven.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
@@ -11,7 +11,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { type DirectiveContent, directiveContent } from './directive-content.ts';
 import type { RequestFacts, RunFacts } from './row.ts';
 
-/** What the part that knows runs says of one. */
+/** The facts of a run from the part that knows runs. */
 export interface ListedRun extends RunFacts {
   query: string;
   metadata: unknown;
@@ -29,7 +29,7 @@ export interface FactsParts {
 type Fields = Record<string, string>;
 
 interface ReadState {
-  /** What is not of a directive. */
+  /** The fields that belong to no directive. */
   fields: Fields;
   /** Names and values in turns, as Redis answers. */
   pairs: readonly string[];
@@ -81,7 +81,10 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     return factsOf({ requestId, head, records, contents, errors, run, expiresAt });
   };
 
-  /** Most are one piece, as of one instant. Of others the head is older than the rest, so that no version is newer than its row. */
+  /**
+   * Most states are one part, of one instant. For others the head is older than the rest, so that no version is newer
+   * than its row.
+   */
   async function readState(state: string): Promise<ReadState> {
     const [cursor, found] = await connection.hscan(state, '0', 'COUNT', SCANNED_AT_ONCE);
     if (cursor === '0') return { fields: fieldsOf(found), pairs: found };
@@ -126,7 +129,10 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     return ids.filter((_, at) => (sizes[at] ?? 0) <= BODY_BYTES);
   }
 
-  /** Of those that tell most of what has failed: read on while all that was read was cancelled, since one that was not makes the request failed. */
+  /**
+   * The errors of those that say most about the failure: read on while all were cancelled, since one that was not makes
+   * the request failed.
+   */
   async function errorsOf(requestId: string, records: readonly DirectiveRecord[]): Promise<EndedInError[]> {
     const redrivenAs = redrivesOf(records);
     const left = tellingFirst(records, redrivenAs);
@@ -167,7 +173,7 @@ interface Head {
   closedAt: number | null;
   version: number;
   hasRun: boolean;
-  /** When its run may begin; null: nobody said so, or it has begun. */
+  /** The instant at which its run may begin; null: none was set, or it has begun. */
   runBegins: number | null;
 }
 
@@ -192,7 +198,7 @@ function headOf(fields: Fields): Head | null {
   };
 }
 
-/** What ended without a readable error has failed all the same. */
+/** A directive that ended without a readable error has failed all the same. */
 const UNKNOWN_ERROR = 'internal_error';
 const CANCELLED = 'cancelled';
 
@@ -236,7 +242,7 @@ function isCancelled({ type }: EndedInError): boolean {
   return type === CANCELLED;
 }
 
-/** Those that failed, the last ones first: what no redrive replaced, and of these what nobody had cancelled. */
+/** The failed directives, the last ones first: those without a redrive, and of these those without a cancellation. */
 function tellingFirst(
   records: readonly DirectiveRecord[],
   redrivenAs: (id: string) => string | null,

@@ -1,5 +1,5 @@
-// Lists the requests of a tenant that fit a filter, newest first, page by page.
-// Must never look through more than one page's share of work: it says how far it came, and the cursor goes on from there.
+// Lists the matching requests of a tenant, newest first, page by page. Never does more than one page's share of work:
+// it returns its place, and the cursor continues from there.
 import { createSemaphore, type Semaphore } from '../../platform/bounds/semaphore.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { TenantBytes } from '../limits/tenant-bytes.ts';
@@ -26,16 +26,19 @@ export interface RequestListParts {
   storedOf: TenantBytes['of'];
   changes: Pick<ChangedRequests, 'lagMs'>;
   build: Pick<ListBuild, 'state'>;
-  /** By the clock of Redis, milliseconds since the epoch. */
+  /** Milliseconds since the epoch, by the clock of Redis. */
   now(): Promise<number>;
 }
 
 export type ListRequests = (query: RequestQuery, tenant: string) => Promise<RequestListing>;
 
-/** Of a search for words, or of sets that have little in common: so many are looked at for one page, and for so long. */
+/**
+ * Bound of a search for words, or of sets with little in common: rows that are checked for one page, and the time for
+ * it.
+ */
 const MOST_SEEN = 20_000;
 const LONGEST_SEARCH_MS = 150;
-/** Redis stands for a few hundred microseconds. */
+/** Number at once: Redis is blocked for a few hundred microseconds. */
 const SEEN_AT_ONCE = 500;
 const MOST_WORDS = 8;
 /** Long searches of one tenant that wait for the one before; a further one ends with what it has found. */
@@ -186,7 +189,7 @@ function facetsOf(filter: RequestFilter): string[] {
 
 type Matcher = (row: ListedRequest) => boolean;
 
-/** What no set knows; null: nothing else is asked for. */
+/** The filter of members that no set has; null: there are none. */
 function matcher({ status, q }: RequestFilter): Matcher | null {
   const words = q === undefined ? [] : q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, MOST_WORDS);
   if (status !== COMMON_STATUS && words.length === 0) return null;

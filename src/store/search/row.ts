@@ -2,7 +2,10 @@
 // Must never grow with its request: every part is bounded.
 import type { AskedFor, ListedRequest, RequestStatus } from '../../contract/request/request-listing.ts';
 
-/** What the journal says of a request, as far as a list shows it. Instants are milliseconds since the epoch, by the clock of Redis. */
+/**
+ * The journal's facts of a request, as far as a list shows them. Instants are milliseconds since the epoch, by the
+ * clock of Redis.
+ */
 export interface RequestFacts {
   requestId: string;
   /** Grows with each change. */
@@ -177,7 +180,7 @@ const EMPTY: Listed = {
   cost: null,
 };
 
-/** What the facets of the row say already. */
+/** The members that the facets of the row have already. */
 const IN_FACETS: ReadonlySet<string> = new Set(['status', 'agent', 'tools', 'error_types', 'tags']);
 
 /** Without what most rows have alike, and what is read from the facets. */

@@ -9,11 +9,11 @@ import type { RequestFacts } from './row.ts';
 /** In the order of the ids; null: not of this sort, or gone. */
 export type ReadSmall = (requestIds: readonly string[]) => Promise<(RequestFacts | null)[]>;
 
-/** Redis stands for about a millisecond. */
+/** Number at once: Redis is blocked for about a millisecond. */
 const READ_AT_ONCE = 100;
-/** Of a request; Redis and this process hold so many of them at once. */
+/** Maximum size of a request; Redis and this process hold this many at once. */
 const MOST_BYTES = 8_192;
-/** Of one request, as search-read.lua answers. */
+/** Number of values of one request, as search-read.lua answers. */
 const VALUES = 8;
 
 export function createSmallReader(connection: RedisConnection, keys: KeySpace): ReadSmall {

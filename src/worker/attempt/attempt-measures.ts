@@ -1,5 +1,5 @@
-// What is reported of an attempt: its wait, what became of it, the call of a model, the end of its directive.
-// Must never decide anything, nor read the clock for more than a report.
+// The measurements of an attempt: its wait, its outcome, the call of a model, the end of its directive. Never decides
+// anything, nor reads the clock for more than a report.
 import { modelsOf } from './model-candidate.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
@@ -49,7 +49,7 @@ export function reportEnded(
   reports.ended({ requestId, id, type, lane, traceparent, error, durationMs });
 }
 
-/** By the clock of Redis; null: the directive names no deadline. */
+/** The instant of acceptance by the clock of Redis; null: the directive names no deadline. */
 function acceptedAtOf(directive: Directive, deadlineAt: number): number | null {
   const deadlineMs = deadlineOf(directive);
   return deadlineMs === null ? null : deadlineAt - deadlineMs;

@@ -1,5 +1,5 @@
-// The spans of an attempt: `process {lane}`, and in it the call that was made.
-// Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
+// The spans of an attempt: `process {lane}`, and in it the call that was made. Never made for an attempt whose claim
+// was taken over: its successor reports it as lost.
 import { modelsOf } from './model-candidate.ts';
 import { type Directive, DIRECTIVE_TYPES } from '../../contract/directive/directive.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
@@ -43,7 +43,7 @@ export function attemptTrace(
   return parent && { ...attemptPlace(parent, directive, fence), claimedAt };
 }
 
-/** What the attempt's signals carry, and what is called continues. */
+/** The trace context that the attempt's signals carry and its calls continue. */
 export function attemptContext(
   spans: Spans,
   trace: AttemptTrace | null,
@@ -65,7 +65,7 @@ export interface AttemptStory {
   readonly repeatPolicy: RepeatPolicy;
   readonly stop: StopReason | null;
   readonly outcome: Outcome;
-  /** What was recorded. */
+  /** The recorded outcome. */
   readonly recorded: JobOutcome;
 }
 
@@ -79,7 +79,7 @@ export function reportAttempt(parts: AttemptParts, claimed: Claimed, story: Atte
   reportWaits(parts, claimed);
 }
 
-/** Nothing was written: the attempt is somebody else's by now. */
+/** Nothing was written: the attempt belongs to another worker by now. */
 function isTakenOver({ recorded }: AttemptStory): boolean {
   return recorded.kind === 'done' && recorded.errorType === undefined;
 }
@@ -257,7 +257,7 @@ function hasBegin(directive: Directive): boolean {
   );
 }
 
-/** By the clock of this machine, as its other spans. */
+/** Reports the span later, by the clock of this machine, as its other spans. */
 async function reportLater(
   { spans, records }: Pick<AttemptParts, 'spans' | 'records'>,
   { envelope, lane, granted }: Claimed,

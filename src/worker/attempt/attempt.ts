@@ -157,7 +157,7 @@ async function retakeFromJournal(
   );
 }
 
-/** It went on to another lane, and whoever moved it may have died before it enqueued it there. */
+/** Enqueues a directive that went on to another lane: its worker may have died before it enqueued it there. */
 async function enqueueElsewhere(
   { gated, running }: AttemptParts,
   job: JobData,
@@ -224,7 +224,9 @@ async function pauseLane({ lanes }: AttemptParts, lane: string, pauseMs: number 
   if (pauseMs !== null) await lanes.pauseFor(lane, pauseMs).catch(() => {});
 }
 
-/** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */
+/**
+ * An error while the outcome is recorded occurs again each time: this worker has the answer, so it ends the directive.
+ */
 async function recordInAnyCase(
   parts: AttemptParts,
   claimed: Claimed,
@@ -256,7 +258,7 @@ function placeInChain(claimed: Claimed) {
   };
 }
 
-/** `lane`: as `attemptDirective` is told. `at`: when it is looked at again, milliseconds since the epoch. */
+/** `lane`: that of `attemptDirective`. `at`: the next check, milliseconds since the epoch. */
 async function putOff(
   parts: AttemptParts,
   job: JobData,
@@ -290,7 +292,7 @@ async function grantedWith(
   return verdict?.kind === 'granted' ? verdict : null;
 }
 
-/** What a claim comes with has its body. null: this worker does not know what it is. */
+/** The facts of a directive whose body comes with its claim. null: this worker does not know the type. */
 function knownOf(
   { registry }: AttemptParts,
   job: JobData,

@@ -17,7 +17,7 @@ import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 /** Share of a lease after which a claim that nothing extends is asked for again: the heartbeat's first beat comes at a third, too. */
 const FRESH_PER_LEASE = 1 / 3;
 
-/** What is known of a directive before it is claimed. */
+/** The known facts of a directive before it is claimed. */
 export type ToClaim = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest' | 'held' | 'pass'>;
 
 /** `claimedAt`: when it was asked for, by the process' monotonic clock, milliseconds. */
@@ -74,12 +74,12 @@ async function askForClaim(
   });
 }
 
-/** Whether the calls of the lane come one after the other, whoever makes them: only a server's can. */
+/** Whether the calls of the lane are made one after the other for all callers: only a server's can be. */
 async function isSerial({ records }: AttemptParts, lane: string): Promise<boolean> {
   return isToolLane(lane) && records.serial.isDeclared(lane);
 }
 
-/** What is said of the first attempt; null: nothing. */
+/** The signal of the first attempt; null: none. */
 function startOf(
   { directive, traceparent }: Envelope,
   definition: Pick<Claimed['definition'], 'started'>,

@@ -1,5 +1,4 @@
-// What an attempt works with: the parts of its worker, and the claimed directive on its way.
-// Must never decide anything.
+// The parts of an attempt: those of its worker, and the claimed directive on its way. Never decides anything.
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
@@ -34,7 +33,7 @@ import type { PauseLimits } from './pause.ts';
 import type { ClaimRef } from '../../store/refs.ts';
 import type { Heartbeat } from '../threaded-heartbeat.ts';
 
-/** What an attempt reads and writes in the journal. */
+/** The records of the journal that an attempt reads and writes. */
 export interface AttemptRecords {
   journal: Journal;
   serial: SerialLanes;
@@ -86,7 +85,7 @@ export interface Claimed {
   claimedAt: number;
   /** The claim came with its job; null: it was asked for. */
   held: HeldJob | null;
-  /** Of the gate of its lane; null: it does not pass one. */
+  /** The pass of the gate of its lane; null: it does not pass one. */
   pass: HeldPass | null;
   /** One attempt of the lane at a time over all workers. */
   serial: boolean;
@@ -99,8 +98,8 @@ export interface Claimed {
 export const DONE: JobOutcome = { kind: 'done' };
 
 /**
- * Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. `isOver`: nothing is left
- * to do, so that the sweeper need not look; otherwise it sees to the task that is left.
+ * Notes a directive whose end is written. `error`: null: success. `isNew`: this worker wrote it. `isOver`: no work is
+ * left for the sweeper; otherwise it continues the task that is left.
  */
 export function noteEnd(
   parts: AttemptParts,

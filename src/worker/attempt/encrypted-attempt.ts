@@ -1,5 +1,5 @@
-// What an attempt of an encrypted directive reads and says: opened with a key of this worker before the call, sealed after it.
-// Must never let anything of the call leave the attempt in clear.
+// An attempt of an encrypted directive: opened with a key of this worker before the call, encrypted after it. No
+// content of the call leaves the attempt in clear.
 import { setImmediate } from 'node:timers/promises';
 import {
   callOf,
@@ -34,7 +34,10 @@ export type Opened =
   | { kind: 'opened'; directive: Directive; seal: Seal; note: Metadata }
   | { kind: 'unreadable'; execution: Execution };
 
-/** Whose the directive is, and the id that its sender gave it: a redrive repeats what was encrypted for another one. */
+/**
+ * The owner of the directive, and the id that its sender gave it: a redrive repeats a directive that was encrypted
+ * under another id.
+ */
 export interface SealedPlace {
   readonly tenant: string;
   readonly id: string;
@@ -46,7 +49,7 @@ export function isEncrypted(directive: Directive): boolean {
   return encryptedFields(directive).length > 0;
 }
 
-/** Of an encrypted directive, under the id that its sender knows. */
+/** An encrypted directive, opened under the id that its sender knows. */
 export async function openDirective(
   keys: PayloadKeys,
   directive: Directive,
@@ -75,7 +78,7 @@ export async function openDirective(
   return read.kind === 'opened' && callersContext ? withoutState(read) : read;
 }
 
-/** What was not seen at the acceptance is checked now; what is wrong with it only its sender may know. */
+/** The content that could not be read at the acceptance is checked now; a fault is disclosed to its sender only. */
 async function checked(
   opened: Record<string, unknown>,
   fields: readonly string[],
@@ -146,7 +149,7 @@ type Metadata = Record<string, unknown>;
 /** Small enough that what is cut of an error is cut before it is encrypted. */
 const LARGEST_ERROR_BYTES = 8_192;
 
-/** What the service itself adds beside a result, none of it from the call. */
+/** The members that the service itself adds beside a result, none of them from the call. */
 const OPEN_OF_TOOLS: ReadonlySet<string> = new Set(['server', 'tool']);
 const OPEN_OF_MODELS: ReadonlySet<string> = new Set([
   'model',
@@ -202,13 +205,13 @@ function bounded(result: Result): Result {
   return result.ok ? result : { ...result, error: boundError(result.error, LARGEST_ERROR_BYTES) };
 }
 
-/** Who would answer reads the question in the journal, where nothing of the call may be. */
+/** An answer would need the question in the journal, which must not hold content of the call. */
 function cannotAsk(): Result {
-  const message = 'The tool asks a person, and nobody can be asked about an encrypted call';
+  const message = 'The tool asks a person, which an encrypted call does not allow';
   return errorResult(errorEnvelope('executor', message));
 }
 
-/** What is said while the attempt runs. */
+/** Encrypts a signal of a running attempt. */
 export async function sealSaid(seal: Seal, said: Said): Promise<Said> {
   const data = said.data as Readonly<Record<string, unknown>>;
   const { delta, message, metadata } = data;

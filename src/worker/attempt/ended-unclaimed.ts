@@ -1,5 +1,5 @@
-// Ends directives that get no attempt: past their deadline, cancelled, or of a kind nobody carries out.
-// Must never be used once an attempt has begun: its own record says what happened.
+// Ends directives that get no attempt: past their deadline, cancelled, or of an unknown type. Never used once an
+// attempt has begun: its own record has the outcome.
 import { cancelledError, deadlineExceededError } from '../../contract/directive/cancellation.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
@@ -22,7 +22,7 @@ type Known = Unclaimed & Pick<Claimed, 'definition'>;
 interface Lost {
   lost: boolean;
   lostClaim: LostClaim | null;
-  /** What it has left at its server; null: nothing. */
+  /** The task that it has left at its server; null: none. */
   task: string | null;
 }
 
@@ -33,7 +33,7 @@ export async function endCancelled(parts: AttemptParts, taken: Known, found: Los
   return endLeft(parts, taken, error, found);
 }
 
-/** Whoever waits for the end has it before the server is asked to stop. */
+/** Records the end before the server is asked to stop, so that waiting callers have it first. */
 async function endLeft(
   parts: AttemptParts,
   taken: Known,

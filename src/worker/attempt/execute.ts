@@ -35,11 +35,14 @@ export interface Executed {
   execution: Execution;
   stop: StopReason | null;
   seen: boolean;
-  /** As in `OutcomeFacts`. */
+  /** The member of `OutcomeFacts`. */
   unreachedForMs: number | null;
 }
 
-/** A provider that nobody reaches at present is not asked, so that those with another model go on to it at once. */
+/**
+ * A provider that is unreachable at present is not called, so that directives with another model continue with it at
+ * once.
+ */
 export function stoppedLane({ breaker }: AttemptParts, { envelope, lane }: Claimed): Executed | null {
   const unreachedForMs = envelope.models ? breaker.stoppedForMs(lane) : null;
   if (unreachedForMs === null) return null;
@@ -95,7 +98,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   }
 }
 
-/** What the tool asked and may ask. */
+/** The questions of the tool, answered and possible ones. */
 async function dialog(
   parts: AttemptParts,
   claimed: Claimed,

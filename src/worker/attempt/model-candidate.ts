@@ -32,7 +32,7 @@ export function modelsOf({
   return candidate.cheaper === undefined ? models : [...models, ...candidate.cheaper.models];
 }
 
-/** The first of the cheaper models, after a budget had no room for the one before. */
+/** The first of the cheaper models, after a budget was too small for the one before. */
 export function candidateInstead(
   before: Pick<Claimed, 'envelope' | 'candidate' | 'granted'>,
   model: string,

@@ -18,8 +18,8 @@ import {
 } from './pause.ts';
 
 /**
- * Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. `lapsed`: before its call was sent, it
- * lost what it held under limits by key.
+ * Reason why an attempt was aborted. `lost`: another process ended or took over the directive. `lapsed`: before its
+ * call was sent, it lost its hold under limits by key.
  */
 export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost' | 'lapsed';
 
@@ -61,7 +61,7 @@ export interface OutcomeFacts {
   /** Milliseconds since the epoch, by the clock of Redis. */
   now: number;
   stop: StopReason | null;
-  /** What the caller said who cancelled it. */
+  /** The reason given with the cancellation. */
   cancelReason: string | null;
   /** Time left until the deadline, milliseconds. */
   remainingMs: number;
@@ -275,8 +275,8 @@ function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
 }
 
 /**
- * What to do about a directive whose previous worker died during an attempt; null = make another attempt. `resumable`: that
- * asks for the end of the call, and does not repeat it. `begun`: false = no attempt was made.
+ * The error that ends a directive whose previous worker died during an attempt; null: make another attempt.
+ * `resumable`: that attempt asks for the end of the call, and does not repeat it. `begun`: false: no attempt was made.
  */
 export function lostAttemptError(
   effect: RepeatPolicy,

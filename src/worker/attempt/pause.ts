@@ -32,7 +32,7 @@ interface Growth {
 
 /** After a refused call. */
 const REFUSED: Growth = { firstMs: SHORTEST_PAUSE_MS, lastMs: 60_000 };
-/** Before a configured limit has room: it knows when that is, but others may be first. */
+/** Waits before a configured limit has capacity: the time is known, but others may be first. */
 const LIMITED: Growth = { firstMs: 10, lastMs: 5_000 };
 
 const DEFAULT_LIMITED_MS = 1_000;

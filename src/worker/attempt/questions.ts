@@ -1,5 +1,5 @@
-// The questions of a tool, at its worker: asked in the journal, and answered from there.
-// Must never answer for a person: what nobody has answered in time is declined, and the log says so.
+// The questions of a tool, at its worker: written to the journal, and answered from there. Never answers for a person:
+// a question without an answer in time is declined, and the log shows that.
 import {
   DECLINED,
   inputIdOf,
@@ -20,10 +20,10 @@ import { pause } from '../../platform/lifecycle.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 import { durably } from '../record/durably.ts';
 
-/** How often a worker that holds a call looks for the answer, milliseconds: a person does not notice it. */
+/** Interval at which a worker that holds a call checks for the answer, milliseconds: short enough for a person. */
 const LOOK_MS = 500;
 
-/** What follows a round, by the numbers of its questions. */
+/** The numbers of the next round, after those of its questions. */
 function nextNumbers(
   { granted: { asked } }: Claimed,
   held: readonly number[],
@@ -64,7 +64,7 @@ async function ask(
   return verdict;
 }
 
-/** Ends the claim until the answers are there. Null: no room for the questions. */
+/** Ends the claim until the answers arrive. null: the questions do not fit into the request. */
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
@@ -89,7 +89,7 @@ export async function recordQuestions(
   return { verdict: await ask(parts, claimed, asking, signals), untilAt };
 }
 
-/** What an earlier attempt's tool asked, with the answers; questions without one are declined now. */
+/** The questions of an earlier attempt's tool, with the answers; questions without one are declined now. */
 export async function answeredRound(
   parts: AttemptParts,
   claimed: Claimed,
@@ -114,7 +114,7 @@ export async function answeredRound(
   return { ...kept, afresh: asked.afresh, round: asked.round, answers: Object.fromEntries(answers) };
 }
 
-/** The worker that held the call is gone: nobody waits for the answer any more. */
+/** Withdraws the questions of a call whose worker is gone: its answer has no reader any more. */
 async function withdrawHeld(
   parts: AttemptParts,
   claimed: Claimed,
@@ -139,7 +139,7 @@ export async function firstAnswer(
   return { ...answer, isLate: answer === DECLINED };
 }
 
-/** As the worker that has the claim. Somebody may have answered at the last moment: that answer counts. */
+/** Ends a question as the worker that has the claim. An answer at the last moment counts. */
 async function endQuestion(
   parts: AttemptParts,
   claimed: Claimed,

@@ -1,5 +1,5 @@
-// The attempts this process is making right now, so that one can be told to stop.
-// Must never forget why an attempt was stopped: the first reason stands; nor a cancellation that is heard before the attempt begins.
+// The attempts that this process is making, so that each can be aborted. Never forgets the first reason of an abort,
+// nor a cancellation that arrives before the attempt begins.
 import type { StopReason } from './outcome.ts';
 import type { ClaimRef } from '../../store/refs.ts';
 
@@ -12,7 +12,7 @@ export interface AttemptHandle {
 
 export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 
-/** Its claim may be on its way to this process as somebody cancels it. */
+/** A claim may be on its way to this process while it is cancelled. */
 const REMEMBERED_MS = 10_000;
 /** Cancellations of every worker's directives are heard. */
 const MOST_REMEMBERED = 4_096;

@@ -16,18 +16,17 @@ type SignalType = SignalDraft['type'];
 export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
 
 /**
- * Reports a signal while an attempt runs; never waits, never throws.
- * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
- * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
- * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
- * Every other type: each call replaces an unwritten one of the same type, and the next one counts the replaced in
- * `metadata.coalesced`; data above 16 KiB is cut, with its size in `metadata.truncated_bytes`.
- * The more an attempt has reported, the less often it is written; above 8 Mi characters nothing more is written, and
- * the terminal signal counts it in `metadata.unreported`.
+ * Reports a signal while an attempt runs; never waits, never throws. `ai.llm.delta`: parts of one kind (of one tool
+ * call) are joined while an earlier one is being written, the order is kept, and `seq` is given when they are written.
+ * `delta` is a string for `content` and `thinking`, which loses its control characters as in `plainText`, and a
+ * `ToolCallDelta` for `tool_call`. Every other type: each call replaces an unwritten one of the same type, and the next
+ * one counts the replaced in `metadata.coalesced`; data above 16 KiB is cut, with its size in
+ * `metadata.truncated_bytes`. The more an attempt has reported, the less often it is written; above 8 Mi characters
+ * nothing more is written, and the terminal signal counts it in `metadata.unreported`.
  */
 export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
 
-/** A piece of a tool call that a model writes: `arguments` is the added JSON text, '' at first. */
+/** A part of a tool call that a model writes: `arguments` is the added JSON text, '' at first. */
 export interface ToolCallDelta {
   /** Which tool call of the turn, from 0. */
   index: number;
@@ -43,7 +42,7 @@ export interface CandidateFailure {
   message: string;
 }
 
-/** What a budget lets a call go on with. */
+/** The models that a budget still allows for a call. */
 export interface CheaperModels {
   readonly budget: string;
   /** As the configuration names it. */
@@ -57,11 +56,11 @@ export interface CandidateState {
   index: number;
   /** The models before it, in order. */
   history: readonly CandidateFailure[];
-  /** Where a budget had no room for the models that were chosen: those that answer instead, at the end of the chain. */
+  /** The models that answer where a budget was too small for the chosen ones, at the end of the chain. */
   cheaper?: CheaperModels;
 }
 
-/** What an attempt writes down of a call that goes on at the other side, so that a later attempt asks for its end. */
+/** The record of a call that continues at the other side, so that a later attempt asks for its end. */
 export interface TaskKeeping {
   /** As an earlier attempt wrote it; null: there is none, and the call is to be made. */
   readonly task: string | null;
@@ -79,7 +78,7 @@ export interface ExecutionContext {
   models: readonly string[];
   /** Always at index 0 for directives without models. */
   candidate: CandidateState;
-  /** Whose it is; `default` where there are no tenants. */
+  /** The owner; `default` where there are no tenants. */
   tenant: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender | undefined;
@@ -100,7 +99,7 @@ export interface ExecutionContext {
   report: Report;
   /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
   drained(): Promise<void>;
-  /** What the tool asked in an earlier attempt, with the answers; absent: nothing. */
+  /** The questions of the tool in an earlier attempt, with the answers; absent: none. */
   answered?: AnsweredRound;
   /**
    * Right before a call: whether what the attempt holds under limits by key is still its own, and for how long, asked as it is written;
@@ -108,8 +107,8 @@ export interface ExecutionContext {
    */
   mayBegin?: (() => Promise<Holds | null>) | undefined;
   /**
-   * Asks a person while the attempt goes on. Resolves with the answer, `decline` at its deadline; rejects where the claim is lost.
-   * `withdrawn`: nobody needs the answer any more.
+   * Asks a person while the attempt continues. Resolves with the answer, `decline` at its deadline; rejects where the
+   * claim is lost. `withdrawn`: the answer is not needed any more.
    */
   ask?(asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer>;
 }
@@ -117,13 +116,13 @@ export interface ExecutionContext {
 /** A question of a tool whose call is held meanwhile. */
 export interface HeldQuestion {
   question: ToolQuestion;
-  /** As in `AskedQuestions`. */
+  /** The endpoint of `AskedQuestions`. */
   endpoint: string;
   /** It is declined after this time, milliseconds. */
   patienceMs: number;
 }
 
-/** What a tool wants answered before its call can be made again. */
+/** The questions that must be answered before the tool can be called again. */
 export interface AskedQuestions {
   questions: readonly { key: string; question: ToolQuestion }[];
   /** Responses to other requests of the round, which go back with the answers; absent: none. */
@@ -143,14 +142,14 @@ export interface AskedQuestions {
 export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {
   /** From 1. */
   round: number;
-  /** By key. */
+  /** The answers by key. */
   answers: Readonly<Record<string, QuestionAnswer>>;
 }
 
 /** The outcome of one attempt. */
 export interface Execution {
   result: Result;
-  /** What the model reads, if it differs from the result as JSON (contract.md §7). */
+  /** The text for the model, if it differs from the result as JSON (contract.md §7). */
   content?: string;
   /** Control directives that were not accepted: each becomes a `directive.rejected` before the terminal signal. */
   rejected?: readonly RejectedDirective[];
@@ -158,22 +157,28 @@ export interface Execution {
   ambiguous?: boolean;
   /** The call goes on at the other side and is written down: the next attempt asks for its end. */
   resumable?: boolean;
-  /** It may go on at the other side, which nobody has reached to stop it, and is written down: `withdraw` follows its end. */
+  /**
+   * The call may continue at the other side, which could not be reached to stop it, and is recorded: `withdraw` follows
+   * its end.
+   */
   unwithdrawn?: boolean;
   /**
-   * The other side answers no more questions about the call, so that nobody will learn how it ended: the call of this
-   * attempt, or of an earlier one.
+   * The other side answers no more questions about the call, so that its end stays unknown: the call of this attempt,
+   * or of an earlier one.
    */
   forgotten?: 'own' | 'earlier';
   /** The other side could not be reached; nothing was sent. */
   unreached?: boolean;
   /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */
   unavailable?: boolean;
-  /** What a rate limit stops: the whole lane (default), or this directive alone, as with a single model's limit. */
+  /** The extent of a rate limit: the whole lane (default), or this directive alone, as with a single model's limit. */
   pauseScope?: 'lane' | 'directive';
   /** Written directly before the terminal signal, when the result is a success and tokens were used. */
   usage?: SignalData<'ai.usage'>;
-  /** A budget has no room for the call: the next attempt is made with these models. `result` says which and why. */
+  /**
+   * A budget is too small for the call: the next attempt is made with these models. `result` has the budget and the
+   * reason.
+   */
   cheaper?: CheaperModels;
   /** The tool asks: the next attempt brings the answers. `result` is of no importance then. */
   asks?: AskedQuestions;

@@ -47,7 +47,7 @@ export interface BudgetedCall {
 /** A worker that dies settles nothing; one that lives settles well within this time after the call. Milliseconds. */
 const SETTLE_MS = 60_000;
 
-/** Makes the call if every budget has room for it. */
+/** Makes the call if it fits every budget. */
 export async function withinBudget(
   options: BudgetOptions,
   call: BudgetedCall,
@@ -84,13 +84,13 @@ function dearest({ input, output }: MostTokens, price: ModelPrice): number {
   return input * Math.max(price.input, price.cacheRead, price.cacheWrite) + output * price.output;
 }
 
-/** No model takes as much: whoever says so is not believed. */
+/** No model uses as many tokens in a call: a larger count is not believed. */
 const MOST_TOKENS_OF_A_CALL = 100_000_000;
 const MILLIONTHS = 1_000_000;
 
 type Counts = { input_tokens: number; output_tokens: number; total_tokens: number; estimated?: boolean };
 
-/** null: nobody knows, or nobody believes it, so that it counts as reserved. */
+/** The use of an execution; null: unknown or not believed, so that the reserved amount counts. */
 function spentBy(execution: Execution, price: ModelPrice | null): Spending | null {
   const { usage, metadata = {} } = execution;
   const counts = (usage ?? metadata['usage_so_far']) as Counts | undefined;
@@ -173,7 +173,10 @@ function answersIn({ answered }: ExecutionContext): NonNullable<ExecutionContext
   return answered?.endpoint === ENDPOINT ? answered.answers : {};
 }
 
-/** Of this round, and of those before: only the newest comes back with its answers, so each carries what was allowed. */
+/**
+ * The budgets that were allowed in this round and those before: only the newest comes back with its answers, so each
+ * carries the earlier ones.
+ */
 function allowedIn(context: ExecutionContext): ReadonlySet<string> {
   const { answered } = context;
   const answers = Object.entries(answersIn(context));
@@ -188,7 +191,10 @@ export function answeredBudgets(answers: ReadonlyMap<string, QuestionAnswer>): A
   return { endpoint: ENDPOINT, state: null, afresh: false, round: 0, answers: given };
 }
 
-/** null: somebody has said no, or was asked often enough. Asked until the day is over; then there is room without it. */
+/**
+ * The question to a person; null: it was denied, or asked often enough. Asked until the day is over; then the budget is
+ * whole again.
+ */
 function askFor(
   breach: BudgetBreach,
   most: { tokens: number; money: number | null },
@@ -197,7 +203,7 @@ function askFor(
   const isAnswered = Object.hasOwn(answersIn(context), breach.id);
   const rounds = context.answered?.endpoint === ENDPOINT ? context.answered.round : 0;
   if (isAnswered || rounds >= QUESTION_LIMITS.rounds || breach.resetsAt === null) return null;
-  const message = `The budget "${breach.budget}" has no room for this call of ${modelOf(context)}: ${amountsOf(breach, most)}. Accept to make it all the same.`;
+  const message = `The budget "${breach.budget}" is too small for this call of ${modelOf(context)}: ${amountsOf(breach, most)}. Accept to make it all the same.`;
   const question = { mode: 'form' as const, message, schema: { type: 'object', properties: {} } };
   const patienceMs = Math.max(1_000, breach.resetsAt - Date.now());
   return {
@@ -226,7 +232,7 @@ function sentenceOf(
     : resetsAt === null
       ? ''
       : `; it begins anew at ${new Date(resetsAt).toISOString()}`;
-  return `the budget "${budget}" of the day has no room for the call: ${amountsOf(breach, most)}${until}`;
+  return `the budget "${budget}" of the day is too small for the call: ${amountsOf(breach, most)}${until}`;
 }
 
 function isTooSmall(

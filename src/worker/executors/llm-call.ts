@@ -44,7 +44,7 @@ export interface LlmOptions extends BudgetOptions {
   schemas: SchemaChecks;
 }
 
-/** Calls the model, for single pieces or for the whole answer. */
+/** Calls the model, for single chunks or for the whole answer. */
 export type Ask = (call: ModelCall, names: ToolNames) => Promise<ModelReply>;
 
 type Metadata = Record<string, unknown>;

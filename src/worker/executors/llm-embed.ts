@@ -166,7 +166,7 @@ function stoppedBy({ ref, limits, timeoutMs }: Embedding): ModelFailure | null {
   return failure('timeout', `not all vectors arrived within ${timeoutMs} ms`, details);
 }
 
-/** `lost`: texts of which nobody knows what a provider has taken for them; they are in no batch, or in the last one. */
+/** `lost`: texts whose use at the provider is unknown; they are in no batch, or in the last one. */
 function spentOn(batches: readonly EmbeddedBatch[], lost: readonly string[] = []): SpentTokens | null {
   const counted = batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
   const most = lost.reduce((sum, text) => sum + estimatedTokens(text.length), 0);

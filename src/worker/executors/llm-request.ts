@@ -20,7 +20,7 @@ export interface DescribedTool {
   input_schema: Record<string, unknown>;
 }
 
-/** null: no server offers it. */
+/** Describes a tool; null: no server lists it. */
 export type DescribeTool = (name: string) => Promise<DescribedTool | null>;
 
 export type LanguageDirective = LlmStream | LlmGenerate;
@@ -104,15 +104,15 @@ async function offeredTools(
     const field = `tools[${index}]`;
     const tool = typeof offer === 'string' ? await describeTool(offer) : await completed(offer, describeTool);
     const name = typeof offer === 'string' ? offer : offer.name;
-    if (!tool) return invalid(field, `no MCP server offers the tool "${name}"`);
-    if (tools.has(name)) return invalid(field, `the tool "${name}" is offered twice`);
+    if (!tool) return invalid(field, `no MCP server has the tool "${name}"`);
+    if (tools.has(name)) return invalid(field, `the tool "${name}" is named twice`);
     // A call of the tool comes back under the name in the directive, whatever the catalog calls it.
     tools.set(name, { ...tool, name });
   }
   return [...tools.values()];
 }
 
-/** What the directive leaves out about a tool comes from the catalog; an unlisted tool takes any object. */
+/** The members that the directive leaves out about a tool come from the catalog; an unlisted tool takes any object. */
 async function completed(offer: OfferedTool, describeTool: DescribeTool): Promise<DescribedTool> {
   const { name, description, input_schema } = offer;
   const known = input_schema === undefined ? await describeTool(name) : null;

@@ -1,5 +1,6 @@
-// One answer of a model to what a tool asks: by the chain of models and the limits that hold for any call of a model.
-// Must never ask without a limit of tokens, nor go on when nobody wants the answer; nor ask a person twice of one budget.
+// One answer of a model to the sampling of a tool: by the chain of models and the limits of any call of a model. Never
+// calls without a limit of tokens, nor continues when the answer is no longer needed; nor asks a person twice about one
+// budget.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
@@ -37,11 +38,11 @@ export interface AskedFor {
   readonly number: number;
   readonly context: ExecutionContext;
   readonly signal: AbortSignal;
-  /** What a person said of budgets that had no room: for all that the attempt asks. */
+  /** A person's answers about budgets that were too small, for all calls of the attempt. */
   readonly said: BudgetAnswers;
 }
 
-/** By budget. */
+/** Answers by budget. */
 export type BudgetAnswers = Map<string, QuestionAnswer>;
 
 export interface TokenCounts {
@@ -51,12 +52,12 @@ export interface TokenCounts {
 }
 
 export interface Answered {
-  /** Of all models that were asked. */
+  /** Tokens of all models that were called. */
   readonly tokens: TokenCounts;
-  /** The tokens are the most that may have been used: a provider worked on a request, and nobody has read how much it took. */
+  /** The tokens are the maximum that may have been used: a provider worked on a request, and its use is unknown. */
   readonly isEstimated: boolean;
   readonly cost: number;
-  /** The budget that had no room, and whose cheaper models answered. */
+  /** The budget that was too small, and whose cheaper models answered. */
   readonly budget?: { readonly name: string; readonly cheaper: string };
   readonly outcome:
     | { readonly ok: true; readonly turn: ModelTurn }
@@ -109,11 +110,11 @@ export async function askModels(
 
 interface Chain {
   readonly models: readonly string[];
-  /** What a budget goes on with; null: the models that were chosen. */
+  /** The models that a budget still allows; null: the chosen models. */
   readonly cheaper: CheaperModels | null;
 }
 
-/** Asks a person while the tool waits. false: nobody can be asked, or nobody wants the answer any more. */
+/** Asks a person while the tool waits. false: no person can be asked, or the answer is not needed any more. */
 async function isSaid(
   { context, signal, said }: AskedFor,
   { questions, endpoint, patienceMs }: AskedQuestions,
@@ -224,7 +225,10 @@ function withSpent(
   };
 }
 
-/** null: a provider worked on it, and nobody has read how much: it was stopped, its answer was lost, or it does not count. */
+/**
+ * The counted tokens; null: a provider worked on the request, and its use is unknown: it was stopped, its answer was
+ * lost, or it does not count.
+ */
 function countedIn(execution: Execution): TokenCounts | null {
   const { usage, metadata } = execution;
   const { input_tokens: input = 0, output_tokens: output = 0, total_tokens: total = 0 } = usage ?? {};
@@ -235,6 +239,6 @@ function countedIn(execution: Execution): TokenCounts | null {
 function nobodyWaits({ model }: LlmGenerate): Answered['outcome'] {
   return {
     ok: false,
-    error: errorEnvelope('cancelled', `nobody waits for an answer of "${model}" any more`),
+    error: errorEnvelope('cancelled', `the answer of "${model}" is not needed any more`),
   };
 }

@@ -1,5 +1,5 @@
-// What the span of a model call says of the answer: model, finish reason, tokens, time to the first piece.
-// Must never show text of the answer.
+// The attributes of a model call's span for its answer: model, finish reason, tokens, time to the first delta. Never
+// shows text of the answer.
 import type { ModelTurn } from '../../contract/model/model-turn.ts';
 import type { Usage } from '../../contract/model/usage.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';
@@ -15,7 +15,7 @@ export function turnAttributes(turn: ModelTurn): Attributes {
   };
 }
 
-/** Of a model that answers since a budget had no room for the one that was chosen. */
+/** The attributes of a model that answers because a budget was too small for the chosen one. */
 export function cheaperAttributes({
   candidate: { cheaper },
 }: Pick<ExecutionContext, 'candidate'>): Attributes {

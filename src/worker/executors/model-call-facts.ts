@@ -6,7 +6,7 @@ import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts'
 import type { Execution, ExecutionContext } from './definition.ts';
 import { whileItHolds } from '../../platform/bounds/while-it-holds.ts';
 
-/** Of a turn or of vectors: what the call says of itself. */
+/** The part of a turn or of vectors that describes the call. */
 interface Timed {
   duration_ms?: number;
   first_chunk_ms?: number | null;

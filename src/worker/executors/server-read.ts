@@ -1,5 +1,5 @@
-// What a `tool_exec` reads of an MCP server besides its tools: resources, prompts, completions.
-// Must never read what the operator does not let MCP clients of the service see.
+// The reads of a `tool_exec` at an MCP server besides its tools: resources, prompts, completions. Never reads what the
+// operator hides from MCP clients of the service.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
 import { type ServerRead, serverReadOf } from '../../contract/tool/server-read.ts';
@@ -14,7 +14,7 @@ export interface ServerReadsOptions {
   readonly isExposed: (server: string, method: ServerRead, params: ToolExec['arguments']) => boolean;
 }
 
-/** An error that the server itself answers is a result: the read is done, and nobody has to examine it. */
+/** An error that the server itself answers is a result: the read has ended, and needs no examination. */
 export function serverReads({ pool, isExposed }: ServerReadsOptions): OwnTools {
   return (place) => {
     const method = serverReadOf(place.tool);

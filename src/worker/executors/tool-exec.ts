@@ -43,7 +43,7 @@ export interface ToolPlace {
   trust: DirectiveTrust;
   /** How much of a call's context this server gets. */
   context: ContextSharing;
-  /** How long a question of the tool waits for an answer, milliseconds; null: nobody answers. */
+  /** Time that a question of the tool waits for an answer, milliseconds; null: no person answers. */
   questionMs: number | null;
   /** How long a call waits for the approval of a person, milliseconds; null: it needs none. */
   approvalMs: number | null;
@@ -97,15 +97,14 @@ export function toolExec(
     },
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
-      if (place === null)
-        return { kind: 'moot', reason: 'no server of this worker offers its tool any more' };
+      if (place === null) return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
       return pool.withdraw(place.server, task, place.endpoint);
     },
   });
 }
 
 function notServedHere(directive: ToolExec): Execution {
-  const message = `no MCP server of this worker offers the tool "${directive.tool_name}"`;
+  const message = `no MCP server of this worker has the tool "${directive.tool_name}"`;
   return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
 }
 
@@ -276,7 +275,7 @@ function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined, isR
 /** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */
 const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
-/** What is left of a task whose end is not known. */
+/** The outcome of a task whose end is unknown. */
 function after(
   task: TaskUse | undefined,
   isResumed: boolean,

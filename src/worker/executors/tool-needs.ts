@@ -1,5 +1,5 @@
-// What a tool needs before it goes on: answers of people, a model; and what to do where its server may not have them.
-// Must never let a tool ask without end.
+// The needs of a tool before it continues: answers of people, a model; and the outcome where its server may not have
+// them. A tool never asks without end.
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
 import { QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
@@ -9,13 +9,13 @@ import type { Execution } from './definition.ts';
 interface Place {
   readonly server: string;
   readonly endpoint: string;
-  /** null: nobody answers. */
+  /** Time that a question waits for an answer, milliseconds; null: no person answers. */
   readonly questionMs: number | null;
   /** null: no model answers. */
   readonly sampling: object | null;
 }
 
-/** What a modern server answers that needs more than the client offers. */
+/** Error code of a modern server that needs more capabilities than the client has. */
 const CAPABILITY_MISSING = -32_021;
 
 /** The error with the setting that would have helped. */

@@ -1,5 +1,5 @@
-// What a tool asks models while it works (sampling): answered within the budget of its server, and counted.
-// Must never ask a model that the configuration does not name for the server or its budget, nor show the server why a provider failed.
+// The sampling of a tool during its call: answered within the budget of its server, and counted. Never calls a model
+// that the configuration does not name for the server or its budget, nor shows the server why a provider failed.
 import { scopedId } from '../../contract/access/tenant.ts';
 import type { ResolvedModels } from '../../contract/model/model-name.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type TokenCounts,
 } from './llm-sampled-answer.ts';
 
-/** What the operator allows a server. */
+/** The sampling that the operator allows a server. */
 export interface SamplingSettings {
   /** As the configuration names it. */
   readonly model: string;
@@ -51,7 +51,7 @@ export interface SamplingOptions extends AnswerOptions {
   };
 }
 
-/** Of one attempt. */
+/** The sampling of one attempt. */
 export interface ToolSampling {
   readonly onSampling: OnSampling;
   /** For the metadata of the terminal signal; null: the tool has asked nothing. */
@@ -71,7 +71,7 @@ export interface SamplingReport {
   estimated?: number;
   /** US dollars, of models with a price. */
   cost?: number;
-  /** The last budget that had no room, and whose cheaper models answered. */
+  /** The last budget that was too small, and whose cheaper models answered. */
   budget?: { name: string; cheaper: string };
 }
 
@@ -165,7 +165,7 @@ function callOf({ server, directive, context }: Sampled) {
   return { server, requestId: scopedId(context.tenant, request_id), id, remainingMs: context.remainingMs };
 }
 
-/** null: nobody waits for it any more, and what is reserved later is given back. */
+/** The result; null: it is not needed any more, and an amount that is reserved later is released. */
 async function unlessAborted(
   reserving: Promise<SamplingBudget>,
   signal: AbortSignal,
@@ -180,7 +180,9 @@ async function unlessAborted(
   return budget;
 }
 
-/** Stands for messages that are checked as they are read: to check megabytes of images again holds the event loop up. */
+/**
+ * Represents messages that are checked as they are read: checking megabytes of images again would block the event loop.
+ */
 const CHECKED = [{ role: 'user', content: '-' }];
 
 /** As any caller may ask for it; throws where it is none that can be asked. */

@@ -27,8 +27,8 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Connection losses are waited out by the connection itself; what is refused (LOADING, READONLY, OOM) is asked again here.
- * `givenUp` ends it with the signal's reason: a worker that shall stop cannot wait for Redis for ever.
+ * The connection itself waits for the end of connection losses; a refused call (LOADING, READONLY, OOM) is repeated
+ * here. `givenUp` ends it with the signal's reason: a worker that must stop cannot wait for Redis for ever.
  */
 export async function persistently<T>(call: () => Promise<T>, givenUp?: AbortSignal): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
@@ -60,7 +60,7 @@ type GiveUp = (reason: unknown) => void;
 
 const waiting = new WeakMap<AbortSignal, Set<GiveUp>>();
 
-/** One listener for all who wait: a signal looks through all of its listeners for each that is added or removed. */
+/** One listener for all that wait: a signal searches all of its listeners for each that is added or removed. */
 function waitersOn(signal: AbortSignal): Set<GiveUp> {
   const known = waiting.get(signal);
   if (known) return known;

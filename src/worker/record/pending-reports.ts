@@ -1,5 +1,5 @@
-// What an attempt has said and nobody has written yet: pieces of text joined, other reports replaced by their next.
-// Must never lose, repeat or reorder a character of text.
+// The reports of an attempt that are not written yet: deltas joined, other reports replaced by their next. Never loses,
+// repeats or reorders a character of text.
 import { plainText } from '../../contract/json/plain-text.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { SignalData, ToolCallDelta } from '../executors/definition.ts';
@@ -22,7 +22,7 @@ interface Pending extends Said {
   replaced: number;
 }
 
-/** What was said in some time. */
+/** The amount of signals in some time. */
 export interface Amount {
   signals: number;
   characters: number;
@@ -32,9 +32,9 @@ export interface Amount {
 export const LONGEST_DELTA = 16_000;
 /** The most signals of one append: a script holds up everybody else for as long as it runs. */
 const MOST_SIGNALS = 64;
-/** What an entry counts beside its characters, so that many small ones are bounded too. */
+/** Characters that an entry counts beside its own, so that many small ones are bounded too. */
 const ENTRY_CHARACTERS = 128;
-/** The most entries that wait: executors that do not wait for room could fill the memory. */
+/** Maximum number of waiting entries: executors that do not wait could fill the memory. */
 const MOST_ENTRIES = 8_192;
 /** Names that a provider gives to a tool call. */
 const LONGEST_NAME = 256;
@@ -126,7 +126,7 @@ export function createPendingReports() {
   };
 }
 
-/** What the signals take in the log, about. */
+/** The approximate size of the signals in the log. */
 export function amountOf(said: readonly (Said & { text?: string | null })[]): Amount {
   const characters = said.reduce((sum, { data, text }) => sum + SIGNAL_CHARACTERS + lengthOf(data, text), 0);
   return { signals: said.length, characters };
@@ -152,7 +152,7 @@ function boundNames(delta: unknown): ToolCallDelta {
   return { ...rest, id: String(id).slice(0, LONGEST_NAME), name: String(name).slice(0, LONGEST_NAME) };
 }
 
-/** What of a delta can be joined with the next one; null: nothing. */
+/** The text of a delta that can be joined with the next one; null: none. */
 function textOf({ chunk_type, delta }: Delta): string | null {
   if (chunk_type === 'tool_call') return isToolCallDelta(delta) ? delta.arguments : null;
   return typeof delta === 'string' ? plainText(delta) : null;

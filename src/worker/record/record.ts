@@ -28,12 +28,12 @@ import { isLogged } from '../attempt/pause.ts';
 import { traceIdOf } from '../../platform/telemetry/traces/trace-context.ts';
 
 const SAID_RETRIES = 100;
-/** Of an attempt that is followed by another one, bytes as JSON. */
+/** Maximum size of the error of an attempt that is followed by another one, bytes as JSON. */
 const LARGEST_RETRY_ERROR_BYTES = 16_384;
 
 type Pause = Extract<Outcome, { kind: 'pause' }>;
 
-/** What an attempt leaves beside its outcome. */
+/** The results of an attempt beside its outcome. */
 export interface Made extends Pick<
   Execution,
   'content' | 'usage' | 'rejected' | 'resumable' | 'unwithdrawn'
@@ -150,7 +150,7 @@ async function recordAsk(
 }
 
 function noRoomToAsk(): ErrorEnvelope {
-  return errorEnvelope('request_full', 'limits.request_bytes has no room for what the tool asks');
+  return errorEnvelope('request_full', 'the questions of the tool would exceed limits.request_bytes');
 }
 
 /** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */
@@ -226,7 +226,10 @@ function boundMetadata(metadata: SignalMetadata): SignalMetadata {
   return boundReport({ metadata }).metadata;
 }
 
-/** Of a request that has no room for the end as it is, an end that is written in any case. `held`: bytes of the request. */
+/**
+ * Writes a short end, which is written in any case, into a request that is too full for the whole end. `held`: bytes of
+ * the request.
+ */
 async function recordSmall(
   parts: AttemptParts,
   claimed: Claimed,
@@ -242,12 +245,12 @@ async function recordSmall(
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { leavesTask }));
   parts.logger.warn(
     { ...logIds(claimed), held_bytes: held },
-    'limits.request_bytes has no room for a result',
+    'a result would exceed limits.request_bytes: its directive fails',
   );
   return noteEnd(parts, claimed, error, { isOver: !leavesTask });
 }
 
-/** What the tokens were is said of a success, and only where there were any. */
+/** The usage signals of a success, and only where there were tokens. */
 function usageSignals({ envelope, origin }: Claimed, { usage }: Made): SignalDraft[] {
   if (!usage || usage.input_tokens + usage.output_tokens === 0) return [];
   const metadata = { ...directiveMetadata(envelope.directive), ...usage.metadata };

@@ -4,7 +4,7 @@
 
 /** Characters that one attempt writes at most, each signal counted with its attributes. */
 const MOST_CHARACTERS = 8 * 1_024 * 1_024;
-/** What a signal holds beside the text: attributes, identity, trace. */
+/** Characters of a signal beside its text: attributes, identity, trace. */
 export const SIGNAL_CHARACTERS = 512;
 
 /** After so much an append waits one step longer. */
@@ -12,11 +12,11 @@ const STEP_SIGNALS = 2_000;
 const STEP_CHARACTERS = 1_024 * 1_024;
 const STEP_MS = 100;
 
-/** What was said and is not in the log. */
+/** The reported signals that are not in the log. */
 export interface Unreported {
   signals: number;
   characters: number;
-  /** What refused it: the bound of a call, or `limits.request_bytes`. */
+  /** The limit that refused it: the bound of a call, or `limits.request_bytes`. */
   limit: 'call' | 'request_bytes';
 }
 

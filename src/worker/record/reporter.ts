@@ -19,7 +19,7 @@ export interface Reporter {
   close(): Promise<void>;
   /** Whether anything was written: readers may have seen it under this attempt's number. */
   hasSpoken(): boolean;
-  /** What was said and will never be in the log; null: nothing. */
+  /** The reported signals that will never be in the log; null: none. */
   unreported(): Unreported | null;
 }
 
@@ -29,9 +29,9 @@ export interface ReporterOptions {
   origin: SignalOrigin;
   /** Added to the metadata of everything that has some, so that readers find the run it belongs to. Default: {}. */
   correlation?: SignalMetadata;
-  /** Makes of what is said what may be written. Default: it is written as it is. */
+  /** Turns a reported signal into the one that may be written. Default: it is written unchanged. */
   protect?: (said: Said) => Promise<Said>;
-  /** Of the attempt: when it aborts, nobody needs to wait for room any more. */
+  /** The signal of the attempt: when it aborts, no executor needs to wait for capacity any more. */
   signal: AbortSignal;
   /** Redis is not waited for any longer. */
   givenUp: AbortSignal;
@@ -40,7 +40,7 @@ export interface ReporterOptions {
   onError(error: unknown): void;
 }
 
-/** A report that nobody looked at any more. */
+/** The amount of a report without a reader. */
 const UNSAID: Amount = { signals: 1, characters: 0 };
 
 /** More unwritten text than this makes executors wait, characters. */
@@ -50,7 +50,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   const { log, claim, signal, givenUp } = options;
   const pending = createPendingReports();
   const budget = createReportBudget();
-  /** Of a pause of the writing one. */
+  /** Ends a pause of the writing loop. */
   let hurry: AbortController | undefined;
   let writing: Promise<void> | undefined;
   let room: PromiseWithResolvers<void> | undefined;
@@ -78,7 +78,10 @@ export function createReporter(options: ReporterOptions): Reporter {
     }
   }
 
-  /** False: the claim is lost, or there is no room. The same signals each time, so that a repeat is recognised. */
+  /**
+   * Appends a batch. false: the claim is lost, or the request is full. The signals are the same each time, so that a
+   * repeat is recognised.
+   */
   async function append(batch: readonly Said[]): Promise<boolean> {
     const amount = amountOf(batch);
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
@@ -93,7 +96,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     return verdict === 'appended';
   }
 
-  /** From here on what is said is only counted. */
+  /** From here on reports are only counted. */
   function refuse(amount: Amount, limit: Unreported['limit']): false {
     budget.dropped(amount, limit);
     refusedBy = limit;

@@ -9,13 +9,13 @@ import type { Execution } from '../executors/definition.ts';
 export interface ResultBound {
   /** The largest payload, bytes of its JSON. */
   bytes: number;
-  /** What becomes of a larger one: a preview with a mark, or an error. */
+  /** The treatment of a larger result: a preview with a mark, or an error. */
   overflow: 'truncate' | 'refuse';
 }
 
 const PREVIEW_CHARACTERS = 4_096;
 
-/** What was cut: its size in bytes, and all of it as JSON. */
+/** The result that was cut: its size in bytes, and all of it as JSON. */
 export interface Truncated {
   bytes: number;
   json: string;

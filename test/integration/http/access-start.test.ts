@@ -39,9 +39,9 @@ test('without read: the command line says what was accepted, with an exit code o
   const terminal = createTerminal(textStream(false), textStream(false));
   const interrupt = new AbortController().signal;
   const called = call(
-    { client, encrypting: null, archive, terminal, keyboard: null, json: false, interrupt },
+    { client, encrypting: null, baseUrl: '', archive, terminal, keyboard: null, json: false, interrupt },
     'a.b',
-    undefined,
+    [],
     {
       request: 'unread',
       id: 'one',

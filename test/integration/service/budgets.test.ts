@@ -211,7 +211,7 @@ test('a person lets one call pass, and another one not', async () => {
   };
   const accepted = await start();
   const [question] = (await client.directive(accepted, 'c'))?.inputs ?? [];
-  expect(question?.message).toContain('The budget "asked" has no room');
+  expect(question?.message).toContain('The budget "asked" is too small');
   expect(question?.message).toContain('0 tokens of 60 tokens are used');
   await client.answer(accepted, 'c.1', { action: 'accept' });
   const signal = await client.result(accepted, 'c', { timeoutMs: 30_000 });

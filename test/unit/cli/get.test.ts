@@ -31,7 +31,8 @@ async function shown(directive: (id: string) => Promise<unknown>): Promise<strin
     request: async () => ({ ...VIEW, directives: [failed('locked'), failed('open')] }),
     directive: (_request: string, id: string) => directive(id),
   };
-  const terminal = { out: (line: string) => lines.push(line), paint: (_style: string, text: string) => text };
+  const paint = (_style: string, text: string): string => text;
+  const terminal = { columns: Infinity, out: (line: string) => lines.push(line), paint };
   await get({ client, terminal, json: false } as unknown as Invocation, 'r', undefined);
   return lines.join('\n');
 }
@@ -43,6 +44,13 @@ test('what is encrypted with another key is said in its place, beside all that c
   });
   expect(text).toMatch(/locked +error of r\/locked .*"k1"/);
   expect(text).toMatch(/open +.*too late/);
+});
+
+test('a redrive that may repeat a call is proposed with that remark', async () => {
+  const lost = { ok: false, error: { type: 'outcome_unknown', message: 'lost', details: {} } };
+  const text = await shown(async (id) => ({ result: id === 'open' ? RESULT : { data: { result: lost } } }));
+  expect(text).toMatch(/dead redrive r\/locked {2}# may have happened already: it is called again$/m);
+  expect(text).toMatch(/dead redrive r\/open$/m);
 });
 
 test('any other failure ends the command', async () => {

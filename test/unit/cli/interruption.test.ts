@@ -1,10 +1,10 @@
-/** Which stop signals are gentle, which are echoes, and which force the end.
- *  It must not send any: the end-to-end test does. */
-import { expect, test } from 'vitest';
+/** The stop signals that are gentle, those that are echoes and those that force the end, and their effect on work that a
+ *  command follows. Sends none: the end-to-end test does. */
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
-import { cancelOnInterrupt } from '../../../src/cli/cancel-on-interrupt.ts';
-import { createInterruption } from '../../../src/cli/keyboard.ts';
+import { type AskOptions, createInterruption, type Keyboard } from '../../../src/cli/keyboard.ts';
+import { onInterrupt } from '../../../src/cli/on-interrupt.ts';
 
 function interruption() {
   const clock = { ms: 5 };
@@ -35,18 +35,95 @@ test.each([
   expect(forced).toEqual(expected);
 });
 
-test('a cancellation that is refused is reported with its cause', async () => {
-  const detail = 'the key has not the scope cancel.';
-  const refused = async (): Promise<never> => {
-    throw new DirectiveRefused(problem('forbidden', { detail }));
+const WORK = { requestId: 'r', id: 'a' };
+
+/** A command that follows `WORK`. `refusal`: the answer to each cancellation. */
+function following(keyboard: Keyboard | null, refusal: Error | null = null) {
+  const cancelled: unknown[] = [];
+  const client = {
+    cancel: async (...place: unknown[]): Promise<void> => {
+      cancelled.push(place.slice(0, 2));
+      if (refusal !== null) throw refusal;
+    },
+  } as unknown as DirectiveClient;
+  const { signal: interrupt, receive } = interruption();
+  return { cancelled, receive, on: onInterrupt({ client, interrupt, keyboard }) };
+}
+
+/** A person who answers each question so; null: presses Ctrl-C instead. */
+function typing(answer: string | null): Keyboard {
+  return {
+    ask: async (_: string, { onInterrupt: again }: AskOptions) => {
+      if (answer === null) again?.();
+      return answer;
+    },
   };
-  const stop = new AbortController();
-  const client = { cancel: refused } as unknown as DirectiveClient;
-  using cancellation = cancelOnInterrupt({ client, interrupt: stop.signal });
-  cancellation.watch('r', 'a');
-  expect(cancellation.unconfirmed('look').message).toContain('has not been confirmed');
-  stop.abort();
-  await expect.poll(() => cancellation.unconfirmed('look').message).toContain(`was refused: ${detail}`);
-  expect(cancellation.unconfirmed('look').message).not.toContain('..');
-  expect(cancellation.unconfirmed('look')).toMatchObject({ how: 'look', exitCode: 130 });
+}
+
+describe('an interrupt of a command that follows its work', () => {
+  test.each([
+    ['SIGHUP', null, false],
+    ['SIGTERM', typing('y'), false],
+    ['SIGINT', null, true],
+    ['SIGINT', typing(''), false],
+    ['SIGINT', typing('no'), false],
+    ['SIGINT', typing('y'), true],
+    ['SIGINT', typing(null), true],
+  ] as const)('%s with the keyboard %j cancels: %j', async (signal, keyboard, isCancelled) => {
+    const { cancelled, receive, on } = following(keyboard);
+    using ended = on;
+    ended.watch(WORK);
+    receive(signal);
+    if (isCancelled) await expect.poll(() => cancelled).toEqual([['r', 'a']]);
+    else await expect.poll(() => ended.giveUp.aborted).toBe(true);
+    expect(ended.giveUp.aborted).toBe(!isCancelled);
+    const { message, how, exitCode, ids } = ended.unended(WORK);
+    expect({ exitCode, ids }).toEqual({ exitCode: 130, ids: { request_id: 'r', directive_id: 'a' } });
+    if (isCancelled) return expect(message).toContain('has not been confirmed');
+    expect(cancelled).toEqual([]);
+    expect(message).toBe('Interrupted; a in request r continues.');
+    expect(how).toMatch(/adjutant tail r; cancel it: .*adjutant cancel r a$/);
+  });
+
+  test('before the work is accepted acts as soon as it is', async () => {
+    const { cancelled, receive, on } = following(null);
+    using ended = on;
+    receive('SIGINT');
+    expect(cancelled).toEqual([]);
+    ended.watch(WORK);
+    await expect.poll(() => cancelled).toEqual([['r', 'a']]);
+  });
+
+  test('before the work is accepted asks then, and gives up waiting for a cancellation that is not confirmed', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { cancelled, receive, on } = following(typing('y'));
+    using ended = on;
+    receive('SIGINT');
+    ended.watch(WORK);
+    await vi.waitFor(() => expect(cancelled).toEqual([['r', 'a']]));
+    expect(ended.giveUp.aborted).toBe(false);
+    await vi.runAllTimersAsync();
+    expect(ended.giveUp.aborted).toBe(true);
+  });
+
+  test('never cancels work that others wait for', async () => {
+    const { cancelled, receive, on } = following(typing('y'));
+    using ended = on;
+    ended.watch({ ...WORK, isShared: true });
+    receive('SIGINT');
+    await expect.poll(() => ended.giveUp.aborted).toBe(true);
+    expect(cancelled).toEqual([]);
+    expect(ended.unended({ ...WORK, isShared: true }).message).toContain('continues for others');
+  });
+
+  test('reports a cancellation that is refused with its cause', async () => {
+    const detail = 'the key has not the scope cancel.';
+    const { receive, on } = following(null, new DirectiveRefused(problem('forbidden', { detail })));
+    using ended = on;
+    ended.watch(WORK);
+    receive('SIGINT');
+    await expect.poll(() => ended.unended(WORK).message).toContain(`was refused: ${detail}`);
+    expect(ended.unended(WORK).message).not.toContain('..');
+  });
 });

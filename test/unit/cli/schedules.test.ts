@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { showSchedule } from '../../../src/cli/commands/schedules.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
-import { zonedText } from '../../../src/cli/table.ts';
+import { zonedText, table } from '../../../src/cli/table.ts';
 
 const firing = (day: number, request: string | null): object => ({
   scheduled_at: `2026-11-2${day}T06:00:00.000Z`,
@@ -41,7 +41,8 @@ const SHOWN = {
 async function printed(requests: (query: object) => Promise<unknown>): Promise<string> {
   const lines: string[] = [];
   const client = { requests, schedules: { get: async () => SHOWN } };
-  const terminal = { out: (line: string) => lines.push(line) };
+  const rows = (cells: string[][]): unknown => lines.push(...table(cells));
+  const terminal = { out: (line: string) => lines.push(line), rows };
   await showSchedule({ client, terminal, json: false } as unknown as Invocation, 'nightly');
   return lines.join('\n');
 }

@@ -36,6 +36,18 @@ test('the live line never wraps', () => {
   expect(stderr.text()).toBe(`${'x'.repeat(8)}…`);
 });
 
+test('rows are cut to the width of a terminal with their colours, and whole in a pipe', () => {
+  const rows = [
+    ['short', 'x'],
+    ['\u001B[31mred\u001B[39m', 'a text that is too wide'],
+  ];
+  const [shown, piped] = [stream(true, 16), stream(false)];
+  createTerminal(shown, shown).rows(rows);
+  createTerminal(piped, piped).rows(rows);
+  expect(shown.text()).toBe('short  x\n\u001B[31mred\u001B[39m    a text t…\n');
+  expect(piped.text()).toContain('a text that is too wide\n');
+});
+
 test('foreign control characters are replaced', () => {
   expect(printable('a\u001B[2Jb\u0007c\td\ne\u009B')).toBe('a\uFFFD[2Jb\uFFFDc\td\ne\uFFFD');
   expect(oneLine(' a\n b\r\nc ', 4)).toBe('a b…');

@@ -462,10 +462,12 @@ describe('the findings', () => {
     expect(workerFindings([ready], ['a'])).toMatchObject([{ subject: 'workers', ok: true, fix: null }]);
   });
 
-  test('of the roles say which has no process, and which lane nobody serves', () => {
+  test('of the roles say which has no process, and which lane with work no process serves', () => {
     const process = (...roles: string[]) => ({ roles, state: 'working' }) as ListedWorker;
     const waits = { reason: 'no_worker', until: null, message: 'nobody' };
-    const lanes = ['run', 'tool.a'].map((name) => ({ name, waits }) as ListedLane);
+    const lane = (name: string, waiting: number) => ({ name, waits, waiting, delayed: 0 }) as ListedLane;
+    // The last one is left over from a removed provider.
+    const lanes = [lane('run', 1), lane('tool.a', 1), lane('llm.gone', 0)];
     const said = (present: ListedWorker[] | null) =>
       roleFindings(present, lanes).map(({ subject, ok, says }) => `${subject} ${ok} ${says}`);
     expect(said([process('api')])).toEqual([

@@ -1,5 +1,5 @@
-// What the control directives of one round of tool results may change, and their outcome.
-// Must never be kept between rounds: the strategy copies what it needs.
+// The state that the control directives of one round of tool results may change, and their outcome. Never kept between
+// rounds: the strategy copies what it needs.
 import type { ControlDirective, translateTodoStateChanged } from '../../../contract/run/control-directive.ts';
 import type { ControlDirectiveType } from '../../../contract/run/control-params.ts';
 import type { Message } from '../../../contract/model/message.ts';
@@ -45,7 +45,7 @@ export interface ControlContext {
   readonly noted: Set<string>;
   /** Depth of the run, from 0. */
   readonly depth: number;
-  /** What the model reads while the run is in a phase, by the phase's name. Without any, phases mean nothing. */
+  /** Text that the model reads while the run is in a phase, by the phase's name. Without any, phases have no effect. */
   readonly phases: Readonly<Record<string, string>>;
   isModelAlias(name: string): boolean;
 }

@@ -127,7 +127,7 @@ async function followed(
   return signal.aborted ? null : answerOf(errorResult(unended), {}, place);
 }
 
-/** What a person reads of it while it runs; false: nothing. */
+/** The message about an event for the person who watches; false: none. */
 function reported(event: Signal, { requestId }: Place, step: number, relay: ProgressRelay): boolean {
   const { type, data } = event;
   if (type === 'ai.tool.started') relay.report({ progress: step, message: `calls ${data.tool_name}` });

@@ -8,7 +8,7 @@ import { canAsk, type Host } from '../host.ts';
 import type { QuestionListener } from '../questions/question-feed.ts';
 import type { Place } from './tool-answer.ts';
 
-/** What the client is asked, as its seal keeps it. */
+/** The questions to the client, as its seal keeps them. */
 export interface AskedOnLeg {
   /** The name under which the client sees a question → which it is. */
   readonly keys: Readonly<Record<string, string>>;
@@ -29,13 +29,13 @@ const MOST_AT_ONCE = 8;
 export const MOST_UNFIT = 3;
 const MOST_PASSED = 64;
 
-/** What the client has answered, and what came of it. */
+/** The answers of the client, and their outcomes. */
 export interface Brought {
   readonly passed: readonly string[];
   readonly unfit: number;
   /** Question → why its answer was refused: it is asked again. */
   readonly faults: ReadonlyMap<string, string>;
-  /** What the client should know of its answers. */
+  /** Remarks for the client about its answers. */
   readonly notices: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export async function broughtAnswers(
   return { passed: passed.slice(-MOST_PASSED), unfit, faults, notices };
 }
 
-/** The client is told who was first, or why nobody wants its answer any more. */
+/** A notice to the client that another answer was first, or why its answer is no longer needed. */
 export function notTaken(key: string, why: string): string {
   return `The answer to "${key}" was not taken: ${why}`;
 }
@@ -72,7 +72,7 @@ export function notTaken(key: string, why: string): string {
 export interface LegQuestions {
   /** null: the client cannot ask anybody. */
   readonly listener: QuestionListener | null;
-  /** What the client takes with it; null: nothing. */
+  /** The state that the client carries; null: none. */
   asked(): {
     readonly inputRequests: NonNullable<InputRequiredResult['inputRequests']>;
     readonly keys: AskedOnLeg['keys'];

@@ -17,7 +17,7 @@ export interface EndWait {
 }
 
 const AGAIN_MS = 1_000;
-/** One look of a long wait. */
+/** Longest single step of a long wait. */
 const LOOK_MS = 60_000;
 
 /** The end that the submission has brought already; null: not yet. */

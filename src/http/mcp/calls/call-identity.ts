@@ -20,7 +20,7 @@ export type CallKey =
 
 type Meta = Readonly<Record<string, unknown>>;
 
-/** `others`: members of `_meta` in which hosts name a call, which count where there is no key of ours. */
+/** `others`: members of `_meta` in which hosts name a call, which count where the key of this service is absent. */
 export function callKeyOf(meta: Meta = {}, others: readonly string[] = []): CallKey {
   const key = meta[KEY_META];
   if (key === undefined) return foreignKey(meta, others);
@@ -31,7 +31,7 @@ export function callKeyOf(meta: Meta = {}, others: readonly string[] = []): Call
   };
 }
 
-/** What is of another form was not meant as a key. */
+/** A value of another form was not meant as a key. */
 function foreignKey(meta: Meta, names: readonly string[]): CallKey {
   const name = names.find((each) => Object.hasOwn(meta, each) && isKey(meta[each]));
   // Two hosts may use the same value in members of different names.

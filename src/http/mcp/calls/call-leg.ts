@@ -50,7 +50,7 @@ export interface Asking {
   readonly context: ServerContext;
 }
 
-/** Of a stateless client: it comes back for what takes longer, or gets a task. */
+/** The leg of a stateless client: it comes back for longer work, or gets a task. */
 export async function modernLeg(parts: LegParts, asking: Asking): Promise<Left> {
   const { subject, context } = asking;
   const { place, name, held } = subject;
@@ -90,7 +90,7 @@ function noticed(left: Left, notices: readonly string[]): Left {
   return notices.length === 0 ? left : { ...left, _meta: { ...left._meta, [NOTICES_META]: notices } };
 }
 
-/** Of a client with a session: it is held until the end, and asked meanwhile. */
+/** The leg of a client with a session: it is held until the end, and answers questions meanwhile. */
 export async function sessionLeg(parts: LegParts, server: Server, asking: Asking): Promise<Left> {
   const notices: string[] = [];
   using relay = relayFor(asking.context, parts.heartbeatMs);

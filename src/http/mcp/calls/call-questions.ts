@@ -1,5 +1,5 @@
-/** What a call asks a person, as its log says it: questions of its tools, and approvals of an agent's calls.
- *  It must never hold more than its limits, nor take an answered question for an open one. */
+/** The questions of a call to a person, from its log: those of its tools, and approvals of an agent's calls. Bounded,
+ *  and an answered question never counts as open. */
 import type { Signal } from '../../../contract/signal/signal.ts';
 import type { ToolQuestion } from '../../../contract/tool/tool-question.ts';
 
@@ -9,7 +9,7 @@ interface Asked {
   /** The call of a tool that it is about. */
   readonly callId: string;
   readonly toolName: string;
-  /** Of its signal. */
+  /** Sequence of its signal. */
   readonly sequence: number;
 }
 
@@ -41,7 +41,7 @@ export interface CallQuestions {
   endOf(ref: string): string | null;
 }
 
-/** Of each kind. More are not looked at: nobody answers so many at once. */
+/** Maximum number of open questions of each kind. Further ones are ignored: no person answers so many at once. */
 const MOST_OPEN = 64;
 const MOST_ENDED = 64;
 
@@ -128,7 +128,7 @@ function toolQuestion({ mode, message, schema = {}, url = '' }: Shown): ToolQues
 
 const ACTIONS = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' } as const;
 
-/** What a signal ends, and how. */
+/** The question that a signal ends, and how. */
 function endIn({ type, data, time }: Signal): [ref: string, how: string] | null {
   if (type === 'ai.tool.approval_decided') {
     const decided = data.decision === 'approve' ? 'approved' : 'denied';

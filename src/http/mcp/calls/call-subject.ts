@@ -20,17 +20,17 @@ export interface SubjectParts {
   readonly client: DirectiveClient;
   readonly tools: ToolSource;
   readonly seals: Seals;
-  /** As in `callKeyOf`. */
+  /** The names of `callKeyOf`. */
   readonly keysFrom: readonly string[];
 }
 
 /** `offer` null: the client comes back to it. */
 export interface Subject extends AcceptedCall {
   readonly name: string;
-  /** As in `HeldCall`: what its client carries. */
+  /** The part of `HeldCall` that its client carries. */
   readonly held: Pick<HeldCall, 'tool' | 'name' | 'server'>;
   readonly offer: Offer | null;
-  /** What the client was asked when it left. */
+  /** The questions to the client when it left. */
   readonly asked: AskedOnLeg;
 }
 
@@ -53,7 +53,7 @@ function subjectAt(offer: Offer, calledBy: string, place: Place): Subject {
   return { name, held, offer, place, asked: NOTHING_ASKED, tool: async () => answering(offer) };
 }
 
-/** A call that was accepted is found again by its key while nobody serves its tool. */
+/** A call that was accepted is found by its key even while no server has its tool. */
 async function repeatedSubject(
   { client, tools, keysFrom }: SubjectParts,
   { name }: CallParams,
@@ -77,7 +77,7 @@ async function rememberedTools(client: DirectiveClient): Promise<readonly Listed
   }
 }
 
-/** It goes on while nobody serves its tool, and while the catalog cannot be read. */
+/** A held call continues while no server has its tool, and while the catalog cannot be read. */
 async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCall): Promise<Subject> {
   const offer = await tools.find(name).catch(() => undefined);
   if (!isNamed(held, name, offer)) throw invalidParams('The requestState belongs to a call of another tool');
@@ -86,7 +86,7 @@ async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCa
   return { name: held.tool, held, offer: null, place: { requestId, id }, asked, tool };
 }
 
-/** By the name that its client used, which may mean nothing now, or by another of its tool. */
+/** Whether the name is the one that its client used, which may be unknown now, or another one of its tool. */
 function isNamed(held: HeldCall, name: string, offer: Offer | undefined): boolean {
   if (held.name === name) return true;
   return offer === undefined ? held.name === undefined : wholeName(offer) === held.tool;
@@ -96,7 +96,10 @@ function answering(offer: Offer | undefined): AnsweringTool {
   return offer === undefined || offer.server === null ? {} : offer;
 }
 
-/** What the client has brought back; null: the call is new. Opened here: the SDK takes an absent key for a wrong seal. */
+/**
+ * The call that the client has brought back; null: the call is new. Opened here: the SDK treats an absent key as a
+ * wrong seal.
+ */
 async function heldCall(seals: Seals, context: ServerContext): Promise<HeldCall | null> {
   const sealed = context.mcpReq.requestState<string>();
   if (sealed === undefined) return null;

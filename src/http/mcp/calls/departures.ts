@@ -12,9 +12,9 @@ export interface Departures {
   join(place: Place): (how: Departure) => void;
 }
 
-/** What those whom a client may come back to know of each other. Each rejects when it cannot be known now. */
+/** The shared knowledge of processes that a client may come back to. Each method rejects when it cannot be read now. */
 export interface SharedWaits {
-  /** Of several the last one counts. */
+  /** The last of several marks counts. */
   mark(requestId: string, who: string, forMs: number): Promise<void>;
   markedBy(requestId: string): Promise<string | null>;
 }
@@ -39,14 +39,14 @@ interface Waiting {
 
 /** A wait that is shorter costs no write. */
 const MARK_EVERY_MS = 5_000;
-/** Between two looks whoever waits has set a mark. */
+/** Between two checks every waiting process has set a mark. */
 const LOOK_EVERY_MS = MARK_EVERY_MS + 1_000;
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** Half an hour: an outage ends, or somebody has noticed it. */
+/** Half an hour: by then an outage has ended, or an operator has noticed it. */
 const MOST_TRIES = 64;
-/** What is still unknown then has never been accepted. */
+/** A call that is still unknown after these has never been accepted. */
 const MOST_REFUSALS = 5;
 
 export function createDepartures(options: DeparturesOptions): Departures {
@@ -67,7 +67,10 @@ export function createDepartures(options: DeparturesOptions): Departures {
     }
   }
 
-  /** Also when the client is lost: of several who lost it the last one decides. What fails is done again, or nobody can look either. */
+  /**
+   * Also when the client is lost: of several processes that lost it the last one decides. A failure is repeated, since
+   * other processes could not check either.
+   */
   async function mark({ requestId }: Place): Promise<void> {
     await shared?.mark(requestId, me, graceMs).catch(() => {});
   }
@@ -78,7 +81,7 @@ export function createDepartures(options: DeparturesOptions): Departures {
     return () => clearInterval(timer);
   }
 
-  /** Looks twice: Redis may have been away for whoever marks. */
+  /** Checks twice: Redis may have been unreachable for the waiting process. */
   async function isWaitedElsewhere({ requestId }: Place, back: AbortSignal): Promise<boolean> {
     if (shared === null) return false;
     for (let tries = 1, unmarked = 0; tries <= MOST_TRIES; tries += 1) {

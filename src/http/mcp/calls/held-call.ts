@@ -10,11 +10,11 @@ import type { Place } from './tool-answer.ts';
 export interface HeldCall extends Place {
   /** The whole name of its tool. */
   readonly tool: string;
-  /** By which its client called it. */
+  /** The name by which its client called it. */
   readonly name: string;
   /** null: it is an agent. */
   readonly server: string | null;
-  /** What its client was asked when it left; absent: nothing. */
+  /** The questions to its client when it left; absent: none. */
   readonly asked?: AskedOnLeg;
   /** A digest of the caller it was sealed for; absent: no caller is asked for a key. */
   readonly caller?: string;

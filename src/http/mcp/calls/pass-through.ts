@@ -1,5 +1,5 @@
-/** What a client may read of the servers behind this one besides their tools: resources, prompts, completions.
- *  It must never show what the operator does not pass on, nor decide between servers for a client. */
+/** The capabilities of the servers behind this one that a client may read besides their tools: resources, prompts,
+ *  completions. Never shows what the operator does not pass on, nor decides between servers for a client. */
 import {
   type CompleteRequestParams,
   type CompleteResult,
@@ -43,7 +43,7 @@ export const PASSED_CAPABILITIES = {
   completions: {},
 } as const;
 
-/** Somebody waits for it with each key that is pressed. */
+/** A person waits for it with each key that is pressed. */
 const COMPLETION_MS = 5_000;
 const MAX_ECHO_CHARACTERS = 200;
 

@@ -1,5 +1,5 @@
-/** The progress that one client hears of its call: the tool's own, and a sign of life while the tool is silent.
- *  It must never send a value that is not greater than the one before: clients refuse or ignore it. */
+/** The progress of a call for one client: the tool's own, and a sign of life while the tool is silent. Never sends a
+ *  value that is not greater than the one before: clients refuse or ignore it. */
 
 export interface Progress {
   readonly progress: number;
@@ -11,13 +11,13 @@ export interface ProgressRelay extends Disposable {
   report(progress: Progress): void;
   /** Why nothing goes on: a sign of life now, or this step, and the text of the signs of life that follow. */
   say(message: string, step?: number): void;
-  /** What the last reason was about is over. */
+  /** The cause of the last reason is over. */
   resume(): void;
 }
 
 /** Smaller than the steps that tools report, so that the next value is greater. */
 const SIGN_OF_LIFE = 1e-6;
-/** Of a large value: less than this would not change it. */
+/** Share of a large value: a smaller step would not change it. */
 const SMALLEST_STEP = 2 ** -50;
 
 export function createProgressRelay(

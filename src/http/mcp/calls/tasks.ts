@@ -29,7 +29,7 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 export const TASK_AFTER_MS = 1_000;
 
 const POLL_MS = 1_000;
-/** Of one `tasks/update`. */
+/** Maximum number of answers in one `tasks/update`. */
 const MOST_ANSWERS = 64;
 const MAX_ECHO_CHARACTERS = 200;
 const MISSING_CAPABILITY = -32_021;
@@ -115,7 +115,7 @@ async function opened({ seals }: TaskParts, taskId: string, context: ServerConte
   return call;
 }
 
-/** What its client is asked; nothing where it cannot ask anybody. */
+/** The questions to its client; none where the client cannot ask a person. */
 async function askedBy({ questions }: TaskParts, call: HeldCall, context: ServerContext): Promise<object> {
   const host = modernHost(context);
   if (!canAsk(host)) return {};
@@ -157,12 +157,12 @@ async function updated(
   return notices.length === 0 ? {} : { _meta: { [NOTICES_META]: notices } };
 }
 
-/** What a task shows of a directive or a run. */
+/** The fields of a task that shows a directive or a run. */
 interface TaskView {
   readonly status: TaskStatus;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** What it waits for, if that is known. */
+  /** Its wait, if that is known. */
   readonly statusMessage?: string | undefined;
   /** Whether it waits for a person. */
   readonly asks: boolean;
@@ -220,7 +220,7 @@ async function runView({ client }: TaskParts, call: HeldCall): Promise<TaskView 
   };
 }
 
-/** Forgotten, expired and made up are one: nobody may find out which. */
+/** Forgotten, expired and invented ids have one answer: a client cannot find out which. */
 function unknownTask() {
   return invalidParams('Unknown task');
 }

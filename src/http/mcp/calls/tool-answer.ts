@@ -7,10 +7,10 @@ import type { ErrorEnvelope } from '../../../contract/error-envelope.ts';
 import { toolContent } from '../../../contract/tool/tool-content.ts';
 import type { ListedTool } from '../../../contract/tool/tool-listing.ts';
 
-/** What answered, as `adjutant get` and `adjutant trace` take it. */
+/** The identity of the work, as `adjutant get` and `adjutant trace` take it. */
 export interface Place {
   readonly requestId: string;
-  /** Of the directive; empty: the run of the request. */
+  /** Id of the directive; empty: the run of the request. */
   readonly id: string;
 }
 

@@ -23,18 +23,18 @@ export interface CallParts {
   readonly departures: Departures;
   /** The service ends. */
   readonly stop: AbortSignal;
-  /** Hears what clients must not read. */
+  /** Called with errors that clients must not read. */
   readonly onError: (error: Error) => void;
 }
 
-/** What the answer depends on. */
+/** The fields of a tool that the answer depends on. */
 export type AnsweringTool = Pick<ListedTool, 'output_schema'>;
 
 export interface ToolCall {
   readonly place: Place;
   readonly tool: ListedTool;
   readonly arguments: Record<string, unknown>;
-  /** Of the client; anything else than a W3C trace context counts as none. */
+  /** Trace context of the client; anything other than a W3C trace context counts as none. */
   readonly traceparent: unknown;
 }
 
@@ -52,7 +52,7 @@ export interface Waiter {
   readonly listener: QuestionListener | null;
 }
 
-/** Of the wait that a submission brings with it; further ones follow. */
+/** Limit of the wait within a submission; further waits follow. */
 const LONGEST_FIRST_WAIT_MS = 45_000;
 /** A client that can be asked follows the log of what takes longer. */
 const UNHEARD_MS = 200;

@@ -14,7 +14,7 @@ import type { Place } from '../calls/tool-answer.ts';
 export interface DialogParts extends AnswerParts {
   readonly place: Place;
   readonly host: Host;
-  /** As in `Showing`. */
+  /** The tool of `Showing`. */
   readonly tool: string | null;
   /** Sends `elicitation/create`; the reason of an abort is what the client reads. */
   readonly send: (params: Elicitation & { elicitationId?: string }, signal: AbortSignal) => Promise<unknown>;
@@ -103,7 +103,7 @@ async function shownBy({ send, end }: DialogParts, params: Elicitation, over: Ab
   return send(named, AbortSignal.any([over, end])).catch(() => undefined);
 }
 
-/** What a person has answered is not lost while the service is away. */
+/** A person's answer is not lost while the service is unreachable. */
 async function recorded(parts: DialogParts, ref: string, result: unknown): Promise<Recorded> {
   const { place, host, end } = parts;
   for (;;) {

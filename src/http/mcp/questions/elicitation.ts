@@ -13,7 +13,7 @@ import type { ApprovalQuestion, CallQuestion } from '../calls/call-questions.ts'
 import type { Host } from '../host.ts';
 import type { Place } from '../calls/tool-answer.ts';
 
-/** Of `elicitation/create`. */
+/** A form of `elicitation/create`. */
 export type Elicitation =
   | ElicitRequestFormParams
   | { readonly mode: 'url'; readonly message: string; readonly url: string };
@@ -26,7 +26,7 @@ export interface Showing {
   readonly fault?: string | undefined;
 }
 
-/** Of `Showing`, for the call of `name`. */
+/** The tool of `Showing` for the call of `name`. */
 export function calledTool({ id }: Place, name: string): string | null {
   return id === '' ? null : name;
 }
@@ -65,7 +65,7 @@ const REASON = {
   maxLength: MAX_REASON_CHARACTERS,
 } as const;
 
-/** Nobody can approve what is not shown: what is too large is decided elsewhere. */
+/** A person cannot approve what is not shown: a question that is too large is decided elsewhere. */
 function approvalForm(question: ApprovalQuestion, refused: string): Elicitation | null {
   const said = approvalText(question);
   if (said.length > QUESTION_LIMITS.messageCharacters) return null;
@@ -90,7 +90,7 @@ function approvalText({ isBudget, toolName, reason, arguments: args = {} }: Appr
 export type HostAnswer =
   | { readonly kind: 'input'; readonly body: InputAnswerBody }
   | { readonly kind: 'decision'; readonly body: ApprovalDecisionBody }
-  /** It was put aside: somebody else may decide. */
+  /** The person put it aside: another one may decide. */
   | { readonly kind: 'passed' }
   | { readonly kind: 'unfit'; readonly why: string };
 
@@ -138,7 +138,7 @@ function plainText(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(DECEIVING, escaped);
 }
 
-/** A name before a text that somebody else wrote. */
+/** A name before a text of foreign origin. */
 function plainName(name: string): string {
   return name.replaceAll(UNCLEAR, escaped);
 }

@@ -14,14 +14,14 @@ export interface AnswerParts {
 }
 
 export interface GivenAnswer {
-  /** As in `CallQuestion`. */
+  /** The ref of `CallQuestion`. */
   readonly ref: string;
-  /** Of `elicitation/create`. */
+  /** Result of `elicitation/create`. */
   readonly result: unknown;
   readonly by: string;
 }
 
-/** What became of an answer. `unfit`: the host may try again. `refused`: another one counts, or none any more. */
+/** The outcome of an answer. `unfit`: the host may try again. `refused`: another one counts, or none any more. */
 export type Recorded =
   | { readonly kind: 'recorded' | 'passed' }
   | { readonly kind: 'unfit' | 'refused'; readonly why: string };

@@ -18,11 +18,11 @@ export interface QuestionListener {
 
 export interface QuestionFeed extends Disposable {
   hear(signal: Signal): void;
-  /** All that the log held is heard: before, what is long answered looks open. */
+  /** All of the log has been read: before, a question that was answered long ago would seem open. */
   caughtUp(): void;
 }
 
-/** What a tool asks at once arrives at once, within this time. */
+/** Questions that a tool asks at once arrive within this time. */
 const GATHER_MS = 50;
 const AGAIN_MS = 1_000;
 
@@ -77,7 +77,10 @@ export interface Hearing {
   readonly listener: QuestionListener | null;
 }
 
-/** Resolves when the call has ended or `signal` aborts. From the beginning: a client that comes back hears what is greater than before. */
+/**
+ * Resolves when the call has ended or `signal` aborts. Reads from the beginning: a client that comes back must get
+ * greater values than before.
+ */
 export async function followCall(
   client: DirectiveClient,
   place: Place,

@@ -1,11 +1,10 @@
-/** Reads what a call asks at this moment, for clients that look again and again.
- *  It must never read the whole log of a long run at each look. */
+/** Reads the open questions of a call, for clients that poll. Never reads the whole log of a long run at each poll. */
 import type { DirectiveClient } from '../../../contract/directive/directive-client.ts';
 import { type CallQuestions, callQuestions } from '../calls/call-questions.ts';
 import type { Place } from '../calls/tool-answer.ts';
 
 export interface QuestionReader {
-  /** `whole`: also what was over at an earlier look. */
+  /** `whole`: also questions that were over at an earlier read. */
   read(place: Place, options?: { readonly whole?: boolean }): Promise<CallQuestions>;
 }
 

@@ -16,7 +16,7 @@ interface Beginning {
 
 const UNFIXED: Beginning = { scheme: '', root: null, isOpen: false };
 
-/** Anybody's resources have these: only with a name behind them do they belong to somebody. */
+/** Names that any server may have: only with a name behind them do they identify one. */
 const COMMON: ReadonlySet<string> = new Set(
   [
     'blob',

@@ -1,5 +1,5 @@
-// Values that are read when somebody collects: each role gives its own sources.
-// Must never fail a collection, nor hold it for longer than a source may take.
+// Values that are read at a collection: each role adds its own sources. Never fails a collection, nor holds it for
+// longer than a source may take.
 import { settledWithin } from '../../lifecycle.ts';
 import type { MetricName } from './metric-names.ts';
 

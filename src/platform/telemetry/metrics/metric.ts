@@ -1,5 +1,4 @@
-// What a metric is: kind, unit, labels, buckets; and how Prometheus names it.
-// Must never name a metric: metric-names.ts does.
+// The definition of a metric: kind, unit, labels, buckets; and its name for Prometheus. metric-names.ts has the names.
 
 export interface MetricDefinition {
   /** `gauge`: read at collection; the others are recorded as events happen. */

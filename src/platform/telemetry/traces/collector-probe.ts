@@ -1,5 +1,5 @@
-// Sends nothing to a collector, as the service would send something, to learn whether it takes it.
-// Must never be imported where nobody asks: loading the SDK takes a tenth of a second.
+// Sends an empty export to a collector, to learn whether it accepts exports. Imported only at a check: loading the SDK
+// takes a tenth of a second.
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';

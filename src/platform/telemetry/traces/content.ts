@@ -1,5 +1,5 @@
-// What spans show of prompts, arguments and results: nothing by default; else redacted, and cut to a number of bytes.
-// Must never show the value of a key that names a secret.
+// The content of prompts, arguments and results in spans: none by default; else redacted, and cut to a number of bytes.
+// Never shows the value of a key that names a secret.
 import { jsonSafe } from '../../../contract/json/json-safe.ts';
 import { redactTexts } from '../../../contract/json/redaction.ts';
 import type { HideText } from '../../../contract/json/secret-text.ts';

@@ -1,5 +1,5 @@
-// What a directive does, as spans name it: the call of a tool, of a model, of an embedding model.
-// Must never show arguments or prompts: those are content.
+// The operation of a directive, as spans name it: the call of a tool, of a model, of an embedding model. Never shows
+// arguments or prompts: those are content.
 import { type Directive, callVocabulary } from '../../../contract/directive/directive.ts';
 import { parseModelName } from '../../../contract/model/model-name.ts';
 import type { LlmEmbed, LlmGenerate, LlmStream } from '../../../contract/directive/work-directive.ts';

@@ -1,5 +1,4 @@
-// The names that spans use: those of the conventions for HTTP, messaging, generative AI and MCP, and our own.
-// Must never hold a value: what is said under these names is decided where it is known.
+// The names in spans: those of the conventions for HTTP, messaging, generative AI and MCP, and those of this service.
 import type { Attributes, SpanRecord } from './span.ts';
 
 /** Version 1.41 of the conventions for generative AI and MCP, which dashboards know; the rest as in 1.45. */

@@ -1,5 +1,5 @@
-// A span as the service describes it: made once, when its work has ended, and then exported.
-// Must never hold anything live: a span is data, so that whoever knows what happened can report it.
+// A span as the service describes it: made once, when its work has ended, and then exported. Plain data, so that any
+// process that knows the facts can report it.
 
 export type SpanKind = 'server' | 'producer' | 'consumer' | 'client' | 'internal';
 

@@ -1,5 +1,5 @@
-// What a process reports of itself to a collector: opened before its roles, closed after them.
-// Must never fail a start or a directive, nor hold a stop for longer than two seconds.
+// The export of a process' spans to a collector: opened before its roles, closed after them. Never fails a start or a
+// directive, nor holds a stop for longer than two seconds.
 import {
   createKnownSecrets,
   type KnownSecrets,

@@ -139,9 +139,9 @@ describe('a closed request', () => {
     expect(code).toBe(1);
     await client.cancel(request_id);
     const listed = await runCommand(['requests', '--error-type', 'tiemout'], service.url);
-    expect(listed.stderr).toContain('none fits');
+    expect(listed.stderr).toContain('no request matches');
     const unnamed = await runCommand(['requests', 'cancel'], service.url);
-    expect(unnamed.stderr).toContain('or --all for every one');
+    expect(unnamed.stderr).toContain('or --all for every request');
     expect(unnamed.code).toBe(2);
     const conversation = ['--conversation', 'nobody'];
     const nothing = await runCommand(['requests', 'cancel', ...conversation, '--dry-run'], service.url);

@@ -34,7 +34,10 @@ function setup({ isTTY = true, refuse = false } = {}) {
   const quiet: boolean[] = [];
   const terminal = createTerminal(textStream(isTTY), stderr);
   const keyboard = createKeyboard(stdin as unknown as Input, stderr, () => {});
-  const prompts = createPrompts({ terminal, keyboard }, (asking) => void quiet.push(asking));
+  const prompts = createPrompts(
+    { terminal, keyboard, interrupt: new AbortController().signal },
+    (asking) => void quiet.push(asking),
+  );
   const approvals = {
     requested: (asked: Approval) => prompts.add(approvalPrompt({ client, terminal }, 'r', asked)),
     decided: prompts.dropCall,

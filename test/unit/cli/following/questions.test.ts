@@ -42,7 +42,7 @@ function setup({ isTTY = true, refusals = 0 } = {}) {
   } as unknown as DirectiveClient;
   const terminal = createTerminal(textStream(isTTY), stderr);
   const keyboard = createKeyboard(stdin as unknown as Input, stderr, () => {});
-  const prompts = createPrompts({ terminal, keyboard }, () => {});
+  const prompts = createPrompts({ terminal, keyboard, interrupt: new AbortController().signal }, () => {});
   return {
     answers,
     prompts,
