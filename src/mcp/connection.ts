@@ -46,6 +46,8 @@ export interface ConnectionOptions {
   /** Default: none. */
   readonly tokens?: TokenSource | null;
   readonly logger: Logger;
+  /** Part of `OpenOptions`. */
+  readonly onOutput?: OpenOptions['onOutput'];
   readonly random: () => number;
   readonly schemas: SchemaChecks;
   /** Redacts what the server lists. */
@@ -176,13 +178,14 @@ class ServerConnection implements Connection {
 
   /** One attempt: connects and reads the tools, or records a fault. */
   async #open(): Promise<Session | null> {
-    const { server, tokens = null, logger } = this.#given;
+    const { server, tokens = null, logger, onOutput } = this.#given;
     this.#openingSince = performance.now();
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
     const opened = await openSession({
       server,
       tokens,
       logger,
+      onOutput,
       memory: this.#memory,
       stopped: this.#stopping.signal,
       probeTimeoutMs: Math.min(probeMs, MAX_PROBE_MS),

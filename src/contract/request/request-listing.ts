@@ -207,6 +207,8 @@ export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 export type AskedFor = (typeof ASKED_FOR)[number];
 /** Request in a list. */
 export type ListedRequest = z.infer<typeof listedRequestSchema>;
+/** Score of a request in a list. */
+export type ListedScore = NonNullable<ListedRequest['scores']>[number];
 /** Page of requests, newest first. */
 export type RequestListing = z.infer<typeof requestListingSchema>;
 /** Filter for requests. */

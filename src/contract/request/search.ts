@@ -22,7 +22,7 @@ export const searchFilterSchema = requestFilterSchema
       .min(1)
       .max(200)
       .describe(
-        'Words, at most 8, each of which has to occur: in the question, a name, a tag or an error of a request, or at the beginning of its id; in the name or the description of a tool or agent; in the id of a schedule or the name of what it starts.',
+        'Words, at most 8, each of which has to occur: in the question, a name, a tag or an error of a request, or at the beginning of its id; in the name or the description of a tool or agent; in the id of a schedule.',
       ),
   });
 

@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { identifierSchema, instantSchema, serverNameSchema } from '../identifiers.ts';
 
 /** Lines that are kept of each server. */
-export const OUTPUT_LINES_KEPT = 500;
+export const OUTPUT_LINES_KEPT = 300;
 /** Longest part of a line that is kept, characters. */
-export const LONGEST_OUTPUT_LINE = 2_000;
+export const LONGEST_OUTPUT_LINE = 1_000;
 /** How long lines are kept after the newest one, milliseconds. */
 export const OUTPUT_KEPT_MS = 86_400_000;
 
@@ -18,7 +18,7 @@ export const serverOutputSchema = z.object({
       z.object({
         at: instantSchema.describe('Instant (UTC) at which the worker read the line.'),
         worker: identifierSchema.describe('Id of the process that runs the program.'),
-        text: z.string().describe('Line with known secrets redacted, at most 2,000 characters.'),
+        text: z.string().describe('Line with known secrets redacted, at most 1,000 characters.'),
         suppressed: z
           .int()
           .min(1)
@@ -26,7 +26,7 @@ export const serverOutputSchema = z.object({
           .describe('Number of lines before this one that exceeded 20 a second. Absent: none.'),
       }),
     )
-    .describe('At most 500 lines, 64 KiB and one day, oldest first.'),
+    .describe('The newest 300 lines of the last day, oldest first.'),
 });
 
 /** Newest output of an MCP server's program. */

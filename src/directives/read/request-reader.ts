@@ -46,6 +46,8 @@ export interface RequestReaderParts {
   gates?: GateLooks | undefined;
   /** Default: no notices. */
   notices?: ReadNotices | undefined;
+  /** Part of `TraceReaderParts`. */
+  workerNames?: TraceReaderParts['workerNames'];
 }
 
 const DEFAULT_PAGE = 100;

@@ -3,6 +3,7 @@
 import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
 import { OTHER_NAMES, STATS_INTERVALS, STATS_KEPT_MS, type StatsInterval } from '../../contract/request/stats.ts';
+import { isPassing } from '../../contract/tool/server-read.ts';
 import { createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { CountedFact, CountFact } from '../../platform/telemetry/reports.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
@@ -46,6 +47,7 @@ export function createStatsCounter(): StatsCounter {
 
   return {
     count(requestId, { series, ...fact }) {
+      if (isPassing(requestId)) return;
       const tenant = tenantOf(requestId);
       for (const [group, name] of series) {
         const short = name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME).toWellFormed() : name;

@@ -2,6 +2,7 @@
 // Must never be needed for the work itself: with NO_REPORTS everything goes on.
 import { tagsOf } from '../../contract/directive/tags.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { FailureLog } from './failure-log.ts';
 import { type Meters, NO_METERS } from './metrics/meters.ts';
@@ -31,21 +32,29 @@ export interface CountedFact extends FactCounts {
 /** Counts in the statistics of the request's tenant. */
 export type CountFact = (requestId: string, fact: CountedFact) => void;
 
+/** Directive as far as it is counted. */
+export interface CountedDirective {
+  readonly type: string;
+  readonly tool_name?: unknown;
+  readonly metadata?: unknown;
+}
+
 /** The series of everything. */
 export const EVERYTHING: CountedFact['series'][number] = ['', ''];
 
 export interface EndedDirective {
   readonly requestId: string;
   readonly id: string;
-  readonly type: string;
-  /** Its caller's and its run's; only names are read. */
-  readonly metadata: unknown;
+  /** Only its type and its names are read. */
+  readonly directive: CountedDirective;
   readonly lane: string | null;
   readonly traceparent: string;
   /** null: it succeeded. */
   readonly error: ErrorEnvelope | null;
   /** From its acceptance, milliseconds; null: not known here. */
   readonly durationMs: number | null;
+  /** From its last claim, milliseconds. Absent: it was not claimed, or elsewhere. */
+  readonly attemptMs?: number | undefined;
 }
 
 export interface Reports {
@@ -66,10 +75,9 @@ export function createReports(
   return {
     meters,
     count,
-    ended({ type, error, durationMs, metadata, ...about }) {
-      const series = seriesAlone(metadata);
-      if (series !== null)
-        count(about.requestId, { series, ended: { errorType: error?.type ?? null, durationMs } });
+    ended({ directive, error, durationMs, attemptMs = null, ...about }) {
+      const { type } = directive;
+      countEnd(count, about.requestId, directive, { errorType: error?.type ?? null, durationMs, attemptMs });
       const isUnknown = error?.type === 'outcome_unknown' || error?.details['outcome'] === 'unknown';
       meters.ended({ type, errorType: error?.type ?? null, isUnknown, durationMs });
       if (error !== null) failures.failed({ ...about, type, error });
@@ -77,8 +85,34 @@ export function createReports(
   };
 }
 
-/** Series of a directive without a run, beside those of its tool or model; null: its run is counted in its place. */
-export function seriesAlone(metadata: unknown): CountedFact['series'] | null {
-  if (isObject(metadata) && typeof metadata['run_id'] === 'string') return null;
+interface CountedEnd {
+  readonly errorType: string | null;
+  readonly durationMs: number | null;
+  readonly attemptMs: number | null;
+}
+
+function countEnd(
+  count: CountFact,
+  requestId: string,
+  directive: CountedDirective,
+  { errorType, durationMs, attemptMs }: CountedEnd,
+): void {
+  const alone = seriesAlone(directive);
+  if (alone.length > 0) count(requestId, { series: alone, ended: { errorType, durationMs } });
+  const tool = toolSeries(directive);
+  if (tool.length === 0) return;
+  count(requestId, { series: tool, ended: { errorType, durationMs: attemptMs }, toolCalls: 1 });
+  count(requestId, { series: alone.length > 0 ? alone : [EVERYTHING], toolCalls: 1 });
+}
+
+/** Series of a directive that counts as a request: none where its run does, and none of a delivery. */
+export function seriesAlone({ type, metadata }: CountedDirective): CountedFact['series'] {
+  const isOfRun = isObject(metadata) && typeof metadata['run_id'] === 'string';
+  if (isOfRun || type === WEBHOOK_TYPE) return [];
   return [EVERYTHING, ...tagsOf(metadata).map((tag) => ['tag', tag] as const)];
+}
+
+/** Series of the tool that a directive calls; none where it calls none. */
+export function toolSeries({ type, tool_name: name }: CountedDirective): CountedFact['series'] {
+  return type === 'tool_exec' && typeof name === 'string' ? [['tool', name]] : [];
 }
