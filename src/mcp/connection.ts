@@ -7,6 +7,7 @@ import type { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
+import type { OnOutput } from './transport/output-tail.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './transport/reconnect-delay.ts';
@@ -46,8 +47,8 @@ export interface ConnectionOptions {
   /** Default: none. */
   readonly tokens?: TokenSource | null;
   readonly logger: Logger;
-  /** Part of `OpenOptions`. */
-  readonly onOutput?: OpenOptions['onOutput'];
+  /** Gets the output of the server's program. Default: the log alone has it. */
+  readonly onOutput?: OnOutput | undefined;
   readonly random: () => number;
   readonly schemas: SchemaChecks;
   /** Redacts what the server lists. */

@@ -22,7 +22,7 @@ import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createRedisOutage } from '../platform/redis/outage.ts';
 import { askRedis } from '../platform/redis/reach.ts';
 import { openLog } from '../platform/telemetry/log.ts';
-import { PROCESS_CODE } from '../platform/telemetry/identifier.ts';
+import { newShortId, PROCESS_CODE } from '../platform/telemetry/identifier.ts';
 import type { SpanRole } from '../platform/telemetry/traces/span.ts';
 import { spansOfRole } from '../platform/telemetry/traces/spans.ts';
 import { createOutputGatherer, createOutputWriter } from '../features/server-output/server-output.ts';
@@ -120,13 +120,16 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 /** Longest part of a host's name in the id of a process. */
 const LONGEST_HOST = 48;
 
-/** New with each start, and tells a reader of an old attempt which host and process made it. */
+let services = 0;
+
+/** New with each start, and tells a reader of an old attempt which host and process made it. Claims have its first part. */
 function processName(): string {
   const host = hostname()
     .replaceAll(/[^A-Za-z0-9-]/g, '-')
-    .replace(/^-+/, '')
     .slice(0, LONGEST_HOST);
-  return `${host === '' ? 'host' : host}.${process.pid}.${PROCESS_CODE}`;
+  services += 1;
+  const code = services === 1 ? PROCESS_CODE : newShortId().slice(-PROCESS_CODE.length);
+  return `${code}.${host}.${process.pid}`;
 }
 
 /** Work of this process that is not recorded yet, by name: attempts, runs. */

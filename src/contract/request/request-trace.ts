@@ -43,7 +43,7 @@ export const tracedAttemptSchema = z.object({
     .string()
     .optional()
     .describe(
-      'Id of the process that executed it, as `GET /v1/workers` lists it: `<host>.<pid>.<random>`. Absent: unknown.',
+      'Id of the process that executed it, as `GET /v1/workers` lists it: `<random>.<host>.<pid>`. Absent: unknown.',
     ),
 });
 

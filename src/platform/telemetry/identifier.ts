@@ -30,7 +30,7 @@ export function newShortId(now: number = Date.now()): string {
   return shortIdOf(now, randomBytesFromPool(SHORT_ID_RANDOM_BYTES));
 }
 
-/** Digits by which the claims of this process are recognised; its id ends with them. */
+/** Digits by which the claims of this process are recognised; its id begins with them. */
 const CODE_DIGITS = 6;
 export const PROCESS_CODE = newShortId().slice(-CODE_DIGITS);
 

@@ -63,11 +63,11 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
   let namedAt = -Infinity;
 
   /** Keeps the id for readers of old attempts. */
-  async function keepName(id: string): Promise<void> {
+  async function keepName(id: string, code: string): Promise<void> {
     const now = performance.now();
     if (now - namedAt < NAMED_EVERY_MS) return;
     namedAt = now;
-    await connection.set(keys.process(id.slice(id.lastIndexOf('.') + 1)), id, 'PX', NAMED_MS);
+    await connection.set(keys.process(code), id, 'PX', NAMED_MS);
   }
 
   /** Ids of processes of the last month by their codes. */
@@ -77,9 +77,9 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
     return new Map(some.flatMap((code, at) => (ids[at] ? [[code, ids[at]] as const] : [])));
   }
 
-  /** Whether the process shall take no more work. */
-  async function beat(id: string, entry: WorkerEntry): Promise<boolean> {
-    keepName(id).catch(() => (namedAt = -Infinity));
+  /** Whether the process is asked to take no more work. `code`: the one that its claims have. */
+  async function beat(id: string, entry: WorkerEntry, code = ''): Promise<boolean> {
+    if (code !== '') keepName(id, code).catch(() => (namedAt = -Infinity));
     const whole = JSON.stringify(entry);
     const json = whole.length > LARGEST_ENTRY_BYTES ? JSON.stringify({ ...entry, lanes: null }) : whole;
     const [draining] = await run('worker-beat', [keys.workers], [id, json, FORGOTTEN_AFTER_MS]);
