@@ -60,6 +60,11 @@ const archiveSchema = z
         'How long after its close a request is archived: one that is opened again within it is archived once. At most half of each `closed_ms`.',
       unit: 'ms',
     }),
+    listed_ms: durationMs.default(604_800_000).register(notes, {
+      description:
+        'How long after a request has expired the list of requests still shows it, of about 500 bytes each, so that it is found in the archive.',
+      unit: 'ms',
+    }),
     hold_ms: durationMs.default(86_400_000).register(notes, {
       description:
         'How much longer than `retention.closed_ms` a request is kept at most while it cannot be archived.',

@@ -7,11 +7,26 @@ import { telemetrySchema } from './telemetry.ts';
 
 const MIB = 1_024 * 1_024;
 
-const retentionSchema = z.strictObject({
-  closed_ms: durationMs
-    .default(86_400_000)
-    .register(notes, { description: 'How long a closed request stays readable.', unit: 'ms' }),
-});
+const DAY_MS = 86_400_000;
+
+const retentionSchema = z
+  .strictObject({
+    closed_ms: durationMs.optional().register(notes, {
+      description: 'How long a closed request stays readable at least.',
+      unit: 'ms',
+      fallback: '86400000 (one day)',
+    }),
+    longest_ms: durationMs.optional().register(notes, {
+      description:
+        'How long at most: a request that closes stays for so long while Redis is empty, and for less the more of its memory is used; from a quarter of what it may use on (`limits.total_bytes`), for `closed_ms`.',
+      unit: 'ms',
+      fallback: '`closed_ms` where that is set, else 1814400000 (21 days)',
+    }),
+  })
+  .transform(({ closed_ms: closed, longest_ms: longest }) => ({
+    closed_ms: closed ?? DAY_MS,
+    longest_ms: longest ?? closed ?? 21 * DAY_MS,
+  }));
 
 const limitsSchema = z.strictObject({
   body_bytes: z
