@@ -62,7 +62,7 @@ const archiveSchema = z
     }),
     listed_ms: durationMs.default(604_800_000).register(notes, {
       description:
-        'How long after a request has expired the list of requests still shows it, of about 500 bytes each, so that it is found in the archive.',
+        'How long the list of requests shows a request after it has expired, so that it is found in the archive; about 500 bytes each.',
       unit: 'ms',
     }),
     hold_ms: durationMs.default(86_400_000).register(notes, {

@@ -14,13 +14,13 @@ const retentionSchema = z
     closed_ms: durationMs.optional().register(notes, {
       description: 'How long a closed request stays readable at least.',
       unit: 'ms',
-      fallback: '86400000 (one day)',
+      fallback: '86,400,000 (1 day)',
     }),
     longest_ms: durationMs.optional().register(notes, {
       description:
-        'How long at most: a request that closes stays for so long while Redis is empty, and for less the more of its memory is used; from a quarter of what it may use on (`limits.total_bytes`), for `closed_ms`.',
+        'How long at most: for a request that closes while Redis is empty. The time falls to `closed_ms` as its memory fills up to a quarter of `limits.total_bytes`.',
       unit: 'ms',
-      fallback: '`closed_ms` where that is set, else 1814400000 (21 days)',
+      fallback: '`closed_ms` where that is set, else 1,814,400,000 (21 days)',
     }),
   })
   .transform(({ closed_ms: closed, longest_ms: longest }) => ({

@@ -1,6 +1,11 @@
 // One row of the search index: what is known of a request in a list, as text, and the facets by which it is found.
 // Must never grow with its request: every part is bounded.
-import type { AskedFor, ListedRequest, ListedScore, RequestStatus } from '../../contract/request/request-listing.ts';
+import type {
+  AskedFor,
+  ListedRequest,
+  ListedScore,
+  RequestStatus,
+} from '../../contract/request/request-listing.ts';
 
 /** What the journal says of a request, as far as a list shows it. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RequestFacts {
@@ -88,7 +93,10 @@ function statusOfRun(status: string): RequestStatus {
   return status === 'cancelled' ? 'cancelled' : 'failed';
 }
 
-type Listed = Omit<ListedRequest, 'archived' | 'tenant' | 'request_id' | 'created_at' | 'closed_at' | 'begins_at'> & {
+type Listed = Omit<
+  ListedRequest,
+  'archived' | 'tenant' | 'request_id' | 'created_at' | 'closed_at' | 'begins_at'
+> & {
   closed: number | null;
   begins?: number;
   /** When the request expires, of a row that stays for longer. */
@@ -153,7 +161,15 @@ export function facetOf(kind: keyof typeof FACETS, value: string): string {
   return `${FACETS[kind]}${plain(value, LONGEST_NAME)}`;
 }
 
-function facetsOf({ status, agent, tools, error_types, tags, conversation_id, scores = [] }: Listed): string[] {
+function facetsOf({
+  status,
+  agent,
+  tools,
+  error_types,
+  tags,
+  conversation_id,
+  scores = [],
+}: Listed): string[] {
   return [
     ...(status === COMMON_STATUS ? [] : [facetOf('status', status)]),
     ...(agent === null ? [] : [facetOf('agent', agent)]),
