@@ -197,7 +197,7 @@ describe('an operator', () => {
     expect((await asked('/v1/requests/run/cancel?tenant=acme', 'POST'))[0]).toBe(400);
   });
 
-  test('is an administrator of the tenant default: nobody else reads what others have', async () => {
+  test('is an administrator of the tenant default: other keys read their own tenant alone', async () => {
     const { acme, reader } = scene;
     const forbidden = { problem: { code: 'forbidden' } };
     for (const client of [acme, reader]) {
