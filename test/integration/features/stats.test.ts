@@ -1,6 +1,6 @@
 /** Issue 15, section C: statistics over time, the search over everything, what an operator reads of other tenants, scores as
  *  filters, the worker of an attempt, and the output of MCP servers.
- *  It must not look into Redis, except for what a lost answer leaves there. */
+ *  It must not look into Redis, except for what a lost answer leaves there, and how long a request stays. */
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -255,6 +255,13 @@ test('an attempt names the process that made it, as the list of workers does', a
   const [worker] = (await operator.workers()).workers;
   expect(directives[0]?.attempts.map((attempt) => attempt.worker)).toEqual([worker?.id]);
   expect(worker?.id).toMatch(new RegExp(`^[0-9a-v]{6}\\..+\\.${process.pid}$`));
+});
+
+test('a closed request stays for longer than a day by default, while Redis has memory for it', async () => {
+  const open = await openStore(redis.url, { prefix: scene.service.prefix });
+  const [state] = open.keys.request('acme~one');
+  expect(await open.connection.pttl(state)).toBeGreaterThan(10 * 86_400_000);
+  await open[Symbol.asyncDispose]();
 });
 
 test('adjutant top and adjutant servers logs print them', async () => {
