@@ -12,7 +12,6 @@ local ADDED = BASE .. 'added:' .. ARGV[1]
 -- A process repeats a call whose answer is lost, and no earlier one.
 local REMEMBERED_MS = 3600000
 
--- @guard stats-once
 if tonumber(redis.call('GET', ADDED) or '-1') >= tonumber(ARGV[2]) then
   return { 0 }
 end
