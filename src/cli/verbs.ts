@@ -30,10 +30,12 @@ import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
 import { addResume } from './commands/resume.ts';
 import { addSchedules } from './commands/schedules.ts';
+import { addServers } from './commands/servers.ts';
 import { addRoles } from './commands/serve.ts';
 import { addSteering } from './commands/steer.ts';
 import { addSubmit } from './commands/submit.ts';
 import { addTail } from './commands/tail.ts';
+import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWorkers } from './commands/workers.ts';
 import type { CommandLine } from './invocation.ts';
@@ -48,7 +50,7 @@ export const VERBS: readonly { readonly group: string; readonly verbs: readonly 
   { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff] },
   {
     group: 'Operate:',
-    verbs: [addListings, addWorkers, addBudgets, addKeys, addAudit, addReindex],
+    verbs: [addListings, addServers, addWorkers, addTop, addBudgets, addKeys, addAudit, addReindex],
   },
   { group: 'Serve MCP:', verbs: [addMcp, addControl, addDirectiveServer, addFolder] },
 ];

@@ -32,6 +32,7 @@ export type ExecuteImmediately = (directive: Directive) => Result | null;
 /** A directive on its way in: what will be accepted, and its job. */
 export interface Prepared {
   acceptance: Acceptance;
+  directive: Directive;
   job: JobData;
   /** To be reported when it was accepted; null: its trace is not recorded, or it has none. */
   span: DraftedSpan | null;
@@ -155,7 +156,7 @@ export function createPreparer(
         : {}),
     };
     const ticket = tickets.ticket ?? null;
-    return { acceptance, job, ticket, noticed };
+    return { acceptance, directive, job, ticket, noticed };
   }
 
   return { prepare: prepareAll };
@@ -324,12 +325,12 @@ export function announcementsOf(open: readonly Prepared[]): Announcement[] {
 
 /** `accepted`: now, and not before. */
 export function reportImmediate(reports: Reports, accepted: readonly Prepared[]): void {
-  for (const { acceptance, job } of accepted) {
-    const { id, type, end, lane } = acceptance;
+  for (const { acceptance, job, directive } of accepted) {
+    const { id, end, lane } = acceptance;
     if (end === undefined) continue;
     const error = end.status === 'failed' ? errorOf(end.signal.data) : null;
     const { traceparent } = end.signal;
-    reports.ended({ requestId: job.request_id, id, type, lane, traceparent, error, durationMs: 0 });
+    reports.ended({ requestId: job.request_id, id, directive, lane, traceparent, error, durationMs: 0 });
   }
 }
 

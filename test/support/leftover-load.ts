@@ -177,6 +177,9 @@ async function isConstant(
   if (CATALOGS.some((name) => key === `${prefix}:${name}`)) return leftMs > 0 && leftMs <= A_DAY_MS;
   if (key === `{${prefix}:queue}:directives:meta`) return true;
   if (/:\{limits:[^}]+\}:(settled:|buckets)/.test(key)) return leftMs > 0 && leftMs <= TEN_MINUTES_MS;
+  if (key.startsWith(`${prefix}:{stats:`)) return leftMs > 0 && leftMs <= 401 * A_DAY_MS;
+  if (key.startsWith(`${prefix}:output:`)) return leftMs > 0 && leftMs <= A_DAY_MS;
+  if (key.startsWith(`${prefix}:process:`)) return leftMs > 0 && leftMs <= 35 * A_DAY_MS;
   if (key !== `${prefix}:sweep`) return false;
   return (await connection.zcount(key, Date.now() + LONGEST_LOOK_MS, '+inf')) === 0;
 }

@@ -5,7 +5,7 @@ import type { EndNotices } from '../../contract/signal/end-notices.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { LEFT_ALONE_MS } from '../../store/format.ts';
 import type { CommitVerdict } from '../../store/run/run-journal.ts';
-import type { RunActivity, RunActivityIndex } from '../../store/run/run-activity-index.ts';
+import type { RunActivityIndex } from '../../store/run/run-activity-index.ts';
 import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { Announcement } from '../../store/request/journal.ts';
@@ -26,6 +26,7 @@ import {
 import type { Logger } from '../../platform/telemetry/logger.ts';
 import type { Reports } from '../../platform/telemetry/reports.ts';
 import { RUN_ENTRY, RUN_LANE, type RunWaker, WAKE_AHEAD_MS } from '../../queue/run-wake.ts';
+import { measureTurn } from './turn-measures.ts';
 import { begin, type BeginningParts, reenter } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded, type RunFailure } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
@@ -34,8 +35,7 @@ import { type OutboxParts, performOutbox } from './outbox.ts';
 import { type RunStore, type StoredRun, TURN_SIZE } from './run-store.ts';
 import { commitOf, type Turn } from './turn-record.ts';
 import { writtenTurn } from './written-turn.ts';
-import type { EngineCore, RunDocument } from './transition.ts';
-import { stateOf } from '../core/run-state.ts';
+import type { EngineCore } from './transition.ts';
 import { NO_NOTE, type PendingNote, type SpanNotes } from '../../directives/read/span-note.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 
@@ -290,37 +290,6 @@ async function enqueueWake({ waker }: TurnParts, run: StoredRun, wakeAt: number 
   if (wakeAt !== null && wakeAt - run.now <= WAKE_AHEAD_MS) await waker.wakeAt(run.requestId, wakeAt);
   if (before !== null && before > run.now && before - run.now <= WAKE_AHEAD_MS)
     await waker.removeWakeAt(run.requestId, before);
-}
-
-interface Measuring {
-  reports: Reports;
-  activity: Pick<RunActivityIndex, 'note'>;
-}
-
-/** `startedAt`: by the process' monotonic clock. */
-function measureTurn(
-  { reports: { meters }, activity }: Measuring,
-  { requestId, document: before, spec, now }: StoredRun,
-  { folded: { document } }: Turn,
-  startedAt: number,
-): void {
-  const { agent } = spec;
-  const did = before === null ? null : activityOf(before);
-  const does = activityOf(document);
-  if (did !== does) activity.note(requestId, does);
-  meters.turnTaken(performance.now() - startedAt);
-  if (before === null) meters.runStarted(agent);
-  const hadEnded = before !== null && isOver(before);
-  if (!hadEnded && isOver(document))
-    meters.runEnded({ agent, status: document.status, durationMs: now - spec.started_at });
-}
-
-/** null: it has ended. An approval counts before what runs beside it: a person has to act. */
-function activityOf(document: RunDocument): RunActivity | null {
-  const { ended, held, question } = stateOf(document);
-  if (ended !== null && ended !== undefined) return null;
-  if (Object.keys(held ?? {}).length > 0 || (question ?? null) !== null) return 'approval';
-  return document.status === 'waiting' ? 'waiting' : 'running';
 }
 
 interface TurnNoteParts {

@@ -56,7 +56,7 @@ const RECORDED_MARK = 0.25;
 
 /** Entries of a run and of the notice of its end. */
 const OF_RUN = /^[^/]*\/(@notice\/)?@run$/u;
-/** The first look at a resumed run, milliseconds after it: as after an acceptance. */
+/** When the sweeper checks a resumed run first, milliseconds after it: as after an acceptance. */
 const RESUMED_LOOK_MS = 5_000;
 
 /** Entries that a sweeper took and did not put off, because it died, are due again after this time. */
