@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { buildConsole } from '../console/build.ts';
+import { buildDocs } from './docs.ts';
 
 const MOST_OUTPUT_BYTES = 64 * 1_024 * 1_024;
 
@@ -11,6 +12,7 @@ rmSync('dist', { recursive: true, force: true });
 const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json', '--singleThreaded'], { stdio: 'inherit' });
 for (const script of globSync('src/**/*.{lua,md}')) cpSync(script, join('dist', relative('src', script)));
 await buildConsole();
+buildDocs();
 const listed = writeBillOfMaterials();
 process.exitCode = status === 0 && listed ? 0 : 1;
 

@@ -1,10 +1,10 @@
-/** The built console as it is served: its files, read once, each in the forms that a browser accepts.
- *  It must never read a file whose name came with a request. */
+/** Built pages as they are served, the console and the documentation: files read once, each in the forms that a browser accepts.
+ *  Never reads a file whose name came with a request. */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
 
-/** What is built carries a hash in its name, and never changes. */
+/** A built asset carries a hash in its name, and never changes. */
 const HASHED = /^assets\/.+-[\w-]{8,}\.\w+$/;
 const MOST_BYTES = 32 * 1024 * 1024;
 
@@ -12,11 +12,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 };
 
-export interface ConsoleFile {
+export interface PageFile {
   readonly type: string;
   readonly isHashed: boolean;
   readonly etag: string;
@@ -26,15 +27,15 @@ export interface ConsoleFile {
   readonly gzip?: Buffer;
 }
 
-/** By path within the console, as `assets/index-….js`. */
-export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
+/** Files by their path within the folder, such as `assets/index-….js`. */
+export type PageFiles = ReadonlyMap<string, PageFile>;
 
-export const CONSOLE_INDEX = 'index.html';
+export const INDEX = 'index.html';
 
-/** null: it is not built, or not whole. */
-export function readConsole(folder: string): ConsoleFiles | null {
+/** null: the folder is not built, or not whole. */
+export function readPages(folder: string): PageFiles | null {
   const bodies = bodiesOf(folder);
-  const files = new Map<string, ConsoleFile>();
+  const files = new Map<string, PageFile>();
   for (const [path, plain] of bodies) {
     const type = TYPES[extname(path)];
     if (type === undefined) continue;
@@ -44,14 +45,14 @@ export function readConsole(folder: string): ConsoleFiles | null {
     const forms = { plain, ...(br && { br }), ...(gzip && { gzip }) };
     files.set(path, { type, isHashed: HASHED.test(path), etag, ...forms });
   }
-  return files.has(CONSOLE_INDEX) ? files : null;
+  return files.has(INDEX) ? files : null;
 }
 
 /** Empty where the folder is missing, or far larger than any build. */
 function bodiesOf(folder: string): Map<string, Buffer> {
   const bodies = new Map<string, Buffer>();
   let bytes = 0;
-  for (const entry of globSync('{*,assets/*}.{html,js,css,svg,woff2,br,gz}', { cwd: folder })) {
+  for (const entry of globSync('**/*.{html,js,css,png,svg,woff2,br,gz}', { cwd: folder })) {
     const body = readFileSync(join(folder, entry));
     bytes += body.length;
     if (bytes > MOST_BYTES) return new Map();
