@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { buildClient } from '../client/build.ts';
 import { buildConsole } from '../console/build.ts';
 import { buildDocs } from './docs.ts';
 
@@ -13,6 +14,7 @@ const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json', '--singleThrea
 for (const script of globSync('src/**/*.{lua,md}')) cpSync(script, join('dist', relative('src', script)));
 await buildConsole();
 buildDocs();
+if (status === 0) await buildClient();
 const listed = writeBillOfMaterials();
 process.exitCode = status === 0 && listed ? 0 : 1;
 
