@@ -33,6 +33,7 @@ const TASKS = {
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
   check: { program: ['scripts/check.ts'], redisServer: 'never' },
   build: { program: ['scripts/build.ts'], redisServer: 'never' },
+  release: { program: ['scripts/release.ts'], redisServer: 'never' },
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -122,7 +122,6 @@ describe('an unusable module', () => {
   // The module, where the configuration names it, and what is reported.
   const cases: [string, string, Record<string, unknown>, RegExp][] = [
     ['does not exist', '', { strategies: ['./none.js'] }, /none\.js: strategies\[0\] cannot be loaded/],
-    ['is of a CommonJS folder', "import 'node:fs';", { agents: ['./cjs/a.ts'] }, /Rename the file to \.\/cjs\/a\.mts/],
     ['has a fault', 'throw new Error("broken")', { directives: OWN }, /own\.mjs: directives\[0\] .*: broken/],
     ['exports nothing', 'export const n = 1;', { strategies: OWN }, /strategies\[0\] exports nothing of/],
     [
