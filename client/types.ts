@@ -26,9 +26,12 @@ export function bundleTypes(entry: string): string {
   const checker = program.getTypeChecker();
   const module = checker.getSymbolAtLocation(program.getSourceFile(entry) as ts.Node);
   if (module === undefined) throw new Error(`${entry} exports nothing.`);
-  const exported = new Map(
-    checker.getExportsOfModule(module).map((symbol) => [declared(checker, symbol), symbol.name]),
-  );
+  const exported = new Map<ts.Symbol, string>();
+  for (const symbol of checker.getExportsOfModule(module)) {
+    const target = declared(checker, symbol);
+    // A declaration with two names is exported under the other one, too.
+    if (symbol.name !== target.name || !exported.has(target)) exported.set(target, symbol.name);
+  }
   const found = new Map<string, ts.Symbol>();
   const texts: string[] = [];
   const todo = [...exported.keys()];
@@ -43,7 +46,9 @@ export function bundleTypes(entry: string): string {
       if (!isInferred) todo.push(...named);
     }
   }
-  return `${texts.join('\n')}\nexport {};\n`;
+  const renamed = [...exported].filter(([symbol, name]) => name !== symbol.name);
+  const names = renamed.map(([symbol, name]) => `${symbol.name} as ${name}`);
+  return `${texts.join('\n')}\nexport type {${names.join(', ')}};\n`;
 }
 
 /** The symbol behind an import or an export. */

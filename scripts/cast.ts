@@ -3,14 +3,14 @@
 
 export interface CastLine {
   readonly text: string;
-  /** Time since the start of the recording. */
+  /** Instant on any clock. */
   readonly atMs: number;
 }
 
-const WIDTH = 960;
+const WIDTH = 1_040;
 const LINE = 19;
 const MARGIN = 20;
-const MOST_CHARACTERS = 118;
+const MOST_CHARACTERS = 127;
 /** A longer pause of the recording shows nothing. */
 const LONGEST_PAUSE_MS = 1_500;
 const HOLD_MS = 7_000;
@@ -23,7 +23,7 @@ export function cast(recorded: readonly CastLine[]): string {
   const height = 2 * MARGIN + lines.length * LINE;
   const frames = lines.map((_, index) => {
     const from = (((times[index] ?? 0) / totalMs) * 100).toFixed(2);
-    return `@keyframes l${index}{0%,${from}%{opacity:0}${from}%,100%{opacity:1}}.l${index}{animation:l${index} ${(totalMs / 1_000).toFixed(1)}s step-end infinite}`;
+    return `@keyframes l${index}{0%{opacity:0}${from}%,100%{opacity:1}}.l${index}{animation:l${index} ${(totalMs / 1_000).toFixed(1)}s step-end infinite}`;
   });
   const rows = lines.map(({ text }, index) => {
     const place = `x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE}"`;

@@ -1,13 +1,14 @@
 /** The pictures of the README: `node scripts/readme-pictures.ts` writes docs/demo.svg, the recorded output of `npm run demo`, and
  *  docs/timeline.png, the console's page of a run whose worker was killed and whose payment waited for an approval. */
+import { spawn } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { statSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { createHttpClient } from '../src/client/http-client.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { install } from '../test/support/installation.ts';
-import { spawnNode } from '../test/support/process.ts';
 import { cast, type CastLine } from './cast.ts';
 import { ensureConsole } from './console-freshness.mjs';
 
@@ -31,20 +32,11 @@ if (only.length === 0 || only.includes('demo')) await recordDemo(resolve('docs/d
 if (only.length === 0 || only.includes('timeline')) await shootTimeline(resolve('docs/timeline.png'));
 
 async function recordDemo(file: string): Promise<void> {
-  const demo = spawnNode(['--conditions=adjutant-source', 'scripts/demo.ts'], { env: { NO_COLOR: '1' } });
+  const args = ['--conditions=adjutant-source', 'scripts/demo.ts'];
+  const env = { ...process.env, NO_COLOR: '1' };
+  const demo = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: CastLine[] = [];
-  const startedAt = performance.now();
-  let ended = false;
-  const exited = demo.exited.then((exit) => {
-    ended = true;
-    return exit;
-  });
-  while (!ended) {
-    const text = await demo.nextLine().catch(() => null);
-    if (text !== null) lines.push({ text, atMs: performance.now() - startedAt });
-  }
-  const { code } = await exited;
-  if (code !== 0) throw new Error(`The demo ended with ${code}: ${demo.lines.join('\n')}`);
+  for await (const text of createInterface({ input: demo.stdout })) lines.push({ text, atMs: performance.now() });
   written(file, cast(lines));
 }
 
@@ -94,7 +86,7 @@ async function shootTimeline(file: string): Promise<void> {
   }
   await client.close();
   await using browser = await startBrowser();
-  await using shown = await browser.open(url, `/requests/${REQUEST}`, { width: 1280, height: 640, theme: 'light' });
+  await using shown = await browser.open(url, `/requests/${REQUEST}`, { width: 1280, height: 460, theme: 'light' });
   await shown.page.locator('.timeline-row').nth(2).waitFor();
   await shown.page.evaluate('document.fonts.ready.then(() => null)');
   written(file, await shown.page.screenshot({ animations: 'disabled' }));
