@@ -1,5 +1,7 @@
 /** Declarations of a module and of everything that they name, in one text without an import.
  *  A type that is inferred from a schema is written out: readers of the types do not need the schema's library. */
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { ts } from '@ts-morph/common';
 
 type Declaration = ts.Declaration & ts.Statement;
@@ -20,10 +22,23 @@ const OPTIONS: ts.CompilerOptions = {
   types: [],
 };
 
+/** Folder of the compiler's own declarations, such as `lib.es5.d.ts`, which belong to the package of its program. */
+const PLATFORM = join(
+  dirname(
+    createRequire(createRequire(import.meta.url).resolve('typescript/package.json')).resolve(
+      `@typescript/typescript-${process.platform}-${process.arch}/package.json`,
+    ),
+  ),
+  'lib',
+);
+
 /** The declarations of `entry`, a file of declarations. Throws when a name cannot be without its import. */
 export function bundleTypes(entry: string): string {
-  const program = ts.createProgram([entry], OPTIONS);
+  const host = ts.createCompilerHost(OPTIONS);
+  host.getDefaultLibLocation = () => PLATFORM;
+  const program = ts.createProgram([entry], OPTIONS, host);
   const checker = program.getTypeChecker();
+  const elsewhere = program.getSourceFiles().find((file) => program.isSourceFileDefaultLibrary(file)) as ts.Node;
   const module = checker.getSymbolAtLocation(program.getSourceFile(entry) as ts.Node);
   if (module === undefined) throw new Error(`${entry} exports nothing.`);
   const exported = new Map<ts.Symbol, string>();
@@ -42,7 +57,7 @@ export function bundleTypes(entry: string): string {
     for (const declaration of statementsOf(symbol)) {
       const named = namesIn(checker, declaration);
       const isInferred = named.some((each) => isOf(each, SCHEMAS));
-      texts.push(textOf(checker, declaration, { isInferred, isExported: exported.has(symbol) }));
+      texts.push(textOf(checker, declaration, { isInferred, isExported: exported.has(symbol), elsewhere }));
       if (!isInferred) todo.push(...named);
     }
   }
@@ -93,21 +108,23 @@ function isOf(symbol: ts.Symbol, folder: string): boolean {
 function textOf(
   checker: ts.TypeChecker,
   declaration: Declaration,
-  { isInferred, isExported }: { isInferred: boolean; isExported: boolean },
+  options: { isInferred: boolean; isExported: boolean; elsewhere: ts.Node },
 ): string {
+  const { isInferred, isExported, elsewhere } = options;
   const source = declaration.getSourceFile().text;
   const docs = ts
     .getJSDocCommentsAndTags(declaration)
     .filter((each) => ts.isJSDoc(each))
     .map((each) => source.slice(each.pos, each.end));
-  const bare = isInferred ? writtenOut(checker, declaration) : declaration.getText();
+  const bare = isInferred ? writtenOut(checker, declaration, elsewhere) : declaration.getText();
   const text = bare.replace(/^(?:export )?(?:declare )?/, '');
   return [...docs, `${isExported ? 'export ' : ''}declare ${text}`].join('\n');
 }
 
-function writtenOut(checker: ts.TypeChecker, declaration: Declaration): string {
+/** `elsewhere`: a file that imports nothing, in which no alias of the schemas' library can be named. */
+function writtenOut(checker: ts.TypeChecker, declaration: Declaration, elsewhere: ts.Node): string {
   if (!ts.isTypeAliasDeclaration(declaration) || declaration.typeParameters !== undefined)
     throw new Error(`${declaration.getText().slice(0, 80)} depends on a schema, and is no plain type.`);
-  const type = checker.typeToString(checker.getTypeFromTypeNode(declaration.type), undefined, EXPANDED);
+  const type = checker.typeToString(checker.getTypeFromTypeNode(declaration.type), elsewhere, EXPANDED);
   return `type ${declaration.name.text} = ${type};`;
 }

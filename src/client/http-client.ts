@@ -3,7 +3,7 @@
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
 import { encryptingClient } from '../platform/encryption/encrypted-client.ts';
-import * as plain from './plain-client.ts';
+import { createHttpClient as createPlainClient, type PlainClientOptions } from './plain-client.ts';
 
 export * from './plain-client.ts';
 export { createAesCodec } from '../platform/encryption/aes-codec.ts';
@@ -11,7 +11,7 @@ export { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 export { decryptSignal } from '../platform/encryption/decrypted-signal.ts';
 
 /** Options of `createHttpClient`. */
-export interface HttpClientOptions extends plain.PlainClientOptions {
+export interface HttpClientOptions extends PlainClientOptions {
   /** Codec that encrypts submissions and decrypts answers, such as that of `createAesCodec`. Default: no encryption. */
   readonly codec?: PayloadCodec;
 }
@@ -32,6 +32,6 @@ export interface HttpClientOptions extends plain.PlainClientOptions {
  * ```
  */
 export function createHttpClient({ codec, ...options }: HttpClientOptions): DirectiveClient {
-  const client = plain.createHttpClient(options);
+  const client = createPlainClient(options);
   return codec === undefined ? client : encryptingClient(client, codec);
 }
