@@ -113,9 +113,6 @@ function namesTag(header: string | undefined, etag: string): boolean {
 }
 
 function formOf(file: PageFile, accepted: string): [body: Buffer, encoding: string | null] {
-  const accepts = (name: string): boolean =>
-    new RegExp(`(?:^|[, ])${name}(?!;q=0(?:\\.0*)?(?:,|$))`).test(accepted);
-  if (file.br !== undefined && accepts('br')) return [file.br, 'br'];
-  if (file.gzip !== undefined && accepts('gzip')) return [file.gzip, 'gzip'];
-  return [file.plain, null];
+  const gzip = /(?:^|[, ])gzip(?!;q=0(?:\.0*)?(?:,|$))/.test(accepted) ? file.gzip() : null;
+  return gzip === null ? [file.plain, null] : [gzip, 'gzip'];
 }
