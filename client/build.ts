@@ -33,7 +33,9 @@ const withoutUnusedSchemas = {
       const made = parseSync(id, code).program.body.flatMap((statement) => {
         const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
         if (declaration?.type !== 'VariableDeclaration') return [];
-        return declaration.declarations.flatMap(({ init }) => (init && !SIMPLE.test(init.type) ? [init] : []));
+        return declaration.declarations.flatMap(({ init }) =>
+          init && !SIMPLE.test(init.type) ? [init] : [],
+        );
       });
       return made.reduceRight(
         (text, { start, end }) =>

@@ -38,7 +38,9 @@ export function bundleTypes(entry: string): string {
   host.getDefaultLibLocation = () => PLATFORM;
   const program = ts.createProgram([entry], OPTIONS, host);
   const checker = program.getTypeChecker();
-  const elsewhere = program.getSourceFiles().find((file) => program.isSourceFileDefaultLibrary(file)) as ts.Node;
+  const elsewhere = program
+    .getSourceFiles()
+    .find((file) => program.isSourceFileDefaultLibrary(file)) as ts.Node;
   const module = checker.getSymbolAtLocation(program.getSourceFile(entry) as ts.Node);
   if (module === undefined) throw new Error(`${entry} exports nothing.`);
   const exported = new Map<ts.Symbol, string>();

@@ -22,17 +22,22 @@ process.exitCode = status === 0 && listed ? 0 : 1;
 
 /** Leaves the code without its comments, and the declarations that an entry point of the package leads to. */
 function leaveWhatRuns(): void {
-  for (const file of globSync('dist/**/*.js')) writeFileSync(file, withoutComments(file, readFileSync(file, 'utf8')));
+  for (const file of globSync('dist/**/*.js'))
+    writeFileSync(file, withoutComments(file, readFileSync(file, 'utf8')));
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     exports: Record<string, { types?: string }>;
   };
-  const todo = Object.values(exports).flatMap(({ types }) => (types === undefined ? [] : globSync(types.replace('*', '**/*'))));
+  const todo = Object.values(exports).flatMap(({ types }) =>
+    types === undefined ? [] : globSync(types.replace('*', '**/*')),
+  );
   const named = new Set<string>();
   for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
     const path = join(file);
     if (named.has(path) || !existsSync(path)) continue;
     named.add(path);
-    const imports = readFileSync(path, 'utf8').matchAll(/(?:from|import\() ?["'](?<from>\.[^"']+)\.[jt]s["']/g);
+    const imports = readFileSync(path, 'utf8').matchAll(
+      /(?:from|import\() ?["'](?<from>\.[^"']+)\.[jt]s["']/g,
+    );
     for (const { groups } of imports) todo.push(join(dirname(path), `${groups?.['from']}.d.ts`));
   }
   for (const file of globSync('dist/**/*.d.ts')) if (!named.has(join(file))) rmSync(file);

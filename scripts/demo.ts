@@ -16,7 +16,13 @@ const POLL_MS = 20;
 const REQUEST = 'demo';
 /** `charge` declares nothing about repeats, so it is `once`; `balance` declares `readOnlyHint`, so it is `read`. */
 const CALLS = [
-  { request_id: REQUEST, id: 'charge', type: 'tool_exec', tool_name: 'bank.charge', arguments: { euros: 40 } },
+  {
+    request_id: REQUEST,
+    id: 'charge',
+    type: 'tool_exec',
+    tool_name: 'bank.charge',
+    arguments: { euros: 40 },
+  },
   { request_id: REQUEST, id: 'balance', type: 'tool_exec', tool_name: 'bank.balance', arguments: {} },
 ] as const;
 
@@ -34,7 +40,10 @@ const executions = (tool: string): number =>
         .filter((line) => line === tool).length
     : 0;
 const children: Child[] = [];
-const redis = await startPrivateRedis(folder, { path: process.env['PATH'], onNotice: ({ says }) => note(says) });
+const redis = await startPrivateRedis(folder, {
+  path: process.env['PATH'],
+  onNotice: ({ says }) => note(says),
+});
 try {
   process.exitCode = (await play()) ? 0 : 1;
 } finally {
@@ -48,7 +57,7 @@ async function play(): Promise<boolean> {
   const client = createHttpClient({ baseUrl: urlOf(await listening(api)) });
   await listening(worker);
   note('An API and a worker run. The tool bank.charge must not run twice; bank.balance only reads.');
-  typed("adjutant call bank.charge '{\"euros\":40}' & adjutant call bank.balance &");
+  typed('adjutant call bank.charge \'{"euros":40}\' & adjutant call bank.balance &');
   await client.submit(CALLS);
   const ends: TerminalSignal[] = [];
   const followed = (async () => {
@@ -66,9 +75,13 @@ async function play(): Promise<boolean> {
   await client.close();
   const [charges, balances] = [executions('charge'), executions('balance')];
   typed('sort executions.txt | uniq -c   # counted by the tools themselves');
-  say(`${charges} charge     ${terminal.paint('dim', 'its caller knows that the outcome is unknown; no second charge')}`);
+  say(
+    `${charges} charge     ${terminal.paint('dim', 'its caller knows that the outcome is unknown; no second charge')}`,
+  );
   say(`${balances} balance    ${terminal.paint('dim', 'executed again, and answered')}`);
-  const answered = CALLS.every(({ id }) => ends.filter(({ data }) => 'call_id' in data && data.call_id === id).length === 1);
+  const answered = CALLS.every(
+    ({ id }) => ends.filter(({ data }) => 'call_id' in data && data.call_id === id).length === 1,
+  );
   return charges === 1 && balances === 2 && answered;
 }
 

@@ -36,7 +36,8 @@ async function recordDemo(file: string): Promise<void> {
   const env = { ...process.env, NO_COLOR: '1' };
   const demo = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: CastLine[] = [];
-  for await (const text of createInterface({ input: demo.stdout })) lines.push({ text, atMs: performance.now() });
+  for await (const text of createInterface({ input: demo.stdout }))
+    lines.push({ text, atMs: performance.now() });
   written(file, cast(lines));
 }
 
@@ -86,7 +87,11 @@ async function shootTimeline(file: string): Promise<void> {
   }
   await client.close();
   await using browser = await startBrowser();
-  await using shown = await browser.open(url, `/requests/${REQUEST}`, { width: 1280, height: 460, theme: 'light' });
+  await using shown = await browser.open(url, `/requests/${REQUEST}`, {
+    width: 1280,
+    height: 460,
+    theme: 'light',
+  });
   await shown.page.locator('.timeline-row').nth(2).waitFor();
   await shown.page.evaluate('document.fonts.ready.then(() => null)');
   written(file, await shown.page.screenshot({ animations: 'disabled' }));

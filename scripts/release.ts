@@ -23,7 +23,8 @@ function release({ to, image, publish }: Options): void {
   if (publish) requireReleased(version);
   mkdirSync(to, { recursive: true });
   // The first `npm pack` of the root builds everything that the packages hold.
-  for (const folder of PACKAGES.toReversed()) run('npm', ['pack', resolve(folder), '--pack-destination', to, '--loglevel=error']);
+  for (const folder of PACKAGES.toReversed())
+    run('npm', ['pack', resolve(folder), '--pack-destination', to, '--loglevel=error']);
   cpSync('dist/docs', join(to, 'docs'), { recursive: true });
   for (const [program, ...args] of commandsOf({ version, to, image }))
     if (publish) run(program, args);
@@ -33,9 +34,13 @@ function release({ to, image, publish }: Options): void {
 /** The commands that publish a release whose packages are in `to`. */
 function commandsOf({ version, to, image }: { version: string } & Pick<Options, 'to' | 'image'>): Command[] {
   const tarball = (name: string): string => join(to, `${name}-${version}.tgz`);
-  const npm = ['adjutant-client', 'adjutant'].map(
-    (name): Command => ['npm', 'publish', tarball(name), '--access', 'public'],
-  );
+  const npm = ['adjutant-client', 'adjutant'].map((name): Command => [
+    'npm',
+    'publish',
+    tarball(name),
+    '--access',
+    'public',
+  ]);
   if (image === undefined) return npm;
   const tags = [version, 'latest'].flatMap((tag) => ['--tag', `${image}:${tag}`]);
   const platforms = ['--platform', 'linux/amd64,linux/arm64'];
@@ -49,7 +54,8 @@ function agreedVersion(): string {
     return version;
   });
   const [version = '', ...others] = versions;
-  if (others.some((other) => other !== version)) throw new Error(`The packages differ: ${versions.join(', ')}.`);
+  if (others.some((other) => other !== version))
+    throw new Error(`The packages differ: ${versions.join(', ')}.`);
   if (!readFileSync('CHANGELOG.md', 'utf8').includes(`## [${version}]`))
     throw new Error(`CHANGELOG.md has no section of version ${version}.`);
   return version;

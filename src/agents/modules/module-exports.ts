@@ -18,7 +18,12 @@ export async function exportsOf(
   const url = pathToFileURL(resolve(directory, path)).href;
   const loaded = (await import(url).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw fault(path, place, `cannot be loaded: ${why}`, OUTSIDE_MODULE.test(why) ? renamed(path) : CORRECT_MODULE);
+    throw fault(
+      path,
+      place,
+      `cannot be loaded: ${why}`,
+      OUTSIDE_MODULE.test(why) ? renamed(path) : CORRECT_MODULE,
+    );
   })) as Record<string, unknown>;
   const values = [...new Set(Object.values(loaded).flat())];
   const objects = values.filter((value): value is object => typeof value === 'object' && value !== null);

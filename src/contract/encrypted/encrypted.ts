@@ -38,11 +38,7 @@ const encodedSchema = z.strictObject({
     .string()
     .regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -')
     .describe('Id of the key that the value is encrypted with. 1 to 64 characters of A-Z a-z 0-9 . _ -'),
-  data: z
-    .string()
-    .min(1)
-    .regex(CIPHERTEXT, 'base64url')
-    .describe('Ciphertext as base64url.'),
+  data: z.string().min(1).regex(CIPHERTEXT, 'base64url').describe('Ciphertext as base64url.'),
   digest: z
     .string()
     .regex(DIGEST, 'base64url of 16 to 48 bytes')
@@ -112,7 +108,8 @@ export function encodedIn(value: unknown): EncodedPayload | null {
 function isEncoded(value: unknown): value is EncodedPayload {
   if (!isObject(value)) return false;
   const { codec, key_id, data, digest, ...others } = value;
-  const fits = (pattern: RegExp, member: unknown): boolean => typeof member === 'string' && pattern.test(member);
+  const fits = (pattern: RegExp, member: unknown): boolean =>
+    typeof member === 'string' && pattern.test(member);
   return (
     Object.keys(others).length === 0 &&
     fits(CODEC_NAME, codec) &&

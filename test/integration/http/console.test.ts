@@ -127,7 +127,9 @@ describe('the documentation', () => {
       todo.push(...[...found].map(({ groups }) => groups?.['path'] ?? ''));
     }
     expect(seen.size).toBeGreaterThan(40);
-    const places = [...seen.values()].flatMap((html) => [...html.matchAll(/href="(\/docs\/[^"]*)#([^"]+)"/g)]);
+    const places = [...seen.values()].flatMap((html) => [
+      ...html.matchAll(/href="(\/docs\/[^"]*)#([^"]+)"/g),
+    ]);
     expect(places.length).toBeGreaterThan(100);
     const lost = places.filter(([, path = '', anchor]) => !seen.get(path)?.includes(`id="${anchor}"`));
     expect(lost.map(([place]) => place)).toEqual([]);
