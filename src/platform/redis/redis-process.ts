@@ -128,7 +128,7 @@ const IN_CONTAINER =
   '`docker run --detach --publish 127.0.0.1:6379:6379 redis:7` and `export REDIS_URL=redis://127.0.0.1:6379`';
 
 /** Commands that install Redis on a platform, or run it in a container. */
-export function installation(platform: string): string {
+function installation(platform: string): string {
   return `Type ${INSTALLS[platform] ?? LINUX_INSTALLS}; or ${IN_CONTAINER}. Then start this again.`;
 }
 
