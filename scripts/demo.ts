@@ -60,13 +60,15 @@ async function play(): Promise<boolean> {
   typed('adjutant call bank.charge \'{"euros":40}\' & adjutant call bank.balance &');
   await client.submit(CALLS);
   const ends: TerminalSignal[] = [];
+  let shown = 0;
   const followed = (async () => {
     for await (const signal of client.signals(REQUEST)) {
       say(signalLine(signal, terminal.paint));
+      shown += 1;
       if (isTerminalSignal(signal)) ends.push(signal);
     }
   })();
-  while (executions('charge') + executions('balance') < CALLS.length) await pause(POLL_MS);
+  while (Math.min(shown, executions('charge') + executions('balance')) < CALLS.length) await pause(POLL_MS);
   typed(`kill -9 ${worker.pid}   # the worker, in the middle of both calls`);
   await worker.kill9();
   typed('adjutant worker');

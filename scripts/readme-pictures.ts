@@ -13,11 +13,11 @@ import { cast, type CastLine } from './cast.ts';
 import { ensureConsole } from './console-freshness.mjs';
 
 const MOST_BYTES = 150_000;
-const REQUEST = 'refund-1042';
+const REQUEST = 'order-1042';
 
 const TURNS = [
   {
-    when: { user: 'refund', tool_results: false },
+    when: { user: 'order', tool_results: false },
     thinking: 'The balance must be known before the card is charged.',
     tool_calls: [
       { name: 'bank.balance', arguments: {} },
@@ -57,7 +57,7 @@ async function shootTimeline(file: string): Promise<void> {
       models: { fast: ['scripted:any'] },
       agents: {
         clerk: {
-          description: 'Charges and refunds, and asks before it moves money',
+          description: 'Charges cards, and asks before it does',
           model_alias: 'fast',
           tools: ['bank.*'],
           policies: { approvals: { 'bank.charge': 'ask' } },
@@ -72,7 +72,7 @@ async function shootTimeline(file: string): Promise<void> {
     installation.start('engine'),
   ]);
   const client = createHttpClient({ baseUrl: url });
-  await client.runs.start({ request_id: REQUEST, agent: 'clerk', query: 'Refund order 1042' });
+  await client.runs.start({ request_id: REQUEST, agent: 'clerk', query: 'Charge the card of order 1042' });
   let killed = false;
   for await (const signal of client.signals(REQUEST)) {
     if (signal.type === 'ai.tool.started' && !killed) {
