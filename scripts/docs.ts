@@ -2,11 +2,10 @@
  *  Replaces an earlier build in one step. Throws for a link to a page or heading that does not exist. */
 import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, normalize, resolve } from 'node:path';
+import { basename, dirname, join, normalize, relative, resolve } from 'node:path';
 import { Marked, type Tokens } from 'marked';
 
 const TARGET = resolve(import.meta.dirname, '../dist/docs');
-const ROOT = '/docs';
 
 /** Every page, from the root of the clone. */
 export const PAGES: readonly string[] = [
@@ -28,11 +27,19 @@ export function buildDocs(target: string = TARGET): void {
     const stylesheet = `assets/docs-${createHash('sha256').update(style).digest('hex').slice(0, 12)}.css`;
     write(join(folder, stylesheet), style);
     const pages = PAGES.map((page) => ({ page, ...rendered(page) }));
-    const navigation = pages.find(({ page }) => page === 'README.md')?.lists.at(-1) ?? '';
+    const list = pages.find(({ page }) => page === 'README.md')?.lists.at(-1) ?? '';
+    const navigation = (address: string): string =>
+      list.replaceAll(/href="(?!https?:)([^"]+)"/g, (_, to: string) => `href="${linkTo(to, address)}"`);
     for (const { page, title, body } of pages)
       write(
         join(folder, `${addressOf(page) || 'index'}.html`),
-        wholePage({ title, body, navigation, stylesheet }),
+        wholePage({
+          title,
+          body,
+          stylesheet,
+          address: addressOf(page),
+          navigation: navigation(addressOf(page)),
+        }),
       );
     for (const picture of new Set(pages.flatMap(({ pictures }) => pictures)))
       cpSync(picture, join(folder, pictureAddress(picture)));
@@ -57,6 +64,13 @@ function addressOf(page: string): string {
     .replace(/(^|\/)README\.md$/, '')
     .replace(/\.md$/, '');
   return path === path.toUpperCase() ? path.toLowerCase() : path;
+}
+
+/** A link from one address to another, relative, so that the pages work below any address. */
+function linkTo(address: string, from: string): string {
+  const path = relative(dirname(join('/', from)), join('/', address));
+  // A page may have the name of the folder of the other one.
+  return path || (address === '' ? './' : `../${basename(address)}`);
 }
 
 function pictureAddress(file: string): string {
@@ -98,14 +112,14 @@ function rendered(page: string): Rendered {
         if (!PAGES.includes(target)) return `<span class="file">${text}</span>`;
         links.push({ target, anchor });
         const place = anchor === undefined ? '' : `#${anchor}`;
-        return `<a href="${path === '' ? place : `${ROOT}/${addressOf(target)}${place}`}">${text}</a>`;
+        return `<a href="${path === '' ? place : linkTo(addressOf(target), addressOf(page)) + place}">${text}</a>`;
       },
       image({ href, text }: Tokens.Image): string {
         const file = normalize(join(dirname(page), href));
         // The console itself is a link away; its pictures would double the size of the package.
         if (file.startsWith('docs/console/')) return `<a href="/console/">${escaped(text)}</a>`;
         pictures.push(file);
-        return `<img src="${ROOT}/${pictureAddress(file)}" alt="${escaped(text)}">`;
+        return `<img src="${linkTo(pictureAddress(file), addressOf(page))}" alt="${escaped(text)}">`;
       },
     },
   });
@@ -127,8 +141,15 @@ function requireTargets(pages: readonly (Rendered & { readonly page: string })[]
         throw new Error(`${page} links to ${target}#${anchor}, which is no heading of that page.`);
 }
 
-function wholePage(parts: { title: string; body: string; navigation: string; stylesheet: string }): string {
-  const { title, body, navigation, stylesheet } = parts;
+function wholePage(parts: {
+  title: string;
+  body: string;
+  navigation: string;
+  stylesheet: string;
+  address: string;
+}): string {
+  const { title, body, navigation, stylesheet, address } = parts;
+  const to = (other: string): string => linkTo(other, address);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -136,10 +157,10 @@ function wholePage(parts: { title: string; body: string; navigation: string; sty
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title === 'Adjutant' ? title : `${title} – Adjutant`)}</title>
 <link rel="icon" href="/console/icon.svg">
-<link rel="stylesheet" href="${ROOT}/${stylesheet}">
+<link rel="stylesheet" href="${to(stylesheet)}">
 </head>
 <body>
-<header><a href="${ROOT}/">Adjutant</a><a href="${ROOT}/api">API reference</a><a href="/console/">Console</a></header>
+<header><a href="${to('')}">Adjutant</a><a href="${to('api')}">API reference</a><a href="/console/">Console</a></header>
 <nav aria-label="Pages">
 ${navigation}</nav>
 <main>

@@ -101,6 +101,16 @@ describe('the files of the console', () => {
   });
 });
 
+/** Links of a page of the documentation to others of it. */
+function placesIn(path: string, html: string): URL[] {
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+    ([, link = '']) => new URL(link, service.url + path),
+  );
+  const isPage = ({ origin, pathname }: URL): boolean =>
+    origin === service.url && pathname.startsWith('/docs/') && pathname !== '/docs/api';
+  return links.filter(isPage);
+}
+
 describe('the documentation', () => {
   test('is at /docs, open to everyone, under the policy of the console, and / leads to the console', async () => {
     const start = await get('/');
@@ -123,16 +133,17 @@ describe('the documentation', () => {
       expect(answer.status, path).toBe(200);
       const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html');
       seen.set(path, isPage ? await answer.text() : '');
-      const found = (seen.get(path) ?? '').matchAll(/(?:src|href)="(?<path>\/docs\/(?!api")[^"#]*)/g);
-      todo.push(...[...found].map(({ groups }) => groups?.['path'] ?? ''));
+      todo.push(...placesIn(path, seen.get(path) ?? '').map(({ pathname }) => pathname));
     }
     expect(seen.size).toBeGreaterThan(40);
-    const places = [...seen.values()].flatMap((html) => [
-      ...html.matchAll(/href="(\/docs\/[^"]*)#([^"]+)"/g),
-    ]);
+    const places = [...seen]
+      .flatMap(([path, html]) => placesIn(path, html))
+      .filter(({ hash }) => hash !== '');
     expect(places.length).toBeGreaterThan(100);
-    const lost = places.filter(([, path = '', anchor]) => !seen.get(path)?.includes(`id="${anchor}"`));
-    expect(lost.map(([place]) => place)).toEqual([]);
+    const lost = places.filter(
+      ({ pathname, hash }) => !seen.get(pathname)?.includes(`id="${hash.slice(1)}"`),
+    );
+    expect(lost.map(({ href }) => href)).toEqual([]);
   });
 });
 
