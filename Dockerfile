@@ -6,12 +6,16 @@ ARG NODE_IMAGE=node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea4195200
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY client/package.json ./client/
 COPY console/package.json ./console/
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json *.md LICENSE ./
 COPY scripts ./scripts
 COPY src ./src
+COPY client ./client
 COPY console ./console
+COPY examples ./examples
+COPY docs ./docs
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -1,24 +1,18 @@
-/** The console from its sources: `dist/console`, with gzip and brotli beside each file.
+/** The console from its sources: `dist/console`.
  *  It must replace an earlier build in one step, and leave nothing when it fails. It prints nothing when it succeeds. */
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { build } from 'vite';
 
 const SOURCES = import.meta.dirname;
 const TARGET = resolve(import.meta.dirname, '../dist/console');
-/** Smaller ones do not gain. */
-const LEAST_COMPRESSED_BYTES = 512;
-const COMPRESSED = /\.(?:js|css|html|svg|json)$/;
 
 /** Throws when the sources have a fault. */
 export async function buildConsole(target: string = TARGET): Promise<void> {
   const folder = `${target}.${process.pid}.tmp`;
   try {
     await bundle(folder);
-    for (const file of globSync('**/*', { cwd: folder })) await compress(join(folder, file));
     mkdirSync(dirname(target), { recursive: true });
     replace(folder, target);
   } finally {
@@ -62,18 +56,6 @@ async function bundle(folder: string): Promise<void> {
       reportCompressedSize: false,
     },
   });
-}
-
-async function compress(file: string): Promise<void> {
-  if (!COMPRESSED.test(file)) return;
-  const body = readFileSync(file);
-  if (body.length < LEAST_COMPRESSED_BYTES) return;
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-  };
-  writeFileSync(`${file}.br`, await promisify(brotliCompress)(body, { params }));
-  writeFileSync(`${file}.gz`, await promisify(gzip)(body, { level: constants.Z_BEST_COMPRESSION }));
 }
 
 if (import.meta.main) await buildConsole();

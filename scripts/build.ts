@@ -1,18 +1,56 @@
 /** `npm run build`: dist/ from src/, and the list of what it depends on, for the package and the container image.
  *  It must leave nothing of an earlier build behind. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { buildClient } from '../client/build.ts';
 import { buildConsole } from '../console/build.ts';
+import { buildDocs } from './docs.ts';
 
 const MOST_OUTPUT_BYTES = 64 * 1_024 * 1_024;
 
 rmSync('dist', { recursive: true, force: true });
 const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json', '--singleThreaded'], { stdio: 'inherit' });
 for (const script of globSync('src/**/*.{lua,md}')) cpSync(script, join('dist', relative('src', script)));
+leaveWhatRuns();
 await buildConsole();
+buildDocs();
+if (status === 0) await buildClient();
 const listed = writeBillOfMaterials();
 process.exitCode = status === 0 && listed ? 0 : 1;
+
+/** Leaves the code without its comments, and the declarations that an entry point of the package leads to. */
+function leaveWhatRuns(): void {
+  for (const file of globSync('dist/**/*.js'))
+    writeFileSync(file, withoutComments(file, readFileSync(file, 'utf8')));
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    exports: Record<string, { types?: string }>;
+  };
+  const todo = Object.values(exports).flatMap(({ types }) =>
+    types === undefined ? [] : globSync(types.replace('*', '**/*')),
+  );
+  const named = new Set<string>();
+  for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
+    const path = join(file);
+    if (named.has(path) || !existsSync(path)) continue;
+    named.add(path);
+    const imports = readFileSync(path, 'utf8').matchAll(
+      /(?:from|import\() ?["'](?<from>\.[^"']+)\.[jt]s["']/g,
+    );
+    for (const { groups } of imports) todo.push(join(dirname(path), `${groups?.['from']}.d.ts`));
+  }
+  for (const file of globSync('dist/**/*.d.ts')) if (!named.has(join(file))) rmSync(file);
+}
+
+function withoutComments(file: string, code: string): string {
+  return parseSync(file, code).comments.reduceRight((text, { start, end }) => {
+    const [before, after] = [text.slice(0, start), text.slice(end)];
+    // A comment on lines of its own takes them with it.
+    const isAlone = /(?:^|\n)[ \t]*$/.test(before) && after.startsWith('\n');
+    return isAlone ? before.replace(/[ \t]*$/, '') + after.slice(1) : before + after;
+  }, code);
+}
 
 /** Writes dist/sbom.cdx.json: the packages that an installation gets, from package-lock.json, as CycloneDX. */
 function writeBillOfMaterials(): boolean {

@@ -1,16 +1,39 @@
-/** Builds the console of a clone when it is missing, or older than its sources.
- *  It must never keep the service from starting: without the console everything else works. */
+/** Builds the pages of a clone, the console and the documentation, when they are missing or older than their sources.
+ *  Never keeps the service from starting: without its pages everything else works. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FOLDERS = ['console', 'src/contract'];
-const FILES = ['package-lock.json'];
+const CONSOLE = {
+  title: 'console',
+  program: 'console/build.ts',
+  built: 'dist/console/index.html',
+  folders: ['console', 'src/contract'],
+  files: ['package-lock.json'],
+};
 
-/** Only of a clone: a package has the built console, and no sources. */
+const DOCS = {
+  title: 'documentation',
+  program: 'scripts/docs.ts',
+  built: 'dist/docs/index.html',
+  folders: ['docs'],
+  files: ['README.md', 'scripts/docs.ts', 'scripts/docs.css', 'package-lock.json'],
+};
+
+/** A package has the built console, and no sources. */
 export function ensureConsole(root, node, environment) {
-  if (!existsSync(join(root, 'console')) || isFresh(root)) return;
-  const { status, stderr } = spawnSync(node, ['console/build.ts'], {
+  ensure(CONSOLE, root, node, environment);
+}
+
+/** A package has the built documentation, and no sources. */
+export function ensureDocs(root, node, environment) {
+  ensure(DOCS, root, node, environment);
+}
+
+function ensure(pages, root, node, environment) {
+  const { title, program, folders } = pages;
+  if (!existsSync(join(root, folders[0])) || isFresh(pages, root)) return;
+  const { status, stderr } = spawnSync(node, [program], {
     cwd: root,
     env: environment,
     encoding: 'utf8',
@@ -18,15 +41,14 @@ export function ensureConsole(root, node, environment) {
   });
   if (status === 0) return;
   const why = (stderr ?? '').split('\n').find((line) => /error/i.test(line)) ?? 'the build did not start';
-  process.stderr.write(`adjutant: the console was not built: ${why.trim().slice(0, 300)}\n`);
+  process.stderr.write(`adjutant: the ${title} was not built: ${why.trim().slice(0, 300)}\n`);
 }
 
-function isFresh(root) {
-  const built = join(root, 'dist/console/index.html');
-  if (!existsSync(built)) return false;
-  const { mtimeMs } = statSync(built);
-  const inFolders = FOLDERS.flatMap((folder) =>
+function isFresh({ built, folders, files }, root) {
+  if (!existsSync(join(root, built))) return false;
+  const { mtimeMs } = statSync(join(root, built));
+  const inFolders = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
   );
-  return [...inFolders, ...FILES].every((file) => statSync(join(root, file)).mtimeMs <= mtimeMs);
+  return [...inFolders, ...files].every((file) => statSync(join(root, file)).mtimeMs <= mtimeMs);
 }

@@ -1,73 +1,109 @@
-/** `npm run demo`: the service with real MCP servers, six kinds of calls, a model, an agent, and a table of the ends.
- *  It must exit 0 only if every directive ended as it should. */
-import { table } from '../src/cli/table.ts';
-import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
+/** `npm run demo`: a tool that must not run twice, its worker killed with SIGKILL, the answer, and the tool's own counter.
+ *  Ends with 0 only if the counter is 1, the caller got exactly one answer, and the read-only call was executed again. */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { signalLine } from '../src/cli/following/signal-lines.ts';
+import { createTerminal } from '../src/cli/terminal.ts';
 import { createHttpClient } from '../src/client/http-client.ts';
-import type { DirectiveClient } from '../src/contract/directive/directive-client.ts';
-import type { Signal } from '../src/contract/signal/signal.ts';
-import { CASES, type DemoCase, FLAKY_REPORT } from './demo/cases.ts';
-import { demoModel } from './demo/model.ts';
-import { play, SCENES } from './demo/scenes.ts';
-import { type DemoService, startService } from './demo/service.ts';
-import { createSignalPrinter } from './demo/signal-printer.ts';
-import { judge, type Verdict } from './demo/verdict.ts';
+import { isTerminalSignal, type TerminalSignal } from '../src/contract/signal/signal.ts';
+import { startPrivateRedis } from '../src/platform/redis/private-redis.ts';
+import { pause } from '../src/platform/lifecycle.ts';
+import { type Child, spawnNode } from '../test/support/process.ts';
 
-interface Outcome extends Verdict {
-  readonly title: string;
-  readonly calls: number;
-  readonly elapsedMs: number;
-}
+const POLL_MS = 20;
+const REQUEST = 'demo';
+/** `charge` declares nothing about repeats, so it is `once`; `balance` declares `readOnlyHint`, so it is `read`. */
+const CALLS = [
+  {
+    request_id: REQUEST,
+    id: 'charge',
+    type: 'tool_exec',
+    tool_name: 'bank.charge',
+    arguments: { euros: 40 },
+  },
+  { request_id: REQUEST, id: 'balance', type: 'tool_exec', tool_name: 'bank.balance', arguments: {} },
+] as const;
 
 const terminal = createTerminal(process.stdout, process.stderr);
-terminal.out('Starting a service of its own, with four MCP servers …');
-const model = demoModel(process.env);
-const service = await startService(model);
-const client = createHttpClient({ baseUrl: service.url });
+const say = (text: string): void => terminal.out(text);
+const note = (text: string): void => say(terminal.paint('dim', text));
+const typed = (command: string): void => say(`\n${terminal.paint('bold', `$ ${command}`)}`);
+
+const folder = await mkdtemp(join(tmpdir(), 'adjutant-demo-'));
+const counter = join(folder, 'executions.txt');
+const executions = (tool: string): number =>
+  existsSync(counter)
+    ? readFileSync(counter, 'utf8')
+        .split('\n')
+        .filter((line) => line === tool).length
+    : 0;
+const children: Child[] = [];
+const redis = await startPrivateRedis(folder, {
+  path: process.env['PATH'],
+  onNotice: ({ says }) => note(says),
+});
 try {
-  const outcomes: Outcome[] = [];
-  for (const demoCase of CASES) outcomes.push(await runCase(client, terminal, demoCase));
-  terminal.out(`\n${model.notice}`);
-  for (const scene of SCENES) outcomes.push(await play(scene, { client, terminal, url: service.url }));
-  const faults = [...outcomes.flatMap((outcome) => outcome.faults), ...(await countFaults(service))];
-  terminal.out(`\n${rowsOf(outcomes).join('\n')}\n`);
-  for (const fault of faults) terminal.out(`Wrong: ${fault}.`);
-  if (faults.length === 0) terminal.out('Every directive and every run ended once, as expected.');
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  process.exitCode = (await play()) ? 0 : 1;
 } finally {
+  await Promise.all(children.map(async (child) => child.stop()));
+  await redis.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function play(): Promise<boolean> {
+  const [api, worker] = await Promise.all([start('api', '--port', '0'), start('worker')]);
+  const client = createHttpClient({ baseUrl: urlOf(await listening(api)) });
+  await listening(worker);
+  note('An API and a worker run. The tool bank.charge must not run twice; bank.balance only reads.');
+  typed('adjutant call bank.charge \'{"euros":40}\' & adjutant call bank.balance &');
+  await client.submit(CALLS);
+  const ends: TerminalSignal[] = [];
+  let shown = 0;
+  const followed = (async () => {
+    for await (const signal of client.signals(REQUEST)) {
+      say(signalLine(signal, terminal.paint));
+      shown += 1;
+      if (isTerminalSignal(signal)) ends.push(signal);
+    }
+  })();
+  while (Math.min(shown, executions('charge') + executions('balance')) < CALLS.length) await pause(POLL_MS);
+  typed(`kill -9 ${worker.pid}   # the worker, in the middle of both calls`);
+  await worker.kill9();
+  typed('adjutant worker');
+  await start('worker');
+  await followed;
   await client.close();
-  await service.stop();
+  const [charges, balances] = [executions('charge'), executions('balance')];
+  typed('sort executions.txt | uniq -c   # counted by the tools themselves');
+  say(
+    `${charges} charge     ${terminal.paint('dim', 'its caller knows that the outcome is unknown; no second charge')}`,
+  );
+  say(`${balances} balance    ${terminal.paint('dim', 'executed again, and answered')}`);
+  const answered = CALLS.every(
+    ({ id }) => ends.filter(({ data }) => 'call_id' in data && data.call_id === id).length === 1,
+  );
+  return charges === 1 && balances === 2 && answered;
 }
 
-async function runCase(through: DirectiveClient, on: Terminal, demoCase: DemoCase): Promise<Outcome> {
-  const { title, directives } = demoCase;
-  on.out(`\n${on.paint('bold', title)}`);
-  const print = createSignalPrinter(on, directives.length);
-  const startedAt = performance.now();
-  const { request_id: requestId } = await through.submit(directives);
-  const signals: Signal[] = [];
-  for await (const signal of through.signals(requestId)) {
-    signals.push(signal);
-    print(signal);
-  }
-  const elapsedMs = performance.now() - startedAt;
-  return { title, calls: directives.length, elapsedMs, ...judge(demoCase, signals) };
+/** A short lease, so that the demonstration does not wait for 6 seconds. */
+async function start(role: 'api' | 'worker', ...more: string[]): Promise<Child> {
+  const config = join(folder, 'adjutant.json');
+  const bank = { command: process.execPath, args: [resolve('examples/servers/bank.ts'), counter] };
+  await writeFile(config, JSON.stringify({ mcpServers: { bank }, worker: { lease_ms: 2_000 } }));
+  const child = spawnNode([resolve('src/cli/main.ts'), role, '--config', config, ...more], {
+    cwd: folder,
+    env: { REDIS_URL: redis.url, ADJUTANT_LOG_LEVEL: 'silent' },
+  });
+  children.push(child);
+  return child;
 }
 
-/** The server's own count shows attempts that the signals do not report. */
-async function countFaults(of: DemoService): Promise<string[]> {
-  const calls = await of.callsOf(FLAKY_REPORT);
-  return calls === 3 ? [] : [`the flaky server counted ${calls} calls instead of 3`];
+async function listening(child: Child): Promise<string> {
+  return child.waitForLine(/^adjutant (works|listens on)/);
 }
 
-function rowsOf(outcomes: readonly Outcome[]): string[] {
-  const header = ['what', 'calls', 'attempts', 'time', 'ended in', ''];
-  const rows = outcomes.map(({ title, calls, endings, attempts, elapsedMs, faults }) => [
-    title,
-    String(calls),
-    String(attempts),
-    `${elapsedMs.toFixed(0)} ms`,
-    endings,
-    faults.length === 0 ? '✓' : `✗ ${faults.join('; ')}`,
-  ]);
-  return table([header, ...rows]);
+function urlOf(line: string): string {
+  return /http\S+/.exec(line)?.[0] ?? '';
 }

@@ -2,7 +2,7 @@
  *  It must work on Node 20 with nothing installed, and take no noticeable time when nothing is missing. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureConsole } from './console-freshness.mjs';
+import { ensureConsole, ensureDocs } from './console-freshness.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { become, environmentOf, FROM_SOURCES, nodePath } from './pinned-node.mjs';
 import { ensureRedisServer } from './redis-server.mjs';
@@ -10,10 +10,10 @@ import { reportUnprepared, Unprepared } from './unprepared.mjs';
 
 /**
  * Task → its program, and whether it needs a redis-server on this machine: `always` (it starts its own), `unless-url`
- * (not when REDIS_URL is set), or `never`; and whether it serves the console.
+ * (not when REDIS_URL is set), or `never`; and whether it serves the console and the documentation.
  */
 const TASKS = {
-  start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url', console: true },
+  start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url', pages: true },
   demo: { program: ['scripts/demo.ts'], redisServer: 'always' },
   test: { program: ['scripts/test.ts'], redisServer: 'always' },
   'test:archive': { program: ['test/archive/main.ts'], redisServer: 'always' },
@@ -33,6 +33,7 @@ const TASKS = {
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
   check: { program: ['scripts/check.ts'], redisServer: 'never' },
   build: { program: ['scripts/build.ts'], redisServer: 'never' },
+  release: { program: ['scripts/release.ts'], redisServer: 'never' },
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -46,7 +47,7 @@ reportUnprepared(() => {
   const tools = needsRedisServer(task) ? [ensureRedisServer(task.redisServer === 'unless-url')] : [];
   const command = [FROM_SOURCES, ...task.program, ...args];
   const [node, env] = [nodePath(root), environmentOf(root, tools)];
-  if (task.console === true) ensureConsole(root, node, env);
+  if (task.pages === true) for (const ensure of [ensureConsole, ensureDocs]) ensure(root, node, env);
   become(node, command, { cwd: root, env });
 });
 

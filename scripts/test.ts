@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CHECKS, runChecks } from './checks.ts';
-import { ensureConsole } from './console-freshness.mjs';
+import { ensureConsole, ensureDocs } from './console-freshness.mjs';
 import { writeTestProgram } from './test-program.ts';
 
 interface Count {
@@ -38,8 +38,8 @@ const OF_THEIR_OWN = [
 const ON_PREVIOUS_BULLMQ = ['test/integration/queue/lane-loop.test.ts'];
 
 const only = process.argv.slice(2);
-// Before the tests: several would build it at the same time.
-ensureConsole(process.cwd(), process.execPath, process.env);
+// Before the tests: several would build them at the same time.
+for (const ensure of [ensureConsole, ensureDocs]) ensure(process.cwd(), process.execPath, process.env);
 const counts = only.length === 0 ? await runAll() : [await runTests(only, {})];
 const sum = (of: keyof Count): number => counts.reduce((total, count) => total + count[of], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);

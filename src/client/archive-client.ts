@@ -4,7 +4,7 @@ import { archivePath } from '../contract/api-path.ts';
 import type { ArchiveClient, ArchiveLine } from '../contract/request/archive.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { createExchanger } from './exchange.ts';
-import type { HttpClientOptions } from './http-client.ts';
+import type { PlainClientOptions } from './plain-client.ts';
 
 /**
  * Creates a client that reads archived requests over HTTP.
@@ -21,7 +21,7 @@ import type { HttpClientOptions } from './http-client.ts';
  * ```
  */
 export function createArchiveClient(
-  options: Pick<HttpClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
+  options: Pick<PlainClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
 ): ArchiveClient {
   const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   return {

@@ -1,12 +1,6 @@
 /** One HTTP exchange with the service: sends a request, returns an answer or throws a typed error.
  *  It must never retry, nor return an answer that is not from the service. */
-import {
-  DirectiveRefused,
-  problem,
-  type Problem,
-  problemSchema,
-  ServiceUnavailable,
-} from '../contract/problem.ts';
+import { isProblem, DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { type Answer, type AskedRequest, isJson } from './answer.ts';
 import { connectsByDefault, isNodeFetch, nodeAsk } from './node-http.ts';
 
@@ -149,9 +143,8 @@ async function reached<T>(step: () => Promise<T>, base: string, signal?: AbortSi
 }
 
 function errorOf({ status, retryAfter, text }: Answer, base: string): Error {
-  const parsed = problemSchema.safeParse(jsonOf(text));
-  if (!parsed.success) return notAdjutant(base, `HTTP ${status}`);
-  const refusal: Problem = parsed.data;
+  const refusal = jsonOf(text);
+  if (!isProblem(refusal)) return notAdjutant(base, `HTTP ${status}`);
   if (status !== 503) return new DirectiveRefused(refusal);
   return new ServiceUnavailable(refusal.detail ?? refusal.title, {
     retryAfterMs: readRetryAfter(retryAfter),

@@ -21,12 +21,7 @@ export type {
 export type { TextEvent } from './model/delta-fold.ts';
 export type { DirectiveClient, RunClient, SubmitOptions } from './directive/directive-client.ts';
 export type { Directive, DirectiveType, SubmittedDirective } from './directive/directive.ts';
-export {
-  type EncodedPayload,
-  type PayloadCodec,
-  type PayloadPlace,
-  PayloadUnreadable,
-} from './encrypted/encrypted.ts';
+export type { EncodedPayload, PayloadCodec, PayloadPlace } from './encrypted/encrypted.ts';
 export type { ErrorEnvelope } from './error-envelope.ts';
 export type { Prioritized } from './directive/flow.ts';
 export type { LaneListing, ListedLane } from './request/lane-listing.ts';

@@ -1,6 +1,7 @@
 // A refusal as RFC 9457 describes it, its stable codes, and the two errors of a client call.
 // Must never carry the text of an internal error or a stack.
 import * as z from 'zod';
+import { isObject } from './json/json-object.ts';
 
 /** Schema of the fault of one field. */
 export const fieldErrorSchema = z.object({
@@ -71,6 +72,23 @@ export const problemSchema = z.looseObject({
 
 /** Body of a refused call, as RFC 9457 defines it. */
 export type Problem = z.infer<typeof problemSchema>;
+
+/** Whether a value is a problem, checked as its schema does: a client loads no schema. */
+export function isProblem(value: unknown): value is Problem {
+  if (!isObject(value)) return false;
+  const { type, title, status, code, detail, instance, errors } = value;
+  const isText = (member: unknown): boolean => typeof member === 'string';
+  return (
+    [type, title, code].every(isText) &&
+    Number.isInteger(status) &&
+    [detail, instance].every((member) => member === undefined || isText(member)) &&
+    (errors === undefined || (Array.isArray(errors) && errors.every(isFieldError)))
+  );
+}
+
+function isFieldError(value: unknown): boolean {
+  return isObject(value) && typeof value['path'] === 'string' && typeof value['message'] === 'string';
+}
 
 /** Optional members of a problem. */
 export interface ProblemMembers {

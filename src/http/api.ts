@@ -13,19 +13,19 @@ import type { AccessClient } from '../contract/access/access.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
-import type { ConsoleFiles } from './console-files.ts';
 import { limitOpenBodies } from './body-budget.ts';
 import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
 import { describeApi } from './openapi.ts';
+import type { PageFiles } from './page-files.ts';
 import { setAnswerHeaders } from './page-headers.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { reportRequests, type RequestReports } from './request-report.ts';
 import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
-import { consoleRoutes } from './routes/console.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { healthRoutes, metricRoutes, type Readiness } from './routes/probes.ts';
 import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
+import { consoleRoutes, docsRoutes } from './routes/pages.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
@@ -73,8 +73,10 @@ export interface ApiOptions {
   readonly reports?: RequestReports;
   /** Default: nothing is traced. */
   readonly spans?: Spans;
-  /** The files of the console; null: they are not built. Default: null. */
-  readonly console?: ConsoleFiles | null;
+  /** Files of the console; null: they are not built. Default: null. */
+  readonly console?: PageFiles | null;
+  /** Files of the documentation; null: they are not built. Default: null. */
+  readonly docs?: PageFiles | null;
   /** The service's version, shown by `/healthz` and the description. */
   readonly version: string;
   readonly limits?: ApiLimits;
@@ -169,6 +171,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
   consoleRoutes(app, options.console ?? null);
+  docsRoutes(app, options.docs ?? null);
   serve(app, 'openapi', async () => app.swagger());
 }
 

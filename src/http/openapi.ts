@@ -63,7 +63,7 @@ function ofEach<T>(
 }
 
 /** The policy of the console, but for what Swagger UI needs: styles in elements, images in addresses, markup from texts. */
-const DOCS_POLICY = pagePolicy({
+const REFERENCE_POLICY = pagePolicy({
   'img-src': "'self' data:",
   'style-src': "'self' 'unsafe-inline'",
 });
@@ -99,7 +99,7 @@ export function describeApi(app: App, version: string): void {
     transform: createJsonSchemaTransform({ ...options, skipList: [] }),
     transformObject: (document) => readable(addComponents(document) as Document) as never,
   });
-  app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
+  app.register(fastifySwaggerUi, { routePrefix: '/docs/api', staticCSP: REFERENCE_POLICY });
 }
 
 const TAGS: readonly Operation['tag'][] = [

@@ -46,12 +46,12 @@ export function secondScopeOf(method: string, url: string): Scope | undefined {
   return routeOf(method, url)?.also;
 }
 
-/** Pages that tell everyone the same: the description, and the files of the console, which hold no data. */
+/** Pages that tell everyone the same: the documentation, and the files of the console, which hold no data. */
 const PAGES = ['/docs', '/console'];
 
 /** null: there is none. */
 export function ruleOf(method: string, url: string): RouteRule | null {
-  const isPage = PAGES.some((page) => url === page || url.startsWith(`${page}/`));
+  const isPage = url === '/' || PAGES.some((page) => url === page || url.startsWith(`${page}/`));
   if (isPage && (method === 'GET' || method === 'HEAD')) return 'public';
   return routeOf(method, url)?.scope ?? null;
 }

@@ -26,6 +26,7 @@ import { createStore, type Store, type StoreOptions } from './store.ts';
 
 export { privateRedisUrl } from '../platform/redis/private-redis.ts';
 export * from '../contract/client-names.ts';
+export { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 export { createAesCodec } from '../platform/encryption/aes-codec.ts';
 export { decryptSignal } from '../platform/encryption/decrypted-signal.ts';
 

@@ -17,6 +17,7 @@ import { type ScriptedServers, type ScriptedTools, startScriptedTools } from './
 import { type ServiceProcess, type Start, startServiceProcess } from './service-process.ts';
 
 export * from '../contract/client-names.ts';
+export { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 export { assertEndedOnce, assertFailed, assertSucceeded, matchers, type TestMatchers } from './judgement.ts';
 export { type CaseReplay, ReplayDiffers, type ReplayedRun, type ReplayOptions } from './case-replay.ts';
 export type { MovedClock } from './moved-clock.ts';

@@ -184,3 +184,11 @@ describe('the control tools', () => {
     }
   });
 });
+
+test('the demo kills a worker in the middle of a tool that must not run twice, and its counter stays at 1', async () => {
+  const demo = spawnNode(['--conditions=adjutant-source', 'scripts/demo.ts'], { env: { NO_COLOR: '1' } });
+  expect(await demo.exited, demo.lines.join('\n')).toMatchObject({ code: 0 });
+  expect(demo.lines.join('\n')).toMatch(
+    /kill -9 \d+[^]*charge outcome_unknown[^]*balance \(redelivered 1×\)[^]*\n1 charge [^]*\n2 balance /,
+  );
+});

@@ -1,11 +1,21 @@
-/** The package as a user has it: packed, installed in an empty project, type-checked, and run there.
+/** The packages as a user has them: packed by a dry release, installed in an empty project, type-checked, and run there.
  *  It must not fetch anything: what it depends on comes from the clone's own dependencies, and only what it declares. */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesOf, TEMPLATES } from '../../src/cli/templates.ts';
+import { parse } from 'yaml';
 import { blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { spawnProcess } from '../support/process.ts';
 import { examplesOf, publicExports } from '../support/public-exports.ts';
@@ -16,14 +26,20 @@ const EVERYTHING = {
   args: ['node_modules/@modelcontextprotocol/server-everything/dist/index.js', 'stdio'],
 };
 
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+const MEGABYTE = 1_000_000;
+/** Bounds of the service's package, packed and unpacked, and of the code that a program with the client loads. */
+const MOST_BYTES = { packed: 1.8 * MEGABYTE, unpacked: 8 * MEGABYTE, client: 30 * 1_024 };
+
 let project: string;
+let published: string[];
 
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'adjutant-package-'));
-  const packed = run('npm', ['pack', '--pack-destination', project, '--json', '--loglevel=error'], '.');
-  const [name = ''] = globSync('*.tgz', { cwd: project });
-  expect(name, packed).not.toBe('');
-  install(join(project, name));
+  const image = ['--image', 'registry.example/adjutant'];
+  const printed = run('node', ['scripts/release.ts', '--to', join(project, 'release'), ...image], '.');
+  published = printed.trim().split('\n');
+  install();
 }, 180_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -35,17 +51,23 @@ function run(command: string, args: readonly string[], cwd: string): string {
 }
 
 /** Like npm, with links instead of downloads; without what only the clone's own work needs. */
-function install(tarball: string): void {
+function install(): void {
   const modules = join(project, 'node_modules');
   mkdirSync(join(modules, '.bin'), { recursive: true });
-  mkdirSync(join(modules, 'adjutant'));
-  run('tar', ['-xzf', tarball, '-C', join(modules, 'adjutant'), '--strip-components=1'], project);
+  for (const [name, packed] of [
+    ['adjutant', 'adjutant'],
+    ['@adjutant/client', 'adjutant-client'],
+  ] as const) {
+    mkdirSync(join(modules, name), { recursive: true });
+    const tarball = join(project, 'release', `${packed}-${version}.tgz`);
+    run('tar', ['-xzf', tarball, '-C', join(modules, name), '--strip-components=1'], project);
+  }
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean; link?: boolean }>;
   };
-  const needed = Object.entries(packages).filter(([path, { dev, devOptional, optional }]) => {
+  const needed = Object.entries(packages).filter(([path, { dev, devOptional, optional, link }]) => {
     const isTop = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path);
-    return isTop && !dev && !devOptional && !optional;
+    return isTop && !dev && !devOptional && !optional && !link;
   });
   const own = ['@types/node', '@modelcontextprotocol/server-everything'].map(
     (name) => `node_modules/${name}`,
@@ -60,6 +82,55 @@ function install(tarball: string): void {
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),
   );
 }
+
+test('a dry release has both packages and the documentation, and names the commands that publish them', () => {
+  expect(globSync('{*.tgz,docs/index.html}', { cwd: join(project, 'release') }).toSorted()).toEqual([
+    `adjutant-${version}.tgz`,
+    `adjutant-client-${version}.tgz`,
+    'docs/index.html',
+  ]);
+  expect(published.map((line) => line.replaceAll(project, ''))).toEqual([
+    `npm publish /release/adjutant-client-${version}.tgz --access public`,
+    `npm publish /release/adjutant-${version}.tgz --access public`,
+    expect.stringMatching(`^docker buildx build .*--tag registry.example/adjutant:${version} .*--push \\.$`),
+  ]);
+  // The workflow runs commands of the clone: its own script for everything that is published.
+  const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {
+    jobs: Record<string, { steps: { run?: string }[] }>;
+  };
+  const commands = Object.values(jobs).flatMap(({ steps }) =>
+    steps.flatMap(({ run: command }) => command ?? []),
+  );
+  expect(commands).toEqual(['.ci/run', expect.stringMatching(/^npm run release -- --publish --image /)]);
+});
+
+test('the service comes without source maps and demonstrations, and both packages are small', () => {
+  const packed = statSync(join(project, 'release', `adjutant-${version}.tgz`)).size;
+  const files = globSync('**/*', { cwd: join(project, 'node_modules/adjutant'), withFileTypes: true });
+  const sizes = files
+    .filter((file) => file.isFile())
+    .map((file) => statSync(join(file.parentPath, file.name)).size);
+  expect(files.filter(({ name }) => /\.map$|^bank\./.test(name))).toEqual([]);
+  expect(packed).toBeLessThanOrEqual(MOST_BYTES.packed);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MOST_BYTES.unpacked);
+});
+
+test('@adjutant/client is for browsers and Node alike, without a dependency or an import of another module', () => {
+  const client = join(project, 'node_modules/@adjutant/client');
+  const read = (name: string): string => readFileSync(join(client, name), 'utf8');
+  const { dependencies, peerDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
+  expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
+  const code = read('dist/client.js') + read('dist/shared.js');
+  expect(Buffer.byteLength(code)).toBeLessThanOrEqual(MOST_BYTES.client);
+  const files = globSync('dist/*', { cwd: client });
+  const imports = files.flatMap((file) =>
+    [...read(file).matchAll(/(?:\bimport\s*\(?|\bfrom)\s*["'](?<from>[^"']+)["']/g)].map(
+      ({ groups }) => groups?.['from'] ?? '',
+    ),
+  );
+  // The examples in docstrings name the package that a program has.
+  expect(new Set(imports.filter((name) => !name.startsWith('adjutant/')))).toEqual(new Set(['./shared.js']));
+});
 
 test('the demo servers are no dependencies of the package, and what `init` writes fetches them', () => {
   const { dependencies } = JSON.parse(
@@ -89,14 +160,14 @@ function samples(): [name: string, code: string][] {
   ]);
 }
 
-/** Every name that a program needs to write down, from both entry points. */
-const NAMES = ['client', 'queue'].map(
+/** Every name that a program needs to write down, from each entry point. */
+const NAMES = ['adjutant/client', 'adjutant/queue', '@adjutant/client', '@adjutant/client/encryption'].map(
   (door) => `import {
   DirectiveRefused, ServiceUnavailable,
   type DirectiveClient, type SubmittedDirective, type Submission, type Signal, type TerminalSignal, type Result,
   type ErrorEnvelope, type Problem, type FieldError, type RequestView, type DirectiveView, type RunView, type SubmittedRun,
   type ToolListing, type LaneListing, type AgentListing, type DeadLetter, type Cancellation, type ModelTurn, type Message,
-} from 'adjutant/${door}';
+} from '${door}';
 export function why(error: unknown): string | null {
   if (error instanceof DirectiveRefused) return error.problem.code;
   return error instanceof ServiceUnavailable ? String(error.retryAfterMs) : null;
@@ -152,13 +223,52 @@ test('npx adjutant init --directive finds the texts of the folder', () => {
   expect(bundle).toContain('Do not write code');
 });
 
-test('npx adjutant up runs in the empty project', async () => {
+type Door = typeof import('../../src/client/http-client.ts');
+
+/** Nothing of the environment of this test but where programs are. */
+const EMPTY = {
+  ...Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined])),
+  PATH: process.env['PATH'],
+  HOME: process.env['HOME'],
+};
+
+test('a module of a folder that npm init has made CommonJS is refused with the name that works', async () => {
+  const folder = join(project, 'commonjs');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+  writeFileSync(
+    join(folder, 'clerk.ts'),
+    "import 'adjutant/engine';\nexport const clerk = { name: 'clerk' };\n",
+  );
+  writeFileSync(join(folder, 'adjutant.json'), JSON.stringify({ agents: ['./clerk.ts'] }));
+  const up = spawnProcess('npx', ['--no-install', 'adjutant', 'up', '--port', '0'], {
+    cwd: folder,
+    env: EMPTY,
+  });
+  expect(await up.exited).toMatchObject({ code: 1 });
+  expect(up.lines.join('\n')).toContain('fix Rename the file to ./clerk.mts');
+});
+
+test('npx adjutant up runs in the empty project, in an empty environment', async () => {
   writeFileSync(join(project, 'adjutant.json'), JSON.stringify({ mcpServers: { everything: EVERYTHING } }));
   writeFileSync(join(project, EXAMPLE), readFileSync('examples/queue.ts'));
-  const env = { REDIS_URL: undefined, ADJUTANT_LOG_LEVEL: 'warn' };
-  const up = spawnProcess('npx', ['--no-install', 'adjutant', 'up', '--port', '0'], { cwd: project, env });
+  const up = spawnProcess('npx', ['--no-install', 'adjutant', 'up', '--port', '0'], {
+    cwd: project,
+    env: EMPTY,
+  });
   const url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/, 60_000))?.[0] ?? '';
-  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  for (const path of ['/readyz', '/', '/docs/', '/docs/api'])
+    expect((await fetch(url + path)).status, path).toBe(200);
+  const { createHttpClient } = (await import(
+    join(project, 'node_modules/@adjutant/client/dist/client.js')
+  )) as Door;
+  const client = createHttpClient({ baseUrl: url });
+  const call = { type: 'tool_exec', tool_name: 'everything.get-sum', arguments: { a: 2, b: 3 } } as const;
+  expect((await client.execute(call)).data.result).toMatchObject({
+    ok: true,
+    payload: 'The sum of 2 and 3 is 5.',
+  });
+  await client.close();
   // The example finds the private Redis of the folder.
   const example = run(process.execPath, [EXAMPLE], project);
   expect(example).toContain('ai.tool.result');

@@ -1,6 +1,9 @@
 /** The pages of the documentation, parsed for tests: their blocks of code, links, headings and tables.
  *  It must not know what is right for a page: it only parses it. */
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { anchorOf } from '../../scripts/docs.ts';
+
+export { PAGES } from '../../scripts/docs.ts';
 
 export interface Block {
   readonly page: string;
@@ -17,12 +20,6 @@ export interface Link {
   readonly line: number;
   readonly target: string;
 }
-
-/** Every page, from the root of the clone. */
-export const PAGES: readonly string[] = [
-  ...globSync('*.md'),
-  ...globSync('{docs,deploy,examples}/**/*.md', { exclude: ['examples/documents/**'] }),
-].toSorted();
 
 const FENCE = /^```(?<language>[a-z]*)$/;
 const NOT_RUN = /^<!-- not run: (?<reason>.+) -->$/;
@@ -58,11 +55,6 @@ export function anchorsOf(page: string): Set<string> {
     (text) => /^#{1,6} (?<title>.*)$/.exec(text)?.groups?.['title'] ?? [],
   );
   return new Set(headings.map(anchorOf));
-}
-
-function anchorOf(title: string): string {
-  const text = title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-  return text.replaceAll(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-');
 }
 
 /** The cells of every table, each row with its line. */

@@ -16,7 +16,13 @@ export async function exportsOf(
 ): Promise<object[]> {
   const url = pathToFileURL(resolve(directory, path)).href;
   const loaded = (await import(url).catch((error: unknown) => {
-    throw fault(path, place, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    const why = error instanceof Error ? error.message : String(error);
+    throw fault(
+      path,
+      place,
+      `cannot be loaded: ${why}`,
+      OUTSIDE_MODULE.test(why) ? renamed(path) : CORRECT_MODULE,
+    );
   })) as Record<string, unknown>;
   const values = [...new Set(Object.values(loaded).flat())];
   const objects = values.filter((value): value is object => typeof value === 'object' && value !== null);
@@ -25,6 +31,21 @@ export async function exportsOf(
   return claimed;
 }
 
-export function fault(path: string, place: string, message: string): ConfigError {
-  return new ConfigError(path, [{ path: place, message }], CORRECT_MODULE);
+/** Faults that Node finds in `import` and `export` under `"type": "commonjs"`, which npm 11 writes into a new package.json. */
+const OUTSIDE_MODULE = /outside a module|Unexpected token 'export'|'import\.meta'/;
+
+function renamed(path: string): { fix: string } {
+  const name = path.replace(/\.([jt]s)$/, '.m$1');
+  return {
+    fix: `Rename the file to ${name}, and its name in the configuration: the package.json of its folder says "type": "commonjs", so that only .mts and .mjs files are ES modules.`,
+  };
+}
+
+export function fault(
+  path: string,
+  place: string,
+  message: string,
+  fix: { fix: string } = CORRECT_MODULE,
+): ConfigError {
+  return new ConfigError(path, [{ path: place, message }], fix);
 }

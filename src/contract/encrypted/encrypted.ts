@@ -25,23 +25,23 @@ export const ANSWERED: PayloadCall = [];
 /** Pattern of the id of an encryption key. */
 export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
+const CODEC_NAME = /^[A-Za-z0-9._-]{1,32}$/;
+const CIPHERTEXT = /^[A-Za-z0-9_-]*$/;
+const DIGEST = /^[A-Za-z0-9_-]{22,64}$/;
+
 const encodedSchema = z.strictObject({
   codec: z
     .string()
-    .regex(/^[A-Za-z0-9._-]{1,32}$/, '1 to 32 characters of A-Z a-z 0-9 . _ -')
+    .regex(CODEC_NAME, '1 to 32 characters of A-Z a-z 0-9 . _ -')
     .describe('Name of the encryption, such as `A256GCM`. 1 to 32 characters of A-Z a-z 0-9 . _ -'),
   key_id: z
     .string()
     .regex(KEY_ID, '1 to 64 characters of A-Z a-z 0-9 . _ -')
     .describe('Id of the key that the value is encrypted with. 1 to 64 characters of A-Z a-z 0-9 . _ -'),
-  data: z
-    .string()
-    .min(1)
-    .regex(/^[A-Za-z0-9_-]*$/, 'base64url')
-    .describe('Ciphertext as base64url.'),
+  data: z.string().min(1).regex(CIPHERTEXT, 'base64url').describe('Ciphertext as base64url.'),
   digest: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{22,64}$/, 'base64url of 16 to 48 bytes')
+    .regex(DIGEST, 'base64url of 16 to 48 bytes')
     .describe(
       'Keyed hash of the value and its place, 16 to 48 bytes as base64url, by which a repeat is recognized.',
     ),
@@ -100,8 +100,24 @@ export class PayloadUnreadable extends Error {
 /** Encoded value that `value` represents; null: a value in clear. Further members are permitted in answers. */
 export function encodedIn(value: unknown): EncodedPayload | null {
   if (!isObject(value) || !Object.hasOwn(value, ENCRYPTED)) return null;
-  const read = encodedSchema.partial({ digest: true }).safeParse(value[ENCRYPTED]);
-  return read.success ? read.data : null;
+  const encoded = value[ENCRYPTED];
+  return isEncoded(encoded) ? encoded : null;
+}
+
+/** Whether a value is an envelope, with or without `digest`, checked as its schema does: a client loads no schema. */
+function isEncoded(value: unknown): value is EncodedPayload {
+  if (!isObject(value)) return false;
+  const { codec, key_id, data, digest, ...others } = value;
+  const fits = (pattern: RegExp, member: unknown): boolean =>
+    typeof member === 'string' && pattern.test(member);
+  return (
+    Object.keys(others).length === 0 &&
+    fits(CODEC_NAME, codec) &&
+    fits(KEY_ID, key_id) &&
+    fits(CIPHERTEXT, data) &&
+    data !== '' &&
+    (digest === undefined || fits(DIGEST, digest))
+  );
 }
 
 /** The same without what can be decrypted, for readers who only need to know that it is encrypted. */

@@ -116,6 +116,22 @@ export async function startRedis(
   return null;
 }
 
+const LINUX_INSTALLS =
+  '`sudo apt-get install redis-server` (Debian, Ubuntu), `sudo dnf install valkey` and `export REDIS_SERVER=valkey-server` (Fedora), ' +
+  '`apk add redis` (Alpine)';
+const INSTALLS: Readonly<Record<string, string>> = {
+  linux: LINUX_INSTALLS,
+  darwin: '`brew install redis`',
+  win32: `\`wsl --install\`, and in its shell ${LINUX_INSTALLS}`,
+};
+const IN_CONTAINER =
+  '`docker run --detach --publish 127.0.0.1:6379:6379 redis:7` and `export REDIS_URL=redis://127.0.0.1:6379`';
+
+/** Commands that install Redis on a platform, or run it in a container. */
+function installation(platform: string): string {
+  return `Type ${INSTALLS[platform] ?? LINUX_INSTALLS}; or ${IN_CONTAINER}. Then start this again.`;
+}
+
 /** In its own process group: an interrupt from the keyboard reaches only the service, which stops its Redis last. */
 function spawnRedis(dir: string, { program = 'redis-server', path }: Launch): ChildProcess {
   // Every process of this user can read the environment that it is started with.
@@ -124,7 +140,7 @@ function spawnRedis(dir: string, { program = 'redis-server', path }: Launch): Ch
   if (child.pid === undefined)
     throw new PrivateRedisFailure({
       what: 'redis-server is not installed, and REDIS_URL is not set.',
-      how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
+      how: installation(process.platform),
     });
   // Redis writes the same later. If this process is killed before that, the next start finds this Redis and starts no second one.
   writeFileSync(pidFileOf(dir), `${child.pid}\n`);

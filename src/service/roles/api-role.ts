@@ -7,7 +7,7 @@ import { type ClientOf, createCallersClient, currentTenant } from '../../http/ac
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { allowedHosts } from '../../http/allowed-host.ts';
 import { type ApiLimits, createApi } from '../../http/api.ts';
-import { readConsole } from '../../http/console-files.ts';
+import { readPages } from '../../http/page-files.ts';
 import type { McpHandler } from '../../http/routes/mcp.ts';
 import type { Config } from '../../config/config.ts';
 import { DEFAULT_TENANT, scopedId } from '../../contract/access/tenant.ts';
@@ -57,8 +57,9 @@ export interface ApiRole extends Startable {
   readonly parts: readonly Startable[];
 }
 
-/** The same place seen from the sources and from the package. */
-const CONSOLE_FOLDER = fileURLToPath(new URL('../../../dist/console', import.meta.url));
+/** Files that the build wrote: the same place seen from the sources and from the package. */
+const builtPages = (name: string) =>
+  readPages(fileURLToPath(new URL(`../../../dist/${name}`, import.meta.url)));
 
 /** `listening`: a connection for subscriptions only. */
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
@@ -97,7 +98,8 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
-    console: readConsole(CONSOLE_FOLDER),
+    console: builtPages('console'),
+    docs: builtPages('docs'),
     archive: archiveOf(config, () => currentCaller()?.tenant ?? DEFAULT_TENANT),
   });
   const { customTypes } = settings;

@@ -1,8 +1,8 @@
-/** The console as it is served, and the session of a browser: policy, caching, size, and what a cookie may do.
+/** The console and the documentation as they are served, and the session of a browser: policy, caching, size, and what a cookie may do.
  *  It must not need a browser. */
 import { request } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ensureConsole } from '../../../scripts/console-freshness.mjs';
+import { ensureConsole, ensureDocs } from '../../../scripts/console-freshness.mjs';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { csrfToken } from '../../../src/http/access/session-text.ts';
 import type { AuditPage } from '../../../src/contract/access/audit.ts';
@@ -12,7 +12,9 @@ import { startService } from '../../support/running-service.ts';
 import { shared } from '../../support/shared.ts';
 
 // Before the service starts: it reads the files once.
-beforeAll(() => ensureConsole(process.cwd(), process.execPath, process.env));
+beforeAll(() => {
+  for (const ensure of [ensureConsole, ensureDocs]) ensure(process.cwd(), process.execPath, process.env);
+});
 const { redis, service, ADMIN, adminAt, make } = useKeyedService();
 const open = shared(async () => startService({ redisUrl: redis.url, roles: { api: true } }));
 
@@ -58,9 +60,9 @@ describe('the files of the console', () => {
 
   test('with a hash in their name never change; unknown ones are not found, and no path leaves the folder', async () => {
     const [asset = ''] = /\/console\/assets\/[\w.-]+\.js/.exec(await (await get('/console/')).text()) ?? [];
-    const script = await get(asset, { 'accept-encoding': 'br' });
+    const script = await get(asset, { 'accept-encoding': 'br, gzip' });
     expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-    expect(script.headers.get('content-encoding')).toBe('br');
+    expect(script.headers.get('content-encoding')).toBe('gzip');
     expect((await get('/console/assets/index-00000000.js')).status).toBe(404);
     for (const path of [
       '..%2f..%2fpackage.json',
@@ -88,7 +90,7 @@ describe('the files of the console', () => {
   });
 
   test('say how they are built where they are not, and everything else works', async () => {
-    const { consoleRoutes } = await import('../../../src/http/routes/console.ts');
+    const { consoleRoutes } = await import('../../../src/http/routes/pages.ts');
     const { fastify } = await import('fastify');
     const app = fastify();
     consoleRoutes(app as never, null);
@@ -96,6 +98,52 @@ describe('the files of the console', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.body).toContain('npm run build');
     await app.close();
+  });
+});
+
+/** Links of a page of the documentation to others of it. */
+function placesIn(path: string, html: string): URL[] {
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+    ([, link = '']) => new URL(link, service.url + path),
+  );
+  const isPage = ({ origin, pathname }: URL): boolean =>
+    origin === service.url && pathname.startsWith('/docs/') && pathname !== '/docs/api';
+  return links.filter(isPage);
+}
+
+describe('the documentation', () => {
+  test('is at /docs, open to everyone, under the policy of the console, and / leads to the console', async () => {
+    const start = await get('/');
+    expect([start.status, start.headers.get('location')]).toEqual([302, '/console/']);
+    expect((await get('/docs')).headers.get('location')).toBe('/docs/');
+    const [page, consolePage] = await Promise.all(['/docs/', '/console/'].map(async (path) => get(path)));
+    expect(page?.status).toBe(200);
+    const policyOf = (answer: Response | undefined) => answer?.headers.get('content-security-policy');
+    expect(policyOf(page)).toBe(policyOf(consolePage));
+    expect(await page?.text()).not.toMatch(/<script|<style|style=|onload=|<!-- not run/);
+    expect((await get('/docs/no-such-page')).status).toBe(404);
+  });
+
+  test('has a link from page to page that leads to a page and a heading of it', async () => {
+    const seen = new Map<string, string>();
+    const todo = ['/docs/'];
+    for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+      if (seen.has(path)) continue;
+      const answer = await get(path);
+      expect(answer.status, path).toBe(200);
+      const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html');
+      seen.set(path, isPage ? await answer.text() : '');
+      todo.push(...placesIn(path, seen.get(path) ?? '').map(({ pathname }) => pathname));
+    }
+    expect(seen.size).toBeGreaterThan(40);
+    const places = [...seen]
+      .flatMap(([path, html]) => placesIn(path, html))
+      .filter(({ hash }) => hash !== '');
+    expect(places.length).toBeGreaterThan(100);
+    const lost = places.filter(
+      ({ pathname, hash }) => !seen.get(pathname)?.includes(`id="${hash.slice(1)}"`),
+    );
+    expect(lost.map(({ href }) => href)).toEqual([]);
   });
 });
 

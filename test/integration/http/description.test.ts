@@ -102,7 +102,7 @@ test.each([
 });
 
 test('the pages load everything from the service itself', async () => {
-  const page = await fetch(`${service.url}/docs`);
+  const page = await fetch(`${service.url}/docs/api`);
   expect(page.status).toBe(200);
   const policy = page.headers.get('content-security-policy') ?? '';
   for (const directive of [

@@ -1,0 +1,69 @@
+/** The package @adjutant/client from `src/client`: code and types that import nothing from another package.
+ *  Reads the declarations in `dist`, so the service is built first. Throws when a part cannot be without an import. */
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { rolldown } from 'rolldown';
+import { bundleTypes } from './types.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const TARGET = join(import.meta.dirname, 'dist');
+/** Entry points and the modules behind them: the client, and the client with encryption. */
+const ENTRIES = { client: 'client/plain-client', encryption: 'client/http-client' } as const;
+
+/** Writes `client/dist`. */
+export async function buildClient(): Promise<void> {
+  rmSync(TARGET, { recursive: true, force: true });
+  mkdirSync(TARGET, { recursive: true });
+  await bundleCode();
+  for (const [name, module] of Object.entries(ENTRIES))
+    writeFileSync(join(TARGET, `${name}.d.ts`), bundleTypes(join(ROOT, 'dist', `${module}.d.ts`)));
+  cpSync(join(ROOT, 'LICENSE'), join(import.meta.dirname, 'LICENSE'));
+}
+
+/** Values whose making a bundler knows to be free of effects. */
+const SIMPLE = /^(?:Literal|TemplateLiteral|ArrowFunctionExpression|FunctionExpression)$/;
+
+/** Marks the making of each schema as free of effects, so that schemas that the client does not check with are left out. */
+const withoutUnusedSchemas = {
+  name: 'without-unused-schemas',
+  transform: {
+    filter: { id: /\/src\/.*\.ts$/ },
+    handler(code: string, id: string): string {
+      const made = parseSync(id, code).program.body.flatMap((statement) => {
+        const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+        if (declaration?.type !== 'VariableDeclaration') return [];
+        return declaration.declarations.flatMap(({ init }) =>
+          init && !SIMPLE.test(init.type) ? [init] : [],
+        );
+      });
+      return made.reduceRight(
+        (text, { start, end }) =>
+          `${text.slice(0, start)}/* @__PURE__ */ (() => (${text.slice(start, end)}))()${text.slice(end)}`,
+        code,
+      );
+    },
+  },
+};
+
+async function bundleCode(): Promise<void> {
+  const modules = Object.entries(ENTRIES).map(([name, module]) => [name, join(ROOT, 'src', `${module}.ts`)]);
+  const bundle = await rolldown({
+    input: Object.fromEntries(modules),
+    platform: 'neutral',
+    resolve: { mainFields: ['module', 'main'] },
+    treeshake: { moduleSideEffects: false },
+    plugins: [withoutUnusedSchemas],
+    logLevel: 'silent',
+  });
+  const options = { entryFileNames: '[name].js', chunkFileNames: 'shared.js', minify: true } as const;
+  const { output } = await bundle.write({ dir: TARGET, format: 'esm', ...options });
+  await bundle.close();
+  const files = new Set(output.map(({ fileName }) => fileName));
+  const foreign = output.flatMap((file) =>
+    file.type === 'chunk' ? [...file.imports, ...file.dynamicImports].filter((name) => !files.has(name)) : [],
+  );
+  if (foreign.length > 0) throw new Error(`The client would import ${foreign.join(', ')}.`);
+}
+
+if (import.meta.main) await buildClient();
