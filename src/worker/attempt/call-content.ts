@@ -24,6 +24,11 @@ export function contentOf(limit: ContentLimit, directive: Directive, { result }:
         [ATTRIBUTE.outputMessages]: shown(limit, payload && [payload]),
       };
     }
+    case 'llm_request':
+      return {
+        [ATTRIBUTE.inputMessages]: shown(limit, directive.body),
+        [ATTRIBUTE.outputMessages]: shown(limit, payload && [payload]),
+      };
     case 'llm_embed':
     case 'emit_tool_error':
     case 'emit_tool_result':

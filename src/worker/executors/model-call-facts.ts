@@ -1,6 +1,7 @@
 // What metrics say of one call of a model: time, tokens, cost.
 // Must never hold a word of a prompt or an answer.
 import { type Directive, callVocabulary, type CallOrigin } from '../../contract/directive/directive.ts';
+import { type ModelWire, operationOfWire } from '../../contract/model/model-wire.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';
 import type { Execution } from './definition.ts';
@@ -13,7 +14,7 @@ interface Timed {
 
 /** null: no call of a model that has a name. `origin`: default: that of its directive. */
 export function modelCallFacts(
-  { type }: Pick<Directive, 'type'>,
+  directive: Pick<Directive, 'type'>,
   model: string,
   { execution, durationMs, origin }: { execution: Execution; durationMs: number; origin?: CallOrigin },
 ): ModelCallFacts | null {
@@ -23,8 +24,8 @@ export function modelCallFacts(
   const timed: Timed = result.ok ? Object(result.payload) : {};
   const cost = metadata['cost'];
   return {
-    operation: type === 'llm_embed' ? 'embeddings' : 'chat',
-    call: { ...callVocabulary(type), ...(origin === undefined ? {} : { origin }) },
+    operation: operationOf(directive),
+    call: { ...callVocabulary(directive.type), ...(origin === undefined ? {} : { origin }) },
     provider: ref.provider,
     model: ref.model,
     errorType: result.ok ? null : result.error.type,
@@ -33,6 +34,12 @@ export function modelCallFacts(
     tokens: tokensOf(execution),
     cost: typeof cost === 'number' ? cost : null,
   };
+}
+
+function operationOf(directive: Pick<Directive, 'type'>): 'chat' | 'embeddings' {
+  if (directive.type === 'llm_request' && 'wire' in directive)
+    return operationOfWire(directive.wire as ModelWire);
+  return directive.type === 'llm_embed' ? 'embeddings' : 'chat';
 }
 
 /** A failed call has used tokens, too. */
