@@ -5,7 +5,13 @@ import type { FastifyReply } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { familyOf, type ModelWire } from '../../contract/model/model-wire.ts';
-import { type RawAnswer, rawAnswerSchema, type RawHead, type RawTurn, rawTurnSchema } from '../../contract/model/raw-answer.ts';
+import {
+  type RawAnswer,
+  rawAnswerSchema,
+  type RawHead,
+  type RawTurn,
+  rawTurnSchema,
+} from '../../contract/model/raw-answer.ts';
 import { ServiceUnavailable } from '../../contract/problem.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../../contract/signal/signal.ts';
 import type { NextStep } from '../../platform/bounds/steps.ts';
@@ -56,7 +62,8 @@ export async function answerCaller(reply: FastifyReply, options: CallerOptions):
 }
 
 function lostLog(_wire: ModelWire): WireError {
-  const message = 'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.';
+  const message =
+    'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.';
   return { status: 503, code: 'unavailable', message, retryAfterSeconds: 1, isWorthRetry: true };
 }
 
@@ -89,7 +96,10 @@ function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
     raw.end(errorEvent(wire, error));
   }
 
-  async function sendWhole({ status, headers: own, body }: RawAnswer, more: Record<string, string> = {}): Promise<void> {
+  async function sendWhole(
+    { status, headers: own, body }: RawAnswer,
+    more: Record<string, string> = {},
+  ): Promise<void> {
     await reply
       .code(status)
       .headers({ ...own, ...headers, ...more })
@@ -150,9 +160,13 @@ function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
           : result.payload;
         return succeeded(payload, of, data.metadata);
       }
-      const { answer, error } = { answer: rawAnswerSchema.safeParse(result.error.details['answer']), ...result };
+      const { answer, error } = {
+        answer: rawAnswerSchema.safeParse(result.error.details['answer']),
+        ...result,
+      };
       // A refusal of the provider is its answer, and a later attempt has replaced that of an earlier one.
-      if (answer.success && attempt === null && !answer.data.streamed) return sendWhole(answer.data, NO_RETRY);
+      if (answer.success && attempt === null && !answer.data.streamed)
+        return sendWhole(answer.data, NO_RETRY);
       if (answer.success && answer.data.streamed && answer.data.body !== '' && (attempt ?? of) === of)
         return sendRest(answer.data, of);
       return fail(errorOfEnvelope(error));

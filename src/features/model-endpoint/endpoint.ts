@@ -69,7 +69,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
 
   async function placed(call: ModelCall, { headers }: FastifyRequest, run: string | null): Promise<Placed> {
     if (run === null) return placedAlone(call, headers);
-    if (turns === null) throw new DirectiveRefused(problem('not_found', { detail: 'This service keeps no runs of other programs.' }));
+    if (turns === null)
+      throw new DirectiveRefused(
+        problem('not_found', { detail: 'This service keeps no runs of other programs.' }),
+      );
     const principal = options.principal();
     const first = await turns.turnFor(run, call, headers, principal, null);
     const state = await stateOf(first);
@@ -139,7 +142,12 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 
   return {
-    async handle(call: ModelCall, request: FastifyRequest, reply: FastifyReply, run: string | null): Promise<void> {
+    async handle(
+      call: ModelCall,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      run: string | null,
+    ): Promise<void> {
       const place = shared.places.take(request);
       reply.raw.once('close', place.leave);
       const calls = options.tenant();
@@ -222,7 +230,9 @@ function departuresOf(
 /** The same key of the same caller is the same call. */
 function keyedTarget(key: unknown, caller: string): ModelTarget {
   if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
-    throw refusedAt('invalid_header', [{ path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' }]);
+    throw refusedAt('invalid_header', [
+      { path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' },
+    ]);
   const ids = keyedIdsOf(hash('sha256', `model ${caller} ${key}`, 'hex'));
   return { requestId: ids.request, directiveId: ids.directive(0) };
 }

@@ -95,7 +95,11 @@ export interface StreamTaker {
  * Reads a stream to its end. Returns what was not taken: the events from its end marker, or from an error, on; and a last one that is not
  * whole. Throws `RefusedAnswer` for a stream or an event that is too large.
  */
-export async function readStream(body: Body, reader: AnswerReader, { take, limits, signal }: StreamTaker): Promise<string> {
+export async function readStream(
+  body: Body,
+  reader: AnswerReader,
+  { take, limits, signal }: StreamTaker,
+): Promise<string> {
   let passing = '';
   let rest = '';
   let pieces: AnswerPiece[] = [];

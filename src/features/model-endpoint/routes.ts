@@ -62,7 +62,13 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer: Handler): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
     (await answer(request, reply)) ?? reply;
-  app.route({ method, url, schema: { hide: true }, config: { rule: 'submit', lasts: true }, handler } as never);
+  app.route({
+    method,
+    url,
+    schema: { hide: true },
+    config: { rule: 'submit', lasts: true },
+    handler,
+  } as never);
 }
 
 function runOf({ params, headers }: FastifyRequest): string | null {
@@ -83,10 +89,7 @@ function readKeys(app: App): void {
 const DEEPEST = 1_024;
 
 /** The body as its caller wrote it, beside its value. */
-function readText(
-  scope: FastifyInstance,
-  { bodyBytes, bodyValues }: ModelRoutesOptions['limits'],
-): void {
+function readText(scope: FastifyInstance, { bodyBytes, bodyValues }: ModelRoutesOptions['limits']): void {
   scope.addHook('onRoute', (each) => void (each.bodyLimit = bodyBytes));
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
