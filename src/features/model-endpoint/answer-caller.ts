@@ -35,17 +35,17 @@ export interface CallerOptions {
 
 type RawSignal = Extract<Signal, { type: 'ai.llm.raw' }>;
 
-/** `cut`: the caller is gone, or the service stops: the call may go on. */
-export type Given = 'whole' | 'cut';
+/** The call may go on where the caller is gone or the service stops (`cut`), or where it got an error after a part (`broken`). */
+export type Given = 'whole' | 'cut' | 'broken';
 
 /** Rejects where nothing was given yet, and the log cannot be read. */
 export async function answerCaller(reply: FastifyReply, options: CallerOptions): Promise<Given> {
-  const { client, target, signal, wire } = options;
+  const { client, target, signal } = options;
   const answer = createCallersAnswer(reply, options);
   try {
     for await (const each of client.signals(target.requestId, { signal })) {
       if ((each.data as { call_id?: unknown }).call_id !== target.directiveId) continue;
-      if (each.type === 'ai.llm.raw' && !(await answer.take(each))) return 'whole';
+      if (each.type === 'ai.llm.raw' && !(await answer.take(each))) return 'broken';
       if (isTerminalSignal(each)) {
         await answer.end(each);
         return 'whole';
@@ -56,19 +56,23 @@ export async function answerCaller(reply: FastifyReply, options: CallerOptions):
   } catch (error) {
     if (signal.aborted) return 'cut';
     if (!answer.isBegun()) throw error;
-    answer.breakOff(lostLog(wire));
-    return 'whole';
+    answer.breakOff(LOST_LOG);
+    return 'broken';
   }
 }
 
-function lostLog(_wire: ModelWire): WireError {
-  const message =
-    'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.';
-  return { status: 503, code: 'unavailable', message, retryAfterSeconds: 1, isWorthRetry: true };
-}
+const LOST_LOG: WireError = {
+  status: 503,
+  code: 'unavailable',
+  message:
+    'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.',
+  retryAfterSeconds: 1,
+  isWorthRetry: true,
+};
 
 function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
-  const { client, wire, target, headers, signal, unread, nextStep } = options;
+  const { client, wire, target, signal, unread, nextStep } = options;
+  const headers = { 'cache-control': 'no-store', ...options.headers };
   const { raw } = reply;
   /** The attempt whose stream the caller reads; null: nothing was sent. */
   let attempt: number | null = null;
@@ -190,6 +194,6 @@ function otherAttempt(): WireError {
 }
 
 function notKept(): WireError {
-  const message = 'The answer was not kept whole: the request has no room for it (limits.request_bytes).';
+  const message = 'The answer was not kept whole: it is larger than a request may hold (limits.request_bytes).';
   return { status: 502, code: 'request_full', message, retryAfterSeconds: null, isWorthRetry: false };
 }

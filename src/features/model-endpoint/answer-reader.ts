@@ -21,7 +21,7 @@ interface WrittenCall {
 }
 
 export interface AnswerReader {
-  /** Reads one event of a stream, or a whole answer. Returns the pieces that it adds. */
+  /** Reads one event of a stream, or a whole answer. Returns the chunks that it adds. */
   take(event: unknown): AnswerPiece[];
   /** Reads the end marker of a stream. */
   end(): void;
@@ -46,7 +46,7 @@ export interface ReadAnswer {
 
 /** The state of a reading, which the reader of a wire fills in. */
 interface Reading extends ReadAnswer {
-  /** By their place in the answer, as the provider counts. */
+  /** Tool calls by their place in the answer, as the provider counts. */
   readonly calls: Map<number, WrittenCall>;
   isEnded: boolean;
   /** Whether something of an answer was read. */

@@ -20,7 +20,7 @@ import { namedModel } from './model-choice.ts';
 import { passedOn } from './provider-request.ts';
 import type { ModelCall, ModelTarget, TurnOfRun, TurnsOfRun } from './turns-of-run.ts';
 
-/** What belongs to a tenant. */
+/** Parts of the endpoint that each tenant has. */
 export interface TenantCalls {
   /** The service's own client: a call is followed, and cancelled, on behalf of the service. */
   readonly own: DirectiveClient;
@@ -86,13 +86,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     const { waits } = options.tenant();
     const caller = options.principal()?.id ?? '';
     const key = headers['idempotency-key'];
-    if (key !== undefined) {
-      const target = keyedTarget(key, caller);
-      const state = await stateOf(target, call);
-      return { target, run: null, state: state === 'failed' ? 'ended' : state };
-    }
+    const retry = Number(headers['x-stainless-retry-count'] ?? 0);
+    if (key !== undefined) return placedUnder(call, key, { caller, retry });
     const name = callName(call, caller);
-    if (Number(headers['x-stainless-retry-count'] ?? 0) > 0) {
+    if (retry > 0) {
       const requestId = await waits.markedBy(name);
       const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
       const state = target === null ? 'failed' : await stateOf(target);
@@ -102,6 +99,21 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     // A retry that finds no mark is a call of its own.
     void waits.mark(name, target.requestId, RETRIED_WITHIN_MS).catch(() => {});
     return { target, run: null, state: 'new' };
+  }
+
+  /** The same key is the same call; where it has failed, a retry of an SDK is another one. */
+  async function placedUnder(
+    call: ModelCall,
+    key: unknown,
+    { caller, retry }: { caller: string; retry: number },
+  ): Promise<Placed> {
+    const first = keyedTarget(key, caller);
+    const state = await stateOf(first, call);
+    if (state !== 'failed') return { target: first, run: null, state };
+    if (!(retry > 0)) return { target: first, run: null, state: 'ended' };
+    const target = keyedTarget(`${String(key)}.${retry}`, caller);
+    const again = await stateOf(target, call);
+    return { target, run: null, state: again === 'failed' ? 'ended' : again };
   }
 
   /** `same`: the call that its content must be, where its caller names it. */
@@ -177,7 +189,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
           beforeEnd: async (turn) => noteAnswered(placement, turn, isReplayed),
         });
       } finally {
-        leave(given === 'cut' && !shared.stop.aborted ? 'lost' : 'done');
+        leave(given === 'whole' || shared.stop.aborted ? 'done' : 'lost');
       }
       if (given === 'cut') leaveReply(reply);
     },

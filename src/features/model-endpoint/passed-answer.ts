@@ -9,6 +9,7 @@ import {
   EMBEDDING_LIMITS,
   END_GRACE_MS,
   LANGUAGE_LIMITS,
+  MAX_ERROR_BYTES,
   MAX_STREAM_BYTES,
 } from '../../models/answers/answer-limits.ts';
 import { RefusedAnswer } from '../../models/answers/refused-answer.ts';
@@ -84,7 +85,7 @@ function tooLarge(excess: string): RefusedAnswer {
 }
 
 export interface StreamTaker {
-  /** Whole events, and the pieces that they add to the answer. The next ones are read once it has resolved. */
+  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved. */
   take(text: string, pieces: readonly AnswerPiece[]): Promise<void>;
   /** From now on each chunk must follow within the idle limit; not while what came is taken. */
   readonly limits: { expectNext(): void; pause(): void };
@@ -136,6 +137,8 @@ export async function readStream(
     bytes += read.value.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
     cutter.push(read.value);
+    // An error is the end, whatever follows it.
+    if (reader.error() !== null && rest.length > MAX_ERROR_BYTES) break;
     if (passing !== '' || pieces.length > 0) await take(passing, pieces);
     [passing, pieces] = ['', []];
     limits.expectNext();

@@ -3,6 +3,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import type { WireFamily } from '../../contract/model/model-wire.ts';
+import { identifierSchema } from '../../contract/identifiers.ts';
+import { refusedAt } from '../../contract/json/field-error.ts';
 import { withoutKeys } from '../../contract/json/secret-text.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApiFeature } from '../../http/api.ts';
@@ -73,7 +75,10 @@ function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer
 
 function runOf({ params, headers }: FastifyRequest): string | null {
   const run = (params as { run?: string }).run ?? headers['adjutant-run'];
-  return typeof run === 'string' && run !== '' ? run : null;
+  if (run === undefined) return null;
+  const read = identifierSchema.safeParse(run);
+  if (read.success) return read.data;
+  throw refusedAt('invalid_header', [{ path: 'adjutant-run', message: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' }]);
 }
 
 /** Each SDK sends its key in a header of its own. */
