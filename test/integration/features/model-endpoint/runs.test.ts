@@ -71,6 +71,7 @@ const turns: TurnsOfRun = {
     await noting();
   },
 };
+const MODELS = { aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) };
 const api = shared(async () => {
   void worker.url;
   const app = createApi({
@@ -83,10 +84,7 @@ const api = shared(async () => {
         client: direct,
         tenant: () => ({ own: direct, waits: { mark: async () => {}, markedBy: async () => null } }),
         principal: () => null,
-        models: async () => ({
-          aliases: new Map(),
-          providers: new Map([['anthropic', { type: 'anthropic' }]]),
-        }),
+        models: { current: async () => MODELS, recheck: async () => MODELS },
         turns,
         configured: new Map(),
         limits: { bodyBytes: 100_000, bodyValues: 1_000 },
