@@ -95,7 +95,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     if (key !== undefined) return placedUnder(call, key, { caller, retry });
     const name = callName(call, caller);
     if (retry > 0) {
-      const requestId = await waits.markedBy(name);
+      const requestId = await waits.markedBy(name).catch(() => null);
       const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
       const state = target === null ? 'failed' : await stateOf(target);
       if (target !== null && state !== 'failed' && state !== 'new') return { target, run: null, state, name };
