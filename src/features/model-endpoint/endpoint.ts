@@ -64,8 +64,22 @@ interface Placed {
   /** null: the call belongs to no run. */
   readonly run: string | null;
   readonly state: 'new' | 'open' | 'ended';
+  /** First attempt whose answer the caller may read: earlier ones have failed. */
+  readonly from: number;
   /** Name under which a repeat of the call finds it. Absent: it has an id that the repeat knows. */
   readonly name?: string;
+}
+
+interface Found {
+  readonly state: Placed['state'] | 'failed';
+  readonly from: number;
+}
+
+const NEW = { state: 'new', from: 1 } as const;
+
+/** A failed call that is not tried again is answered with its failure. */
+function asEnded({ state, from }: Found): Pick<Placed, 'state' | 'from'> {
+  return { state: state === 'failed' ? 'ended' : state, from };
 }
 
 export function createModelEndpoint(options: EndpointOptions, shared: FeatureShared) {
@@ -80,11 +94,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
       );
     const principal = options.principal();
     const first = await turns.turnFor(run, call, headers, principal, null);
-    const state = await stateOf(first);
-    if (state !== 'failed') return { target: first, run, state };
+    const found = await stateOf(first);
+    if (found.state !== 'failed') return { target: first, run, ...found };
     const target = await turns.turnFor(run, call, headers, principal, first);
-    const again = await stateOf(target);
-    return { target, run, state: again === 'failed' ? 'ended' : again };
+    return { target, run, ...asEnded(await stateOf(target)) };
   }
 
   async function placedAlone(call: ModelCall, headers: ApiRequest['headers']): Promise<Placed> {
@@ -97,13 +110,14 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     if (retry > 0) {
       const requestId = await waits.markedBy(name).catch(() => null);
       const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
-      const state = target === null ? 'failed' : await stateOf(target);
-      if (target !== null && state !== 'failed' && state !== 'new') return { target, run: null, state, name };
+      const found = target === null ? NEW : await stateOf(target);
+      if (target !== null && (found.state === 'open' || found.state === 'ended'))
+        return { target, run: null, ...asEnded(found), name };
     }
     const target = { requestId: `model-${newIdentifier()}`, directiveId: CALL_ID };
     // A retry that finds no mark is a call of its own.
     void waits.mark(name, target.requestId, RETRIED_WITHIN_MS).catch(() => {});
-    return { target, run: null, state: 'new', name };
+    return { target, run: null, ...NEW, name };
   }
 
   /** The same key is the same call; where it has failed, a retry of an SDK is another one. */
@@ -113,24 +127,20 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     { caller, retry }: { caller: string; retry: number },
   ): Promise<Placed> {
     const first = keyedTarget(key, caller);
-    const state = await stateOf(first, call);
-    if (state !== 'failed') return { target: first, run: null, state };
-    if (!(retry > 0)) return { target: first, run: null, state: 'ended' };
+    const found = await stateOf(first, call);
+    if (found.state !== 'failed' || !(retry > 0)) return { target: first, run: null, ...asEnded(found) };
     const target = keyedTarget(`${String(key)}.${retry}`, caller);
-    const again = await stateOf(target, call);
-    return { target, run: null, state: again === 'failed' ? 'ended' : again };
+    return { target, run: null, ...asEnded(await stateOf(target, call)) };
   }
 
   /** `same`: the call that its content must be, where its caller names it. */
-  async function stateOf(
-    { requestId, directiveId }: ModelTarget,
-    same?: ModelCall,
-  ): Promise<Placed['state'] | 'failed'> {
+  async function stateOf({ requestId, directiveId }: ModelTarget, same?: ModelCall): Promise<Found> {
     const view = await options.tenant().own.directive(requestId, directiveId);
-    if (view === null) return 'new';
+    if (view === null) return NEW;
     if (same !== undefined && !isSame(view.directive, same)) throw keyConflict();
-    if (view.status === 'failed' || isLost(view)) return 'failed';
-    return view.status === 'succeeded' ? 'ended' : 'open';
+    const from = view.result?.attempt ?? view.attempts + (view.status === 'waiting' ? 1 : 0);
+    if (view.status === 'failed' || isLost(view)) return { state: 'failed', from };
+    return { state: view.status === 'succeeded' ? 'ended' : 'open', from };
   }
 
   /** Another caller of the run may submit the same call at the same time, in a body that differs in what is volatile. */
@@ -187,6 +197,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
           client: own,
           wire: call.wire,
           target,
+          from: placement.from,
           headers: {
             ...target.headers,
             'adjutant-request': target.requestId,

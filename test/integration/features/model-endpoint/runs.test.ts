@@ -19,8 +19,9 @@ import { shared, useRedis } from '../../../support/shared.ts';
 
 /** The provider sends the first events, and the others once a test lets it. */
 let rest = Promise.withResolvers<void>();
-/** Calls that are refused before one is answered. */
+/** Calls that are refused, and calls that break off, before one is answered. */
 let refusals = 0;
+let breaks = 0;
 const HALF = ANTHROPIC.indexOf('event: content_block_start');
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
@@ -34,6 +35,11 @@ const provider = shared(async () =>
     }
     response.writeHead(200, STREAM_HEAD);
     response.write(ANTHROPIC.slice(0, HALF));
+    if (breaks > 0) {
+      breaks -= 1;
+      await rest.promise;
+      return void response.destroy();
+    }
     await rest.promise;
     response.end(ANTHROPIC.slice(HALF));
   }),
@@ -131,6 +137,18 @@ test('a caller that comes back joins its turn at the first byte, although it has
   const [call] = told[0]?.answer.toolCalls ?? [];
   expect(call).toEqual({ id: 'toolu_01', name: 'weather_get', arguments: { city: 'Paris' } });
   expect(told[0]?.answer.usage).toMatchObject({ input_tokens: 592, output_tokens: 89 });
+});
+
+// The log has a part of the answer that broke off, and the whole of the next one.
+test('an answer that breaks off ends in an error, and the same call gets that of the next attempt, alone', async () => {
+  breaks = 1;
+  const first = await ask('r5', 'm');
+  rest.resolve();
+  const text = await first.text();
+  expect(text.startsWith(ANTHROPIC.slice(0, HALF))).toBe(true);
+  expect(text).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error"/);
+  for (let times = 0; times < 2; times += 1) expect(await (await ask('r5', 'm')).text()).toBe(ANTHROPIC);
+  expect(provider.seen).toHaveLength(2);
 });
 
 test('the end of an answer is given once the run has noted it', async () => {
