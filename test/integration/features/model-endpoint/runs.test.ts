@@ -63,7 +63,7 @@ const direct = shared(async () => {
 /** What the run was asked and told. */
 const asked: { run: string; failed: ModelTarget | null; target: ModelTarget }[] = [];
 const told: { target: ModelTarget; answer: AnsweredTurn }[] = [];
-let noting: () => Promise<void> = async () => {};
+let noting: (target: ModelTarget) => Promise<void> = async () => {};
 const turns: TurnsOfRun = {
   async turnFor(run, { model }, _headers, _principal, failed) {
     if (run === 'of-others')
@@ -74,7 +74,7 @@ const turns: TurnsOfRun = {
   },
   async answered(_run, target, answer) {
     told.push({ target, answer });
-    await noting();
+    await noting(target);
   },
 };
 const MODELS = { aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) };
@@ -154,18 +154,24 @@ test('an answer that breaks off ends in an error, and the same call gets that of
 test('the end of an answer is given once the run has noted it', async () => {
   const noted = Promise.withResolvers<void>();
   const isAsked = Promise.withResolvers<void>();
-  noting = async () => {
+  noting = async ({ requestId }) => {
+    if (!requestId.startsWith('r2.')) return;
     isAsked.resolve();
     await noted.promise;
   };
   rest.resolve();
   const response = await ask('r2', 'm');
-  const read = response.text();
+  let received = '';
+  const read = (async () => {
+    for await (const bytes of response.body ?? []) received += Buffer.from(bytes).toString();
+  })();
   await isAsked.promise;
-  const early = await Promise.race([read, Promise.resolve('not yet')]);
-  expect(early).toBe('not yet');
+  // Another call takes its whole way meanwhile.
+  expect(await (await ask('r6', 'm')).text()).toBe(ANTHROPIC);
+  expect(received).toBe(ANTHROPIC.slice(0, ANTHROPIC.indexOf('event: message_stop')));
   noted.resolve();
-  expect(await read).toBe(ANTHROPIC);
+  await read;
+  expect(received).toBe(ANTHROPIC);
 });
 
 test('an answer that the run cannot note ends with an error of its wire', async () => {
