@@ -10,6 +10,7 @@ import { embeddingsSchema } from './model/embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { messageSchema } from './model/message.ts';
 import { modelTurnSchema } from './model/model-turn.ts';
+import { rawTurnSchema } from './model/raw-answer.ts';
 import { publishedTypes } from './operations/operations.ts';
 import { problemSchema } from './problem.ts';
 import { resultSchema } from './result.ts';
@@ -41,6 +42,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   embeddings: embeddingsSchema,
   'error-envelope': errorEnvelopeSchema,
   'model-turn': modelTurnSchema,
+  'raw-turn': rawTurnSchema,
   problem: problemSchema,
   result: resultSchema,
   usage: usageSchema,

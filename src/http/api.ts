@@ -28,11 +28,9 @@ import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
 import { consoleRoutes, docsRoutes } from './routes/pages.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/session.ts';
-import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
+import { createStreamPlaces, signalRoutes, type StreamPlaces } from './routes/signals.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { serve, serveCalls } from './served-operation.ts';
-import { createUnreadBudget } from './unread-budget.ts';
-import { createRequesterSignals } from './waiting.ts';
 import * as z from 'zod';
 import { fieldErrors, refusedAt } from '../contract/json/field-error.ts';
 import type { ProblemCode } from '../contract/problem.ts';
@@ -43,6 +41,8 @@ import type { Attributes, SpanRecord } from '../platform/telemetry/traces/span.t
 import { traceparentOf } from '../platform/telemetry/traces/span-place.ts';
 import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
 import type { IncomingMessage } from 'node:http';
+import { createUnreadBudget, type UnreadBudget } from './unread-budget.ts';
+import { createRequesterSignals, type RequesterSignal } from './waiting.ts';
 
 export interface ApiLimits extends BodyLimits {
   /** Most streams and downloads of archived requests of one caller. Default: 1 000. */
@@ -51,7 +51,25 @@ export interface ApiLimits extends BodyLimits {
   readonly unreadBytes?: number;
 }
 
+/** Parts of the API that routes of features share with its own. */
+export interface FeatureShared {
+  readonly requester: RequesterSignal;
+  /** Aborts when the API begins to close. */
+  readonly stop: AbortSignal;
+  readonly places: StreamPlaces;
+  readonly unread: UnreadBudget;
+}
+
+/** Routes of a feature, outside the description of the API. */
+export interface ApiFeature {
+  /** Hooks that run before the caller is known. Default: none. */
+  beforeAccess?(app: App): void;
+  routes(app: App, shared: FeatureShared): void;
+}
+
 export interface ApiOptions {
+  /** Default: none. */
+  readonly features?: readonly ApiFeature[];
   readonly client: DirectiveClient;
   readonly ready: () => Promise<Readiness>;
   readonly logger: FastifyBaseLogger;
@@ -108,6 +126,7 @@ export function createApi(options: ApiOptions): App {
   const { mcpOrigins = new Set<string>() } = options;
   refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
   allowMcpOrigins(app, mcpOrigins);
+  for (const feature of options.features ?? []) feature.beforeAccess?.(app);
   const sees = checkAccess(app, options.access ?? null);
   limitOpenBodies(app);
   acceptJsonOnly(app, options.limits ?? {});
@@ -170,6 +189,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
+  for (const feature of options.features ?? []) feature.routes(app, { requester, stop, places, unread });
   consoleRoutes(app, options.console ?? null);
   docsRoutes(app, options.docs ?? null);
   serve(app, 'openapi', async () => app.swagger());

@@ -85,6 +85,7 @@ const KINDS: Readonly<Record<string, RowKind>> = {
   llm_generate: 'model',
   llm_stream: 'model',
   llm_embed: 'model',
+  llm_request: 'model',
 };
 
 function directiveRow(requestId: string, directive: TimelineDirective, level: number, now: number): Row {

@@ -97,6 +97,7 @@ interface EndOfType {
   llm_stream: 'ai.llm.response';
   llm_generate: 'ai.llm.response';
   llm_embed: 'ai.embed.result';
+  llm_request: 'ai.llm.response';
   emit_tool_error: 'ai.tool.result';
   emit_tool_result: 'ai.tool.result';
   emit_request_error: 'ai.request.error';

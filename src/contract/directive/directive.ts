@@ -30,9 +30,11 @@ import type { FieldError } from '../problem.ts';
 import {
   llmEmbedSchema,
   llmGenerateSchema,
+  llmRequestSchema,
   llmStreamSchema,
   submittedLlmEmbedSchema,
   submittedLlmGenerateSchema,
+  submittedLlmRequestSchema,
   submittedLlmStreamSchema,
   submittedToolExecSchema,
   toolExecSchema,
@@ -48,6 +50,7 @@ const OPERATIONS: Readonly<Partial<Record<Directive['type'], string>>> = {
   llm_stream: 'stream_text',
   llm_generate: 'generate_text',
   llm_embed: 'embed',
+  llm_request: 'request_model',
 };
 
 /** Members `operation` and `origin` of metadata, spans and metrics. */
@@ -70,6 +73,7 @@ export const directiveSchema = z.discriminatedUnion('type', [
   llmStreamSchema,
   llmGenerateSchema,
   llmEmbedSchema,
+  llmRequestSchema,
   emitToolErrorSchema,
   emitToolResultSchema,
   emitRequestErrorSchema,
@@ -86,6 +90,7 @@ export const DIRECTIVE_TYPES = [
   'llm_stream',
   'llm_generate',
   'llm_embed',
+  'llm_request',
   'emit_tool_error',
   'emit_tool_result',
   'emit_request_error',
@@ -108,6 +113,7 @@ const submittedSchemas = {
   llm_stream: submittedLlmStreamSchema,
   llm_generate: submittedLlmGenerateSchema,
   llm_embed: submittedLlmEmbedSchema,
+  llm_request: submittedLlmRequestSchema,
   emit_tool_error: submittedEmitToolErrorSchema,
   emit_tool_result: submittedEmitToolResultSchema,
   emit_request_error: submittedEmitRequestErrorSchema,
@@ -119,6 +125,7 @@ export const submittedDirectiveSchema = z.discriminatedUnion('type', [
   submittedSchemas.llm_stream,
   submittedSchemas.llm_generate,
   submittedSchemas.llm_embed,
+  submittedSchemas.llm_request,
   submittedSchemas.emit_tool_error,
   submittedSchemas.emit_tool_result,
   submittedSchemas.emit_request_error,

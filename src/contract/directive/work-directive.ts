@@ -13,6 +13,7 @@ import {
 } from '../identifiers.ts';
 import { hasOneBegin, LATER_RULE, LATER_RULE_JSON, type LaterFields, laterFields } from './later.ts';
 import { messageSchema } from '../model/message.ts';
+import { MODEL_WIRES } from '../model/model-wire.ts';
 import {
   DEBOUNCE_RULE,
   hasOneOnce,
@@ -187,6 +188,47 @@ const embedFields = {
   ...queuedFields,
 };
 
+/** Values of headers and queries are short; a body has the bound of arguments. */
+const passedOnSchema = z
+  .record(z.string().max(64), z.string().max(1_024))
+  .refine((members) => Object.keys(members).length <= 16, 'at most 16 members');
+
+const requestFields = {
+  type: z
+    .literal('llm_request')
+    .describe(
+      "Type of the directive: sends a request to a model's provider as it is, and keeps the answer as it came.",
+    ),
+  ...modelFields,
+  wire: z
+    .enum(MODEL_WIRES)
+    .describe(
+      'Form of the request, which names the endpoint of the API: only providers of this form answer.',
+    ),
+  body: orEncrypted(z.string().min(2)).describe(
+    'Body of the request as JSON text, or that text encrypted. It is sent as it is, except for the name of the model and the parameters that the configuration sets.',
+  ),
+  headers: passedOnSchema
+    .optional()
+    .describe(
+      'Headers of the request that the provider reads, such as `anthropic-version`; credentials are not passed on. At most 16. Default: none.',
+    ),
+  query: passedOnSchema
+    .optional()
+    .describe('Query of the request, such as `alt` for Google. At most 16 parameters. Default: none.'),
+  timeout_ms: positiveDurationMsSchema
+    .optional()
+    .describe(
+      'Limit of one attempt, in milliseconds. Default: `lane.timeout_ms` of the provider, 120,000 where that is not configured.',
+    ),
+  idle_timeout_ms: positiveDurationMsSchema
+    .optional()
+    .describe(
+      'Maximum time between two chunks of a streamed answer, in milliseconds. Default: `lane.idle_timeout_ms` of the provider, 60,000 where that is not configured.',
+    ),
+  ...queuedFields,
+};
+
 interface ModelChoice {
   model?: string | undefined;
   model_alias?: string | undefined;
@@ -242,6 +284,8 @@ export const llmStreamSchema = modelDirective({ ...directiveFields, ...streamFie
 export const llmGenerateSchema = modelDirective({ ...directiveFields, ...generateFields });
 /** Schema of an accepted `llm_embed`. */
 export const llmEmbedSchema = modelDirective({ ...directiveFields, ...embedFields });
+/** Schema of an accepted `llm_request`. */
+export const llmRequestSchema = modelDirective({ ...directiveFields, ...requestFields });
 
 /** Schema of a submitted `tool_exec`. */
 export const submittedToolExecSchema = toolDirective({ ...submittedFields, ...toolExecFields });
@@ -251,6 +295,8 @@ export const submittedLlmStreamSchema = modelDirective({ ...submittedFields, ...
 export const submittedLlmGenerateSchema = modelDirective({ ...submittedFields, ...generateFields });
 /** Schema of a submitted `llm_embed`. */
 export const submittedLlmEmbedSchema = modelDirective({ ...submittedFields, ...embedFields });
+/** Schema of a submitted `llm_request`. */
+export const submittedLlmRequestSchema = modelDirective({ ...submittedFields, ...requestFields });
 
 /** Reasoning effort of a model. */
 export type Reasoning = z.infer<typeof reasoningSchema>;
@@ -264,5 +310,7 @@ export type LlmStream = z.infer<typeof llmStreamSchema>;
 export type LlmGenerate = z.infer<typeof llmGenerateSchema>;
 /** Directive that computes embeddings. */
 export type LlmEmbed = z.infer<typeof llmEmbedSchema>;
+/** Directive that sends a request to a model's provider as it is. */
+export type LlmRequest = z.infer<typeof llmRequestSchema>;
 /** Directive that a worker executes. */
-export type WorkDirective = ToolExec | LlmStream | LlmGenerate | LlmEmbed;
+export type WorkDirective = ToolExec | LlmStream | LlmGenerate | LlmEmbed | LlmRequest;

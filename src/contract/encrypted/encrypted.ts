@@ -147,6 +147,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   llm_stream: ['context', 'system_prompt'],
   llm_generate: ['context', 'system_prompt'],
   llm_embed: ['texts'],
+  llm_request: ['body'],
 };
 
 /** Empty: directives of this type cannot be encrypted. */

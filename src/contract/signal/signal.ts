@@ -14,6 +14,8 @@ import {
 } from '../identifiers.ts';
 import { inputActionSchema, inputCauseSchema, openInputSchema } from '../tool/tool-question.ts';
 import { errorEnvelopeSchema } from '../error-envelope.ts';
+import { orEncrypted } from '../encrypted/encrypted.ts';
+import { rawHeadSchema } from '../model/raw-answer.ts';
 import { waitSchema } from '../request/waiting.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { resumeOverridesSchema, unknownDecisionSchema } from '../run/run.ts';
@@ -310,6 +312,19 @@ const llmDelta = signalType('ai.llm.delta', '/ai/llm', {
   metadata: metadataSchema,
 });
 
+/** Signal `ai.llm.raw`: whole events of a streamed answer to an `llm_request`, as the provider sent them. */
+const llmRaw = signalType('ai.llm.raw', '/ai/llm', {
+  call_id: callIdSchema,
+  text: orEncrypted(z.string()).describe(
+    'Text of the stream, which follows that of the signal before it of the same attempt, or that text encrypted.',
+  ),
+  seq: z.int().min(0).optional().describe('Number of the signal within its attempt, from 0.'),
+  head: rawHeadSchema
+    .optional()
+    .describe('Status and headers of the answer. Present in the first signal of an attempt.'),
+  metadata: metadataSchema,
+});
+
 /** Signal `ai.llm.response`: the answer of a model. Terminal. */
 const llmResponse = signalType('ai.llm.response', '/ai/llm', {
   call_id: callIdSchema,
@@ -341,6 +356,7 @@ const embedResult = signalType('ai.embed.result', '/ai/embed', {
 /** Schema of a signal of a known type, for readers. */
 export const signalSchema = z.discriminatedUnion('type', [
   llmDelta.wire,
+  llmRaw.wire,
   llmResponse.wire,
   usageReported.wire,
   embedResult.wire,
@@ -375,6 +391,7 @@ export const signalSchema = z.discriminatedUnion('type', [
 /** Schema of a signal before it has a sequence number, for writers. */
 export const signalDraftSchema = z.discriminatedUnion('type', [
   llmDelta.draft,
+  llmRaw.draft,
   llmResponse.draft,
   usageReported.draft,
   embedResult.draft,
@@ -420,6 +437,7 @@ export type SignalDraft = z.infer<typeof signalDraftSchema>;
 /** CloudEvents sources of signals, by type. */
 export const SIGNAL_SOURCES = {
   'ai.llm.delta': llmDelta.source,
+  'ai.llm.raw': llmRaw.source,
   'ai.llm.response': llmResponse.source,
   'ai.usage': usageReported.source,
   'ai.embed.result': embedResult.source,

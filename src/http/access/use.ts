@@ -12,10 +12,13 @@ type Unchecked = Readonly<Record<string, unknown>>;
 export function forbiddenUse(principal: Principal, directive: Unchecked): string | null {
   const { type } = directive;
   if (type === 'tool_exec') return forbiddenTool(principal, directive);
-  if (type === 'llm_stream' || type === 'llm_generate' || type === 'llm_embed')
-    return forbiddenModel(principal, directive);
+  if (isModelCall(type)) return forbiddenModel(principal, directive);
   if (type === 'emit_tool_error' || type === 'emit_tool_result' || type === 'emit_request_error') return null;
   return refusedName('tools', principal.tools, `custom.${textOf(type)}`);
+}
+
+function isModelCall(type: unknown): boolean {
+  return (DIRECTIVE_TYPES as readonly unknown[]).includes(type) && String(type).startsWith('llm_');
 }
 
 /**

@@ -6,7 +6,7 @@ import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../.
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { allowedHosts } from '../../http/allowed-host.ts';
-import { type ApiLimits, createApi } from '../../http/api.ts';
+import { type ApiFeature, type ApiLimits, createApi } from '../../http/api.ts';
 import { readPages } from '../../http/page-files.ts';
 import type { McpHandler } from '../../http/routes/mcp.ts';
 import type { Config } from '../../config/config.ts';
@@ -22,6 +22,7 @@ import { SESSIONS } from '../../http/mcp/endpoint.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
 import type { Startable } from '../../platform/lifecycle.ts';
+import { modelEndpoint } from '../../features/model-endpoint/routes.ts';
 import { createQueueApi, type QueueApiOptions } from '../../features/queue-api/queue-api.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
@@ -95,6 +96,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     limits: apiLimits(config),
     logger,
     mcp: mcpOf({ clientOf, guard }, store, changes, options),
+    features: [modelEndpointOf({ client, clientOf }, store, options)],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -148,6 +150,28 @@ function queueApiOf(
     prefix: keys.prefix,
     secret: async () => sharedSecret(connection, keys.seal),
     bounds: { bytes: limits.body_bytes, values: limits.body_values },
+    onError,
+  });
+}
+
+function modelEndpointOf(
+  { client, clientOf }: { readonly client: DirectiveClient; readonly clientOf: ClientOf },
+  { connection, keys, catalog }: Store,
+  { config, onError }: ApiRoleOptions,
+): ApiFeature {
+  const tenants = createTenantParts((tenant) => ({
+    own: clientOf(tenant),
+    waits: createCallWaits(connection, keys, tenant),
+  }));
+  return modelEndpoint({
+    client,
+    tenant: () => tenants.of(currentTenant()),
+    principal: currentCaller,
+    models: catalog.models,
+    turns: null,
+    configured: new Map([...config.providers].map(([name, { models }]) => [name, [...models.keys()]])),
+    limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },
+    graceMs: config.limits.model_grace_ms,
     onError,
   });
 }

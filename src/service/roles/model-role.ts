@@ -13,6 +13,7 @@ import type { DirectiveDefinition } from '../../worker/executors/definition.ts';
 import type { LlmOptions } from '../../worker/executors/llm-call.ts';
 import { llmEmbed } from '../../worker/executors/llm-embed.ts';
 import { llmGenerate, llmStream } from '../../worker/executors/llm-generate.ts';
+import { llmRequest } from '../../features/model-endpoint/llm-request.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../store/limits/rate-limits.ts';
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import type { Adapters } from '../adapters.ts';
@@ -85,7 +86,7 @@ export function createModelRole(
   const parts = { providers, limiter, describeTool: catalog.describeTool, schemas, ...budgets };
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   return {
-    definitions: [llmStream, llmGenerate, llmEmbed].map((define) => define(parts)),
+    definitions: [llmStream, llmGenerate, llmEmbed, llmRequest].map((define) => define(parts)),
     llm: parts,
     announced: {
       publish: () => models.publish(table, processId),

@@ -10,7 +10,8 @@ import {
   resolveModels,
 } from '../../contract/model/model-name.ts';
 import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
-import type { ToolExec } from '../../contract/directive/work-directive.ts';
+import { familyOf, speaks } from '../../contract/model/model-wire.ts';
+import type { LlmRequest, ToolExec } from '../../contract/directive/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
 export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
@@ -147,6 +148,20 @@ function toolRoute({ tool_name, server }: ToolExec, known: KnownServers): Route 
     : { kind: 'ended', error: target };
 }
 
+/** The models that answer an `llm_request` are of one wire: the others of an alias cannot read it. */
+function requestRoute(directive: LlmRequest, { aliases, providers }: ModelTable): Route {
+  const family = familyOf(directive.wire);
+  const speaking = [...providers].filter(([, { type }]) => speaks(type, family));
+  const route = modelRoute(directive, { aliases, providers: new Map(speaking) });
+  if (route.kind === 'lane' || modelRoute(directive, { aliases, providers }).kind === 'ended') return route;
+  const named = directive.model || directive.model_alias;
+  const message = `no provider of "${named}" answers requests in the form of ${family}; ${speaking.length === 0 ? 'none is configured' : `those are ${speaking.map(([name]) => name).join(', ')}`}`;
+  return {
+    kind: 'ended',
+    error: errorEnvelope('unknown_model', message, { field: 'model', wire: directive.wire }),
+  };
+}
+
 function modelRoute(directive: ModelChoice, table: ModelTable): Route {
   const resolved = resolveModels(directive, table);
   if (!resolved.ok) return { kind: 'ended', error: resolved.error };
@@ -170,6 +185,8 @@ export function routeOf(directive: Directive, { servers, models }: Known): Route
     case 'llm_generate':
     case 'llm_embed':
       return modelRoute(directive, models);
+    case 'llm_request':
+      return requestRoute(directive, models);
     case 'emit_tool_error':
     case 'emit_tool_result':
     case 'emit_request_error':

@@ -74,7 +74,8 @@ export function terminalSignal(
     case 'emit_request_error':
       return immediateSignal(directive, result, origin, stamp);
     case 'llm_stream':
-    case 'llm_generate': {
+    case 'llm_generate':
+    case 'llm_request': {
       const { payload = result.ok ? result.payload : null } = beside;
       const data = { call_id, result, ...modelFacts(payload, metadata), metadata: merged };
       return draftSignal('ai.llm.response', data, origin, stamp);

@@ -227,6 +227,11 @@ function contentOf(limit: ContentLimit, directive: Directive, { result }: Execut
         [ATTRIBUTE.outputMessages]: shown(limit, payload && [payload]),
       };
     }
+    case 'llm_request':
+      return {
+        [ATTRIBUTE.inputMessages]: shown(limit, directive.body),
+        [ATTRIBUTE.outputMessages]: shown(limit, payload && [payload]),
+      };
     case 'llm_embed':
     case 'emit_tool_error':
     case 'emit_tool_result':

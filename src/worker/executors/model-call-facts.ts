@@ -1,6 +1,7 @@
 // One call of a model: made while its attempt holds its places under limits by key, and its time, tokens and cost for metrics.
 // Must never hold a word of a prompt or an answer.
 import { type CallOrigin, callVocabulary, type Directive } from '../../contract/directive/directive.ts';
+import { type ModelWire, operationOfWire } from '../../contract/model/model-wire.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
 import {
   type CountedDirective,
@@ -20,7 +21,7 @@ interface Timed {
 
 /** null: no call of a model that has a name. `origin`: default: that of its directive. */
 export function modelCallFacts(
-  { type }: Pick<Directive, 'type'>,
+  directive: Pick<Directive, 'type'>,
   model: string,
   { execution, durationMs, origin }: { execution: Execution; durationMs: number; origin?: CallOrigin },
 ): ModelCallFacts | null {
@@ -30,8 +31,8 @@ export function modelCallFacts(
   const timed: Timed = result.ok ? Object(result.payload) : {};
   const cost = metadata['cost'];
   return {
-    operation: type === 'llm_embed' ? 'embeddings' : 'chat',
-    call: { ...callVocabulary(type), ...(origin === undefined ? {} : { origin }) },
+    operation: operationOf(directive),
+    call: { ...callVocabulary(directive.type), ...(origin === undefined ? {} : { origin }) },
     provider: ref.provider,
     model: ref.model,
     errorType: result.ok ? null : result.error.type,
@@ -56,6 +57,12 @@ export function reportModelCall(
   count(requestId, { series: alone.length > 0 ? alone : [EVERYTHING], ...spent });
   const series = [['model', `${provider}:${model}`]] as const;
   count(requestId, { series, started: true, ended: { errorType, durationMs }, ...spent });
+}
+
+function operationOf(directive: Pick<Directive, 'type'>): 'chat' | 'embeddings' {
+  if (directive.type === 'llm_request' && 'wire' in directive)
+    return operationOfWire(directive.wire as ModelWire);
+  return directive.type === 'llm_embed' ? 'embeddings' : 'chat';
 }
 
 /** A failed call has used tokens, too. */

@@ -31,6 +31,8 @@ export interface ReporterOptions {
   correlation?: SignalMetadata;
   /** Turns a reported signal into the one that may be written. Default: it is written unchanged. */
   protect?: (said: Said) => Promise<Said>;
+  /** Most characters that are written. Default: 8 Mi. */
+  mostCharacters?: number | undefined;
   /** The signal of the attempt: when it aborts, no executor needs to wait for capacity any more. */
   signal: AbortSignal;
   /** Redis is not waited for any longer. */
@@ -49,7 +51,7 @@ const MUCH_PENDING = 262_144;
 export function createReporter(options: ReporterOptions): Reporter {
   const { log, claim, signal, givenUp } = options;
   const pending = createPendingReports();
-  const budget = createReportBudget();
+  const budget = createReportBudget(options.mostCharacters);
   /** Ends a pause of the writing loop. */
   let hurry: AbortController | undefined;
   let writing: Promise<void> | undefined;

@@ -21,6 +21,8 @@ export interface SharedWaits {
 
 export interface DeparturesOptions {
   readonly cancel: (place: Place, reason: string) => Promise<unknown>;
+  /** Name of the client in the reason of a cancellation. Default: `the MCP client`. */
+  readonly client?: string;
   /** null: clients come back to this process only. */
   readonly shared: SharedWaits | null;
   /** How long a call goes on for a client whose connection is lost: it may repeat the call with its key. */
@@ -50,7 +52,7 @@ const MOST_TRIES = 64;
 const MOST_REFUSALS = 5;
 
 export function createDepartures(options: DeparturesOptions): Departures {
-  const { cancel, shared, graceMs, stop, onError } = options;
+  const { cancel, shared, graceMs, stop, onError, client = 'the MCP client' } = options;
   const waiting = new Map<string, Waiting>();
   const me = randomUUID();
 
@@ -100,14 +102,14 @@ export function createDepartures(options: DeparturesOptions): Departures {
     const isElsewhere = await isWaitedElsewhere(place, back);
     if (back.aborted) return;
     waiting.delete(place.requestId);
-    if (!isElsewhere) await cancelled(place, 'the connection of the MCP client was lost');
+    if (!isElsewhere) await cancelled(place, `the connection of ${client} was lost`);
   }
 
   function leave(place: Place, entry: Waiting, how: Departure): void {
     entry.clients -= 1;
     if (entry.clients > 0) return;
     entry.unmark();
-    if (how === 'cancelled') void cancelled(place, 'the MCP client cancelled the call');
+    if (how === 'cancelled') void cancelled(place, `${client} cancelled the call`);
     if (how !== 'lost') waiting.delete(place.requestId);
     else {
       entry.grace = new AbortController();

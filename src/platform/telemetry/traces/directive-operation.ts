@@ -2,7 +2,13 @@
 // arguments or prompts: those are content.
 import { type Directive, callVocabulary } from '../../../contract/directive/directive.ts';
 import { parseModelName } from '../../../contract/model/model-name.ts';
-import type { LlmEmbed, LlmGenerate, LlmStream } from '../../../contract/directive/work-directive.ts';
+import { operationOfWire } from '../../../contract/model/model-wire.ts';
+import type {
+  LlmEmbed,
+  LlmGenerate,
+  LlmRequest,
+  LlmStream,
+} from '../../../contract/directive/work-directive.ts';
 import { ATTRIBUTE } from './semantic-names.ts';
 import type { Attributes } from './span.ts';
 
@@ -33,6 +39,8 @@ export function operationOf(directive: Directive, model: string | null): Operati
         [ATTRIBUTE.dimensions]: directive.dimensions,
         [ATTRIBUTE.requestEncodings]: directive.encoding_format && [directive.encoding_format],
       });
+    case 'llm_request':
+      return modelOperation(operationOfWire(directive.wire), directive, model);
     case 'emit_tool_error':
     case 'emit_tool_result':
     case 'emit_request_error':
@@ -50,9 +58,9 @@ function vocabularyAttributes(type: Directive['type']): Attributes {
 
 function modelOperation(
   operation: 'chat' | 'embeddings',
-  { type, model: asked, model_alias: alias }: LlmStream | LlmGenerate | LlmEmbed,
+  { type, model: asked, model_alias: alias }: LlmStream | LlmGenerate | LlmEmbed | LlmRequest,
   chosen: string | null,
-  more: Attributes,
+  more: Attributes = {},
 ): Operation {
   const ref = parseModelName(chosen ?? asked ?? '');
   const model = ref?.model ?? chosen ?? (asked || alias || '');
