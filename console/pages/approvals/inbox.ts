@@ -80,17 +80,6 @@ function keyIdIn(text: string | null): string | null {
 
 const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
-export type ReadArguments = { readonly value: Record<string, unknown> } | { readonly fault: string };
-
-export function readArguments(text: string): ReadArguments {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? { value } : { fault: 'must be a JSON object: { … }' };
-  } catch (error) {
-    return { fault: `is not JSON: ${(error as Error).message}` };
-  }
-}
-
 /** What is asked, in a few words. */
 export function askedWords({ kind }: OpenApproval): string {
   switch (kind) {

@@ -50,7 +50,10 @@ const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>>
   ],
   worker_lost: ['Four workers died one after the other.', 'Find out why they die, then redrive.'],
   denied: ['The call was denied by a person or the policy.', 'Nothing, or change `policies.approvals`.'],
-  approval_expired: ['Nobody decided in time.', 'Decide earlier, or raise `policies.approval_timeout_ms`.'],
+  approval_expired: [
+    'No decision about a call or budget within policies.approval_timeout_ms or approve_timeout_ms.',
+    'Resume the run or redrive the call, which asks again; decide earlier, or raise that time.',
+  ],
   budget_spent: [
     'A budget of the day has no room for the call of the model.',
     'Redrive it after `resets_at`, or raise the limit of the rule in `budgets`.',

@@ -7,7 +7,7 @@ import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
 import { type Column, Table } from '../../parts/table.tsx';

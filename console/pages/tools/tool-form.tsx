@@ -6,7 +6,7 @@ import { NoAnswer, Refused } from '../../data/api.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextAreaField } from '../../parts/field.tsx';
 import { Text } from '../../parts/text.tsx';

@@ -9,25 +9,26 @@ import {
   type CaseTool,
   type CaseTurn,
   type RecordedCase,
-} from '../../contract/case/case.ts';
-import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
-import { knownRepeatPolicy } from '../../contract/directive/work-directive.ts';
-import { jsonSafe } from '../../contract/json/json-safe.ts';
-import { isObject } from '../../contract/json/json-object.ts';
-import { isSensitiveKey, REDACTED, redact } from '../../contract/json/redaction.ts';
+} from './case.ts';
+import type { DirectiveClient } from '../directive/directive-client.ts';
+import { knownRepeatPolicy } from '../directive/work-directive.ts';
+import { jsonSafe } from '../json/json-safe.ts';
+import { isObject } from '../json/json-object.ts';
+import { isSensitiveKey, REDACTED, redact } from '../json/redaction.ts';
 import {
   createKnownSecrets,
   SHORTEST_SECRET,
   withoutCredentials,
   withoutProviderKeys,
-} from '../../contract/json/secret-text.ts';
-import { messageSchema } from '../../contract/model/message.ts';
-import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import type { Usage } from '../../contract/model/usage.ts';
-import type { ArchiveLine } from '../../contract/request/archive.ts';
-import type { Result } from '../../contract/result.ts';
-import type { RunView } from '../../contract/run/run.ts';
-import type { ListedTool } from '../../contract/tool/tool-listing.ts';
+} from '../json/secret-text.ts';
+import { messageSchema } from '../model/message.ts';
+import { DirectiveRefused, problem } from '../problem.ts';
+import type { Usage } from '../model/usage.ts';
+import type { ArchiveLine } from '../request/archive.ts';
+import type { Result } from '../result.ts';
+import type { DirectiveSummary } from '../request/request-view.ts';
+import type { RunView } from '../run/run.ts';
+import type { ListedTool } from '../tool/tool-listing.ts';
 
 /** Most directives of a case. */
 const MOST_DIRECTIVES = 5_000;
@@ -71,22 +72,30 @@ export async function recordRequest(
     throw new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
   requireFew(view.directives.length);
   const directives: EndedDirective[] = [];
-  for (const { id, started_at, ended_at } of view.directives) {
-    const one = await client.directive(requestId, id);
-    const data = one?.result?.data as Readonly<Record<string, unknown>> | undefined;
-    if (one === null || data === undefined) continue;
-    const payload = isTruncated(data) ? { payload: await client.payload(requestId, id) } : {};
-    directives.push({
-      id,
-      directive: one.directive as unknown as EndedDirective['directive'],
-      data,
-      started_at,
-      ended_at,
-      ...payload,
-    });
+  for (let first = 0; first < view.directives.length; first += READ_AT_ONCE) {
+    const some = view.directives.slice(first, first + READ_AT_ONCE);
+    const read = await Promise.all(some.map(async (each) => readEnded(client, requestId, each)));
+    directives.push(...read.filter((each) => each !== null));
   }
   const { tools } = await client.tools({ remembered: true });
   return caseFrom({ requestId, run: view.run ?? null, directives }, tools, options);
+}
+
+/** Directives that are read at once. */
+const READ_AT_ONCE = 8;
+
+/** A directive with its end; null: it has not ended. */
+async function readEnded(
+  client: Reader,
+  requestId: string,
+  { id, started_at, ended_at }: DirectiveSummary,
+): Promise<EndedDirective | null> {
+  const one = await client.directive(requestId, id);
+  const data = one?.result?.data as Readonly<Record<string, unknown>> | undefined;
+  if (one === null || data === undefined) return null;
+  const directive = one.directive as unknown as EndedDirective['directive'];
+  const payload = isTruncated(data) ? { payload: await client.payload(requestId, id) } : {};
+  return { id, directive, data, started_at, ended_at, ...payload };
 }
 
 /**
