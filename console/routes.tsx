@@ -26,7 +26,7 @@ const PAGES = [
   page('/', () => import('./pages/overview/overview.tsx'), 'OverviewPage'),
   page('/requests', () => import('./pages/requests/requests.tsx'), 'RequestsPage'),
   page('/requests/$requestId', () => import('./pages/request/request.tsx'), 'RequestPage'),
-  page('/compare', () => import('./pages/compare/compare.tsx'), 'ComparePage', false),
+  page('/compare', () => import('./pages/compare/compare.tsx'), 'ComparePage'),
   page('/approvals', () => import('./pages/approvals/approvals.tsx'), 'ApprovalsPage'),
   page('/dead-letters', () => import('./pages/dead-letters/dead-letters.tsx'), 'DeadLettersPage'),
   page('/schedules', () => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
@@ -40,9 +40,8 @@ function page<Module extends Record<string, unknown>>(
   path: string,
   load: () => Promise<Module>,
   name: keyof Module & string,
-  isLoadedWhenIdle = true,
 ) {
-  if (isLoadedWhenIdle) loads.push(load);
+  loads.push(load);
   const safe = async (): Promise<Module> => loadChunk(load);
   const component = lazyRouteComponent(safe as () => Promise<Record<string, never>>, name);
   return createRoute({ getParentRoute: () => root, path, component, errorComponent: FailedPage });

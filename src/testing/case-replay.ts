@@ -8,7 +8,7 @@ import type { ModelTurn } from '../contract/model/model-turn.ts';
 import type { Result } from '../contract/result.ts';
 import type { RunOverrides, RunView, SubmittedRun } from '../contract/run/run.ts';
 import { readCase } from '../features/cases/case-file.ts';
-import { recordRequest } from '../contract/case/record.ts';
+import { recordRequest } from '../features/cases/record.ts';
 import { type AskedModel, createReplay, type ReplayMode, sentenceOf } from '../features/cases/replay.ts';
 import { toolNames } from '../models/requests/tool-names.ts';
 import type { Asked, Reply } from './scripted-model.ts';

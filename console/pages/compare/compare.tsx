@@ -4,8 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import type { CaseTurn, RecordedCase } from '../../../src/contract/case/case.ts';
 import { type CaseComparison, type CaseSums, compareCases } from '../../../src/contract/case/compare.ts';
-import { recordRequest } from '../../../src/contract/case/record.ts';
-import { call, path, Refused } from '../../data/api.ts';
+import { assembledCase, endedDirectives } from '../../../src/contract/case/assemble.ts';
+import type { DirectiveView, RequestView } from '../../../src/contract/request/request-view.ts';
+import { call, path } from '../../data/api.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
@@ -48,7 +49,7 @@ function useComparison(a: string, b: string) {
   return useQuery<Comparison>({
     queryKey: ['compare', a, b],
     queryFn: async ({ signal }) => {
-      const cases = await Promise.all([recordRequest(reader(signal), a), recordRequest(reader(signal), b)]);
+      const cases = await Promise.all([readCase(a, signal), readCase(b, signal)]);
       return { cases, comparison: compareCases(...cases) };
     },
     enabled: a !== '' && b !== '',
@@ -56,20 +57,18 @@ function useComparison(a: string, b: string) {
   });
 }
 
-/** The requests as the API shows them. */
-function reader(signal: AbortSignal): Parameters<typeof recordRequest>[0] {
-  const read = async <T,>(place: string): Promise<T | null> =>
-    call<T>('GET', place, { signal }).catch((error: unknown) => {
-      if (error instanceof Refused && error.problem.status === 404) return null;
-      throw error;
-    });
-  return {
-    request: async (id) => read(path`/v1/requests/${id}`),
-    directive: async (id, directive) => read(path`/v1/requests/${id}/directives/${directive}`),
-    payload: async (id, directive) =>
-      call('GET', path`/v1/requests/${id}/directives/${directive}/payload`, { signal }),
-    tools: async () => call('GET', '/v1/tools?remembered=true', { signal }),
+async function readCase(requestId: string, signal: AbortSignal): Promise<RecordedCase> {
+  const read = async <T,>(place: string): Promise<T> => call<T>('GET', place, { signal });
+  const view = await read<RequestView>(path`/v1/requests/${requestId}`);
+  const reader = {
+    directive: async (id: string, directive: string) =>
+      read<DirectiveView>(path`/v1/requests/${id}/directives/${directive}`),
+    payload: async (id: string, directive: string) =>
+      read<unknown>(path`/v1/requests/${id}/directives/${directive}/payload`),
   };
+  const directives = await endedDirectives(reader, view);
+  // The tools of a case describe it for a replay; a comparison needs none.
+  return { ...assembledCase({ requestId, run: view.run ?? null, directives }), tools: [] };
 }
 
 type Pair = readonly [a: string, b: string];

@@ -1,7 +1,7 @@
 /** `adjutant record`: prints a request as a recorded case, which tests and `adjutant eval` replay.
  *  It must never print a secret that the request shows under the name of one. */
 import { caseText } from '../../features/cases/case-file.ts';
-import { recordArchive, recordRequest } from '../../contract/case/record.ts';
+import { recordArchive, recordRequest } from '../../features/cases/record.ts';
 import { CaseFault, type RecordedCase } from '../../contract/case/case.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
