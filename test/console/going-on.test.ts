@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { HOSTILE_TEXT } from '../support/console-run.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
 import { json, startProvider } from '../support/provider-server.ts';
 import { startService } from '../support/running-service.ts';
 import { shared, useRedis } from '../support/shared.ts';
@@ -63,9 +64,11 @@ describeInBrowser('after a run', () => {
       stream: false,
       model_call: { max_retries: 0 },
     };
+    const peer = ownServerEntry('legacy-peer.ts');
+    const mcpServers = { peer, guarded: { ...peer, approve: ['*'] } };
     return startService({
       redisUrl: redis.url,
-      config: { providers: { main }, agents: { clerk } },
+      config: { mcpServers, providers: { main }, agents: { clerk } },
     });
   });
   const client = shared(async () => {
@@ -170,8 +173,8 @@ describeInBrowser('after a run', () => {
     await fork.getByRole('button', { name: 'Fork', exact: true }).click();
     await page.getByText('forked at turn 2 of original').waitFor();
     await page.getByText('completed (final_answer)').waitFor();
-    const { messages } = provider.seen.at(-1)?.body as Asked;
-    expect(messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+    const asked = provider.seen.at(-1)?.body as Asked | undefined;
+    expect(asked?.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
       `add 1 and 2 ${HOSTILE_TEXT}`,
       'I add them.',
       '{"sum":4}',
@@ -185,6 +188,62 @@ describeInBrowser('after a run', () => {
     await turn.getByText('First: ').first().waitFor();
     await expectAccessible(page);
     expect(await page.locator('main img, main script').count()).toBe(0);
+  });
+
+  test('approvals of runs and of calls without an agent are decided together, beside the task of the user', async () => {
+    const asks = { approvals: { 'peer.add': 'ask' } } as const;
+    for (const id of ['ask-1', 'ask-2']) {
+      await client.runs.start({
+        agent: 'clerk',
+        query: `add them for ${id}`,
+        request_id: id,
+        overrides: asks,
+      });
+      for await (const { type } of client.signals(id)) if (type === 'ai.tool.approval_requested') break;
+    }
+    const call = { type: 'tool_exec', tool_name: 'guarded.say', id: 'call', request_id: 'lone' } as const;
+    await client.submit({ ...call, arguments: { texts: ['<img src=x onerror=alert(1)>'] } });
+    for await (const { type } of client.signals('lone')) if (type === 'ai.tool.input_requested') break;
+    await using shown = await browser.open(service.url, '/approvals?item=ask-1%2Ftool-1-0', WIDE);
+    const { page } = shown;
+    await page.getByText('The user asked').waitFor();
+    await page
+      .getByRole('region', { name: 'What is to be decided' })
+      .getByText('add them for ask-1')
+      .waitFor();
+    await page.getByText('<img src=x').first().waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Select all').check();
+    await page.getByRole('button', { name: 'Approve 3…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Approve 3 items?' });
+    await dialog.getByRole('list', { name: 'Items to decide' }).getByText('guarded.say').waitFor();
+    await expectAccessible(page);
+    // The way out has the focus: Enter decides nothing.
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await client.request('ask-1'))?.run?.status).toBe('waiting');
+    await page.getByRole('button', { name: 'Approve 3…' }).click();
+    await dialog.getByRole('button', { name: 'Approve 3', exact: true }).click();
+    await page.getByText('Nothing waits for a decision.').waitFor();
+    for (const id of ['ask-1', 'ask-2', 'lone']) for await (const _ of client.signals(id));
+    expect((await client.request('lone'))?.directives.map(({ status }) => status)).toEqual(['succeeded']);
+    expect((await client.request('ask-2'))?.run?.status).toBe('completed');
+  });
+
+  test('a call that its server holds is approved on its own page', async () => {
+    const call = { type: 'tool_exec', tool_name: 'guarded.say', id: 'call', request_id: 'held' } as const;
+    await client.submit({ ...call, arguments: { texts: ['hi'] } });
+    for await (const { type } of client.signals('held')) if (type === 'ai.tool.input_requested') break;
+    await using shown = await browser.open(service.url, '/requests/held', PHONE);
+    const { page } = shown;
+    await page
+      .getByRole('region', { name: 'Approval of call' })
+      .getByText('Arguments: {"texts":["hi"]}')
+      .waitFor();
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve the call' }).click();
+    await page.locator('.request-facts').getByText('succeeded').waitFor();
+    await expectAccessible(page);
   });
 
   test('on a phone nothing is wider than the window, and the failure is the first thing', async () => {

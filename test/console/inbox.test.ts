@@ -90,7 +90,7 @@ describeInBrowser('the console', () => {
     await expectAccessible(one.page);
     await one.page.keyboard.press('a');
     await one.page.getByRole('dialog', { name: 'Approve mail.send?' }).waitFor();
-    await expect.poll(() => focused(one.page)).toBe('Do not decide');
+    await expect.poll(() => focused(one.page)).toBe('Keep open');
     await one.page.keyboard.press('Enter');
     await one.page.getByRole('dialog').waitFor({ state: 'hidden' });
     expect((await client().request(requestId))?.run?.waiting_for).toMatchObject([{ kind: 'approval' }]);

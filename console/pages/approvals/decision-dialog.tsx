@@ -57,7 +57,7 @@ export function DecisionDialog({ asked, onClose, onDone }: DecisionDialogProps) 
       {decision === 'approve' ? 'Approve' : 'Deny'}
     </Button>
   );
-  const closeText = elsewhere === null ? 'Do not decide' : 'Close';
+  const closeText = elsewhere === null ? 'Keep open' : 'Close';
   return (
     <Dialog isOpen onClose={close} title={titleOf(asked)} closeText={closeText} actions={act}>
       {elsewhere !== null && <Elsewhere words={elsewhere} />}

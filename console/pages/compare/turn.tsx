@@ -118,11 +118,17 @@ function Side({ name, turn }: { name: string; turn: CaseTurn | null }) {
   );
 }
 
-/** Both values at a place; a side without a value is absent. */
+/** Both values at a place; a side that has none is not shown. */
 export function DifferenceView({ of: { place, ...sides } }: { of: Difference }) {
-  const a = 'a' in sides ? sides.a : undefined;
-  const b = 'b' in sides ? sides.b : undefined;
-  return <JsonDiff a={a} b={b} label={place} />;
+  if (!('a' in sides) || !('b' in sides)) {
+    const [sign, value] = 'a' in sides ? ['−', sides.a] : ['+', sides.b];
+    return (
+      <p className={sign === '+' ? 'json-added' : 'json-removed'}>
+        {sign} <Text>{typeof value === 'string' ? value : (JSON.stringify(value) ?? '')}</Text>
+      </p>
+    );
+  }
+  return <JsonDiff a={sides.a} b={sides.b} label={place} />;
 }
 
 type CallPairOf = readonly [CaseCall | null, CaseCall | null];

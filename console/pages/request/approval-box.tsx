@@ -18,7 +18,8 @@ import { toast } from '../../parts/toast.ts';
 
 export interface OpenApproval {
   readonly callId: string;
-  readonly isBudget: boolean;
+  /** Whether the call can be approved with other arguments. */
+  readonly isEditable: boolean;
   readonly name: string;
   /** Without a decision by then the run fails. */
   readonly until: string | null;
@@ -45,7 +46,7 @@ export function ApprovalBox({ requestId, approval }: ApprovalProps) {
         <Button look="primary" why={why} onClick={() => choose('approve')}>
           Approve… <kbd>a</kbd>
         </Button>
-        {!approval.isBudget && (
+        {approval.isEditable && (
           <Button why={why} onClick={() => choose('edit')}>
             Edit…
           </Button>
@@ -119,7 +120,7 @@ function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps)
       isOpen
       onClose={onClose}
       title={`${TITLES[choice]}: ${approval.name}`}
-      closeText="Not now"
+      closeText="Keep open"
       actions={
         <Button
           look={choice === 'deny' ? 'danger' : 'primary'}
@@ -131,8 +132,13 @@ function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps)
       }
     >
       {decide.error !== null && <ErrorBanner error={decide.error} />}
-      {choice === 'approve' && (
-        <Json value={approval.arguments ?? {}} label="arguments" keyIdOf={encryptedAlone} />
+      {choice === 'approve' && approval.arguments !== undefined && (
+        <Json value={approval.arguments} label="arguments" keyIdOf={encryptedAlone} />
+      )}
+      {choice === 'approve' && approval.arguments === undefined && approval.reason !== null && (
+        <p>
+          <Text>{approval.reason}</Text>
+        </p>
       )}
       {choice === 'edit' && <ArgumentsField text={edited} fault={fault} onChange={edit} />}
       <TextField

@@ -45,7 +45,9 @@ export function Inspector({ view, timeline, data, failedId, onAsk }: InspectorPr
   const [step, select] = useUrlState('step');
   const [number, selectSignal] = useUrlState('signal');
   const approvals = approvalsOf(view, data.log.signals);
-  const asked = view.directives.flatMap(({ inputs = [] }) => inputs);
+  const asked = view.directives.flatMap(({ inputs = [] }) =>
+    inputs.filter(({ key }) => key !== APPROVAL_KEY),
+  );
   const signal = number === '' ? undefined : data.log.signals[Number(number) - 1];
   const isEmpty = step === '' && signal === undefined && approvals.length === 0 && asked.length === 0;
   if (isEmpty) return null;
@@ -74,23 +76,34 @@ export function Inspector({ view, timeline, data, failedId, onAsk }: InspectorPr
   );
 }
 
-/** What the view says is open, with the arguments as the log has them. */
-function approvalsOf({ run }: RequestView, signals: readonly Signal[]): OpenApproval[] {
+/** Key of the question with which the service asks whether a call is approved, as src/contract/tool/tool-question.ts has it. */
+const APPROVAL_KEY = '@approval';
+
+/** Calls and budgets that wait for a decision: those of the run, and calls that the policy of their server holds. */
+function approvalsOf({ run, directives }: RequestView, signals: readonly Signal[]): OpenApproval[] {
   const open = run?.waiting_for.filter(({ kind }) => kind === 'approval' || kind === 'budget') ?? [];
-  return open.map(({ id, kind, name, until }) => {
+  const ofRun = open.map(({ id, kind, name, until }) => {
     const asked = signals.findLast(
       (signal) => signal.type === 'ai.tool.approval_requested' && signal.data.call_id === id,
     );
     const data = asked?.type === 'ai.tool.approval_requested' ? asked.data : undefined;
     return {
       callId: id,
-      isBudget: kind === 'budget',
+      isEditable: kind === 'approval',
       name: name ?? data?.tool_name ?? id,
       until: until ?? data?.deadline_at ?? null,
       reason: data?.reason ?? null,
       arguments: data?.arguments,
     };
   });
+  const ofServers = directives.flatMap(({ id, inputs = [] }) =>
+    inputs
+      .filter(({ key }) => key === APPROVAL_KEY)
+      .map(({ message, deadline_at: until }) => {
+        return { callId: id, isEditable: false, name: id, until, reason: message, arguments: undefined };
+      }),
+  );
+  return [...ofRun, ...ofServers];
 }
 
 function SignalFacts({ signal }: { signal: Signal }) {
